@@ -1,0 +1,48 @@
+# `make run` and `make test` need Python 3.11 or newer, git and make; uv is used if it is there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
+JOBS ?= auto
+
+.PHONY: run test check unit bench soak snapshots lock clean
+
+run: $(STAMP)
+	@$(BIN)/opencode-py $(ARGS)
+
+test: check unit
+
+$(STAMP): pyproject.toml requirements.lock
+ifdef UV
+	@test -x $(BIN)/python || uv venv --quiet --python '>=3.11' $(VENV)
+	uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	uv pip install --quiet --python $(BIN)/python --no-deps -e .
+else
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+endif
+	@touch $(STAMP)
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
+
+unit: $(STAMP)
+	$(BIN)/pytest -n $(JOBS) $(TESTS)
+
+snapshots: $(STAMP)
+	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+# Regenerates the hashed lock from pyproject.toml; no index address is written.
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,139 @@
+"""Blocks that a tool may show: what a front end draws, whatever tool made it (spec 0).
+
+A front end renders kinds of *block*, never kinds of tool, so a new tool needs no UI code.
+A test holds this union and the transcript's renderers equal. Blocks are frozen, hold plain
+text (a front end cleans it before it is shown), and are stored as JSON with their part.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a hunk. *old* and *new* are 1-based line numbers, None on the other side."""
+
+    kind: Literal["context", "add", "remove"]
+    old: int | None
+    new: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Neighbouring changes with their context. *index* counts from 0 within the diff."""
+
+    index: int
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffBlock:
+    """A change of one file. *omitted* counts diff lines that were left out of a very long diff."""
+
+    path: str
+    hunks: tuple[Hunk, ...]
+    added: int
+    removed: int
+    change: Literal["modify", "create", "delete", "move"] = "modify"
+    moved_from: str | None = None
+    omitted: int = 0
+    kind: Literal["diff"] = "diff"
+
+
+@dataclass(frozen=True, slots=True)
+class ShellBlock:
+    """A command and what it printed (bounded). *exit_code* is None while it runs or if killed."""
+
+    command: str
+    output: str = ""
+    exit_code: int | None = None
+    note: str = ""
+    kind: Literal["shell"] = "shell"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Lines of a file, *first_line* 1-based. *language* is a lexer name or empty."""
+
+    path: str
+    text: str
+    first_line: int = 1
+    language: str = ""
+    kind: Literal["code"] = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class ListingBlock:
+    """Paths or matches, in order. *total* may exceed what is listed."""
+
+    items: tuple[str, ...]
+    total: int
+    kind: Literal["listing"] = "listing"
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One entry of a session's todo list."""
+
+    content: str
+    status: TodoStatus = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+@dataclass(frozen=True, slots=True)
+class TodoBlock:
+    items: tuple[TodoItem, ...]
+    kind: Literal["todo"] = "todo"
+
+
+@dataclass(frozen=True, slots=True)
+class TableBlock:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlock:
+    """An image or PDF that the model was given. Sizes in pixels and bytes; 0 where unknown."""
+
+    path: str
+    mime: str
+    width: int = 0
+    height: int = 0
+    size: int = 0
+    kind: Literal["image"] = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    text: str
+    markdown: bool = False
+    kind: Literal["text"] = "text"
+
+
+Block: TypeAlias = (
+    DiffBlock
+    | ShellBlock
+    | CodeBlock
+    | ListingBlock
+    | TodoBlock
+    | TableBlock
+    | ImageBlock
+    | TextBlock
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLabel:
+    """A tool call as a sentence: ``Read src/a.py``, ``Edit src/a.py +4 −2``.
+
+    *verb* is shown bold, *object* plain, *note* muted (change counts and the like).
+    """
+
+    verb: str
+    object: str = ""
+    note: str = ""

@@ -1,0 +1,111 @@
+"""The exceptions of the harness, each with a sentence for the user.
+
+    OpencodePyError
+    ├── ConfigError          a config file or value that cannot be used
+    ├── StoreError           the session database
+    │   ├── StoreTooNew      written by a newer version of this program
+    │   └── StoreUnavailable cannot be opened or written (permissions, full disk)
+    ├── SessionNotFound
+    ├── SessionBusy          a turn already runs and the call cannot be queued
+    ├── ModelNotFound        no such provider or model
+    ├── MissingKey           a provider's key is not set
+    ├── ProviderError        a model call failed; carries a ProviderErrorKind
+    ├── ToolError            a tool cannot do what was asked; the text goes to the model
+    │   └── InvalidArguments the arguments do not fit the tool's schema
+    └── PermissionRejected   the user or a rule refused a tool call
+
+``str(error)`` is the sentence: what happened and what to do. Nothing else is shown.
+"""
+
+from enum import StrEnum
+
+
+class OpencodePyError(Exception):
+    """Base of all errors that this program raises on purpose."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ConfigError(OpencodePyError):
+    pass
+
+
+class StoreError(OpencodePyError):
+    pass
+
+
+class StoreTooNew(StoreError):
+    pass
+
+
+class StoreUnavailable(StoreError):
+    pass
+
+
+class SessionNotFound(OpencodePyError):
+    pass
+
+
+class SessionBusy(OpencodePyError):
+    pass
+
+
+class ModelNotFound(OpencodePyError):
+    pass
+
+
+class MissingKey(OpencodePyError):
+    pass
+
+
+class ProviderErrorKind(StrEnum):
+    """What a failed model call means for the loop (spec 5, R6)."""
+
+    OVERFLOW = "overflow"
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    AUTH = "auth"
+    QUOTA = "quota"
+    CONTENT_FILTER = "content_filter"
+    INVALID_REQUEST = "invalid_request"
+    NETWORK = "network"
+    ABORTED = "aborted"
+
+
+class ProviderError(OpencodePyError):
+    """A model call failed. *retry_after* is in seconds, None where the server named none."""
+
+    def __init__(
+        self,
+        kind: ProviderErrorKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ToolError(OpencodePyError):
+    """A tool failed in a way that the model should read and act on."""
+
+
+class InvalidArguments(ToolError):
+    pass
+
+
+class PermissionRejected(OpencodePyError):
+    """A call was refused. *feedback* is the user's word to the model, None without one.
+
+    *by_rule* is true when a rule denied it and nobody was asked.
+    """
+
+    def __init__(self, message: str, *, feedback: str | None = None, by_rule: bool = False) -> None:
+        super().__init__(message)
+        self.feedback = feedback
+        self.by_rule = by_rule

@@ -1,0 +1,236 @@
+"""The closed union of events on the bus (spec 1, L14). Each is frozen and carries a type tag.
+
+``SessionIdle`` is the only end-of-turn signal (L15): published once per turn, after the
+store holds everything and the status is Idle. Handle the union with ``match`` and
+``assert_never`` so that the type checker lists every place a new event must be added.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from agent.display import TodoItem
+from agent.model import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
+from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCreated:
+    session: Session
+    type: Literal["session.created"] = "session.created"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUpdated:
+    session: Session
+    type: Literal["session.updated"] = "session.updated"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDeleted:
+    session_id: str
+    type: Literal["session.deleted"] = "session.deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatusChanged:
+    session_id: str
+    status: SessionStatus
+    type: Literal["session.status"] = "session.status"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionIdle:
+    """A turn ended. *turn_id* names it; exit codes and notifications follow from *outcome*."""
+
+    session_id: str
+    turn_id: str
+    outcome: Outcome
+    finish: Finish | None = None
+    error: ErrorInfo | None = None
+    type: Literal["session.idle"] = "session.idle"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionError:
+    """Something failed that belongs to a session (or to none) but does not end a turn."""
+
+    session_id: str | None
+    error: ErrorInfo
+    type: Literal["session.error"] = "session.error"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUpdated:
+    message: Message
+    type: Literal["message.updated"] = "message.updated"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRemoved:
+    session_id: str
+    message_id: str
+    type: Literal["message.removed"] = "message.removed"
+
+
+@dataclass(frozen=True, slots=True)
+class PartUpdated:
+    """Carries the whole part: what a consumer held of it before is replaced."""
+
+    part: Part
+    type: Literal["part.updated"] = "part.updated"
+
+
+DeltaField = Literal["text", "raw"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartDelta:
+    """Text to append to an open part: ``text`` of text and reasoning, ``raw`` of a pending
+    tool call. *offset* is the length (in characters) before it; what lies below the length
+    already held is dropped, and a gap asks the store (L16)."""
+
+    session_id: str
+    message_id: str
+    part_id: str
+    field: DeltaField
+    offset: int
+    delta: str
+    type: Literal["part.delta"] = "part.delta"
+
+
+@dataclass(frozen=True, slots=True)
+class PartRemoved:
+    session_id: str
+    message_id: str
+    part_id: str
+    type: Literal["part.removed"] = "part.removed"
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionAsked:
+    request: PermissionRequest
+    type: Literal["permission.asked"] = "permission.asked"
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionReplied:
+    """*reply* is None when the question was withdrawn (cancel, session deleted, exit)."""
+
+    request_id: str
+    session_id: str
+    reply: PermissionReply | None
+    type: Literal["permission.replied"] = "permission.replied"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    question: Question
+    type: Literal["question.asked"] = "question.asked"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReplied:
+    question_id: str
+    session_id: str
+    reply: QuestionReply | None
+    type: Literal["question.replied"] = "question.replied"
+
+
+@dataclass(frozen=True, slots=True)
+class TodoUpdated:
+    session_id: str
+    items: tuple[TodoItem, ...]
+    type: Literal["todo.updated"] = "todo.updated"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """The messages that wait in a session, oldest first (ids of stored user messages)."""
+
+    session_id: str
+    message_ids: tuple[str, ...]
+    type: Literal["queue.changed"] = "queue.changed"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDiff:
+    session_id: str
+    files: tuple[tuple[str, int, int], ...]
+    type: Literal["session.diff"] = "session.diff"
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    session_id: str
+    type: Literal["session.compacted"] = "session.compacted"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdited:
+    session_id: str
+    path: str
+    type: Literal["file.edited"] = "file.edited"
+
+
+@dataclass(frozen=True, slots=True)
+class McpChanged:
+    server: str
+    type: Literal["mcp.changed"] = "mcp.changed"
+
+
+@dataclass(frozen=True, slots=True)
+class LspChanged:
+    server: str
+    type: Literal["lsp.changed"] = "lsp.changed"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFailed:
+    plugin: str
+    message: str
+    type: Literal["plugin.failed"] = "plugin.failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for the user that belongs to no session: a config fault, a missing program."""
+
+    message: str
+    level: Literal["info", "warning", "error"] = "warning"
+    type: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """The subscriber fell too far behind; its queue was dropped. Rebuild from the store."""
+
+    type: Literal["resync"] = "resync"
+
+
+Event: TypeAlias = (
+    SessionCreated
+    | SessionUpdated
+    | SessionDeleted
+    | SessionStatusChanged
+    | SessionIdle
+    | SessionError
+    | MessageUpdated
+    | MessageRemoved
+    | PartUpdated
+    | PartDelta
+    | PartRemoved
+    | PermissionAsked
+    | PermissionReplied
+    | QuestionAsked
+    | QuestionReplied
+    | TodoUpdated
+    | QueueChanged
+    | SessionDiff
+    | Compacted
+    | FileEdited
+    | McpChanged
+    | LspChanged
+    | PluginFailed
+    | Notice
+    | Resync
+)

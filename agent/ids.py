@@ -1,0 +1,30 @@
+"""Ids that sort by time and are unique over processes (spec 7, D2).
+
+An id is ``<prefix>_<14 hex digits of time><12 hex digits of chance>``. The time part is
+milliseconds × 4096 plus a counter, so ids made in one process within one millisecond keep
+their order; the chance part keeps two processes apart.
+"""
+
+import secrets
+import threading
+import time
+from typing import Literal
+
+Kind = Literal["ses", "msg", "prt", "per", "que", "trn", "cal"]
+
+_lock = threading.Lock()
+_last = 0
+
+
+def new_id(kind: Kind) -> str:
+    """A new id of *kind*, greater than every id this process made before."""
+    global _last
+    with _lock:
+        _last = max(_last + 1, int(time.time() * 1000) << 12)
+        stamp = _last
+    return f"{kind}_{stamp:014x}{secrets.token_hex(6)}"
+
+
+def id_time(value: str) -> float:
+    """The time an id was made, in seconds since the epoch."""
+    return (int(value.split("_", 1)[1][:14], 16) >> 12) / 1000

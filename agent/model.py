@@ -1,0 +1,383 @@
+"""Sessions, messages and parts: the frozen records that the store keeps and events carry.
+
+A *session* holds messages; a user message starts or steers a *turn*; each *step* of a turn
+(one model response and its tools) is one assistant message; a message holds *parts*.
+Times are seconds since the epoch (float). Costs are US dollars, None where unknown.
+Records are replaced, never changed: use ``dataclasses.replace``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agent.display import Block, ToolLabel
+from agent.jsontypes import JsonObject
+
+Finish = Literal["stop", "tool-calls", "length", "content-filter", "error", "other"]
+Delivery = Literal["steer", "follow_up"]
+Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls (spec 5, R8).
+
+    *input* is the whole prompt, cached tokens included; *output* all generated tokens with
+    reasoning. *reasoning*, *cache_read* and *cache_write* are parts of these.
+    """
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """A failure as it is stored and shown: *kind* is a ProviderErrorKind or a class of ours."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """*directory* is the folder that was opened, *project* its root (git root or the same)."""
+
+    id: str
+    directory: str
+    project: str
+    title: str
+    created: float
+    updated: float
+    parent_id: str | None = None
+    forked_from: str | None = None
+    agent: str = "build"
+    model: str | None = None
+    effort: str | None = None
+    archived: bool = False
+    pinned: bool = False
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """What the user sent. *turn_id* is None while the message waits in the queue.
+
+    *steered* is set for good when the message was taken up from the second step of a turn
+    on (spec 1, L3): its text is then sent wrapped in a reminder, always in the same form.
+    *synthetic* messages were written by the harness (continue, nudge) and are hidden.
+    """
+
+    id: str
+    session_id: str
+    created: float
+    agent: str
+    model: str
+    effort: str | None = None
+    turn_id: str | None = None
+    delivery: Delivery = "steer"
+    steered: bool = False
+    synthetic: bool = False
+    role: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """One step: a model response and the tools it called. *step* counts from 1 in its turn."""
+
+    id: str
+    session_id: str
+    created: float
+    parent_id: str
+    turn_id: str
+    step: int
+    agent: str
+    model: str
+    completed: float | None = None
+    finish: Finish | None = None
+    usage: Usage | None = None
+    cost: float | None = None
+    error: ErrorInfo | None = None
+    interrupted: bool = False
+    role: Literal["assistant"] = "assistant"
+
+
+Message: TypeAlias = UserMessage | AssistantMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPart:
+    """Text of the user or the model; open while *ended* is None and it belongs to an assistant.
+
+    *synthetic* text was added by the harness; *ignored* text is shown but never sent.
+    """
+
+    id: str
+    session_id: str
+    message_id: str
+    text: str = ""
+    started: float = 0.0
+    ended: float | None = None
+    synthetic: bool = False
+    ignored: bool = False
+    interrupted: bool = False
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningPart:
+    """Reasoning. *field_name* is the wire field it came in; *opaque* what has to go back
+    unchanged with the next request (signatures, encrypted items), by provider key."""
+
+    id: str
+    session_id: str
+    message_id: str
+    text: str = ""
+    started: float = 0.0
+    ended: float | None = None
+    field_name: str | None = None
+    opaque: JsonObject | None = None
+    interrupted: bool = False
+    type: Literal["reasoning"] = "reasoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """The input is still streaming; *raw* is the JSON text so far."""
+
+    raw: str = ""
+    status: Literal["pending"] = "pending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Input complete. *output* is the live tail (bounded); *waiting* the id of an open question."""
+
+    input: JsonObject
+    label: ToolLabel
+    started: float
+    blocks: tuple[Block, ...] = ()
+    output: str = ""
+    waiting: str | None = None
+    status: Literal["running"] = "running"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """*output* is what the model reads (already cut); *facts* are short words for the row's
+    right side; *spill* is the private file that holds the whole output if it was cut."""
+
+    input: JsonObject
+    label: ToolLabel
+    started: float
+    ended: float
+    output: str
+    blocks: tuple[Block, ...] = ()
+    facts: tuple[str, ...] = ()
+    exit_code: int | None = None
+    spill: str | None = None
+    compacted: float | None = None
+    status: Literal["completed"] = "completed"
+
+
+FailureKind = Literal["error", "invalid", "denied", "aborted", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A call that ended without a result. *error* is what the model reads; *kind* tells why:
+    a fault of the tool, invalid input, a refusal, a cancel, or a crash found at start."""
+
+    error: str
+    kind: FailureKind
+    started: float
+    ended: float
+    input: JsonObject | None = None
+    raw: str = ""
+    label: ToolLabel = field(default_factory=lambda: ToolLabel(""))
+    blocks: tuple[Block, ...] = ()
+    output: str = ""
+    spill: str | None = None
+    compacted: float | None = None
+    status: Literal["failed"] = "failed"
+
+
+ToolState: TypeAlias = Pending | Running | Completed | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPart:
+    """One tool call. *call_id* is the provider's id (or one made up, unique in the turn);
+    *opaque* goes back unchanged with the call (thought signatures)."""
+
+    id: str
+    session_id: str
+    message_id: str
+    call_id: str
+    tool: str
+    state: ToolState = field(default_factory=Pending)
+    opaque: JsonObject | None = None
+    type: Literal["tool"] = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """An attached file of a user message or tool result. *data* is base64, or None when the
+    file is only named by *path*."""
+
+    id: str
+    session_id: str
+    message_id: str
+    mime: str
+    path: str | None = None
+    data: str | None = None
+    type: Literal["file"] = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStartPart:
+    id: str
+    session_id: str
+    message_id: str
+    snapshot: str | None = None
+    type: Literal["step-start"] = "step-start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFinishPart:
+    id: str
+    session_id: str
+    message_id: str
+    finish: Finish | None
+    finish_raw: str | None = None
+    usage: Usage | None = None
+    cost: float | None = None
+    snapshot: str | None = None
+    type: Literal["step-finish"] = "step-finish"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchPart:
+    """Files that a step changed, against the snapshot *base*."""
+
+    id: str
+    session_id: str
+    message_id: str
+    base: str
+    files: tuple[str, ...]
+    type: Literal["patch"] = "patch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPart:
+    id: str
+    session_id: str
+    message_id: str
+    summary: str
+    auto: bool
+    tail_start_id: str | None = None
+    type: Literal["compaction"] = "compaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtaskPart:
+    id: str
+    session_id: str
+    message_id: str
+    agent: str
+    description: str
+    prompt: str
+    child_id: str | None = None
+    type: Literal["subtask"] = "subtask"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPart:
+    id: str
+    session_id: str
+    message_id: str
+    attempt: int
+    error: ErrorInfo
+    created: float
+    type: Literal["retry"] = "retry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPart:
+    """An ``@agent`` that the user named."""
+
+    id: str
+    session_id: str
+    message_id: str
+    name: str
+    type: Literal["agent"] = "agent"
+
+
+Part: TypeAlias = (
+    TextPart
+    | ReasoningPart
+    | ToolPart
+    | FilePart
+    | StepStartPart
+    | StepFinishPart
+    | PatchPart
+    | CompactionPart
+    | SubtaskPart
+    | RetryPart
+    | AgentPart
+)
+
+
+def is_open(part: Part) -> bool:
+    """Whether deltas may still come for *part* (the store keeps open parts in memory)."""
+    match part:
+        case TextPart() | ReasoningPart():
+            return part.ended is None
+        case ToolPart():
+            return isinstance(part.state, Pending | Running)
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWithParts:
+    message: Message
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    type: Literal["idle"] = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A turn runs. *since* is its start."""
+
+    since: float
+    type: Literal["busy"] = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The provider failed and is asked again at *next_at* (seconds since the epoch)."""
+
+    attempt: int
+    message: str
+    next_at: float
+    type: Literal["retry"] = "retry"
+
+
+SessionStatus: TypeAlias = Idle | Busy | Retry

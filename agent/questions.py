@@ -1,0 +1,105 @@
+"""Records of what the user is asked: permissions and questions (spec 0, A4).
+
+A question is a record with an id; the future that waits for the answer stays inside the
+service that asked. The first reply wins and a late one is refused.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.display import Block
+
+Action = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing that a tool call needs consent for.
+
+    *permission* is a key of spec 4, M4 (``edit``, ``bash``, ``external_directory`` …) and
+    *pattern* the text that rules are matched against (path, command, host). *always* is the
+    pattern offered for "always", None where none may be offered. *shown* is what a person
+    reads (defaults to the pattern) and *reason* why it is asked ("writes build.log").
+    *floor* is the mildest action that holds without a matching explicit rule: a read-only
+    command proven safe has ``allow``, everything else ``ask``.
+    """
+
+    permission: str
+    pattern: str
+    always: str | None = None
+    shown: str = ""
+    reason: str = ""
+    floor: Action = "ask"
+    destructive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedNeed:
+    """A need with the verdict of the rules: the dialog shows one row for each."""
+
+    need: Need
+    action: Action
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRequest:
+    """One dialog. *root_id* is the root of the session tree, by which replies are routed.
+
+    *heading* is the question ("Run this command?"), *blocks* what it is about (the whole
+    command, the diff), *needs* every part with its verdict, *always* the patterns that
+    "always" would store, as ``(permission, pattern)``.
+    """
+
+    id: str
+    session_id: str
+    root_id: str
+    message_id: str
+    call_id: str
+    agent: str
+    tool: str
+    heading: str
+    folder: str
+    blocks: tuple[Block, ...]
+    needs: tuple[JudgedNeed, ...]
+    always: tuple[tuple[str, str], ...]
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionReply:
+    """The answer. *comment* goes to the model. *hunks* are the accepted hunk indices of a
+    diff (None: all). *edited_command* replaces the command that was shown."""
+
+    answer: Literal["once", "always", "reject"]
+    comment: str = ""
+    hunks: frozenset[int] | None = None
+    edited_command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOption:
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the ``question`` tool."""
+
+    id: str
+    session_id: str
+    root_id: str
+    header: str
+    text: str
+    options: tuple[QuestionOption, ...]
+    multiple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """Chosen labels and free text; *dismissed* when the user closed the dialog."""
+
+    labels: tuple[str, ...] = ()
+    text: str = ""
+    dismissed: bool = False

@@ -1,0 +1,119 @@
+"""What a tool is (spec 3, T1): arguments, a plan without effect, then the effect.
+
+A tool is one module ``x.py`` beside its description ``x.txt``. The pipeline calls
+``prepare`` (no effect: it says what would happen, what must be asked, what the dialog
+shows), asks, and only then ``execute``. So what was shown is what runs (spec 4, M10).
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.display import Block, ToolLabel
+from agent.files import FileTracker
+from agent.model import FilePart
+from agent.questions import Need, PermissionReply
+
+
+class ToolArgs(BaseModel):
+    """Base of every tool's arguments. Unknown keys are errors that teach (T4)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+ArgsT = TypeVar("ArgsT", bound=ToolArgs)
+PayloadT = TypeVar("PayloadT")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[PayloadT]):
+    """What a call would do. *payload* is frozen: ``execute`` acts on it and nothing else.
+
+    *heading* is the dialog's question ("Run this command?").
+    """
+
+    label: ToolLabel
+    payload: PayloadT
+    needs: tuple[Need, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    heading: str = "Allow this?"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call gave. *output* is for the model and is cut by the pipeline (T5).
+
+    *blocks* replace the plan's in the transcript, None keeps them; *facts* are short words
+    shown at the row's right ("142 lines"). *files* are attachments for models that see them.
+    *failed* marks a result that cancels its siblings (a bash command that failed, L8).
+    """
+
+    output: str
+    label: ToolLabel | None = None
+    blocks: tuple[Block, ...] | None = None
+    facts: tuple[str, ...] = ()
+    exit_code: int | None = None
+    files: tuple[FilePart, ...] = ()
+    failed: bool = False
+    spill: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """Where and for whom a call runs. *directory* is the session's working folder (absolute,
+    resolved), *project* its root.
+
+    *progress* shows the live tail of output (bounded by the caller's throttle).
+    *ask* is for needs found only while executing (a redirect to another host): it returns
+    the reply or raises ``PermissionRejected``.
+    """
+
+    session_id: str
+    message_id: str
+    call_id: str
+    agent: str
+    directory: str
+    project: str
+    files: FileTracker
+    progress: Callable[[str], None]
+    ask: Callable[[tuple[Need, ...], str], Awaitable[PermissionReply]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """The fixed facts of a tool.
+
+    *keep* says which end of a long output is kept; *variables* fill the ``{{name}}`` slots of
+    the description; *polling* tools are left out of doom-loop detection (L4); *aliases* are
+    names that models use for it.
+    """
+
+    name: str
+    verb: str
+    aliases: tuple[str, ...] = ()
+    keep: Literal["head", "tail"] = "head"
+    polling: bool = False
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Tool(Protocol[ArgsT, PayloadT]):
+    """The protocol of a tool; the registry finds it by ``spec.name``."""
+
+    spec: ToolSpec
+    args: type[ArgsT]
+
+    def concurrency_safe(self, args: ArgsT) -> bool:
+        """Whether a call with these parsed arguments may run beside others (L8)."""
+        ...
+
+    async def prepare(self, args: ArgsT, ctx: ToolContext) -> Plan[PayloadT]:
+        """Say what would happen. No effect. Raises ``ToolError`` for what can't work."""
+        ...
+
+    async def execute(
+        self, plan: Plan[PayloadT], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        """Do it. *reply* is None when nothing had to be asked."""
+        ...
