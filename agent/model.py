@@ -364,9 +364,10 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A turn runs. *since* is its start."""
+    """A turn runs. *since* is its start; *cancelling* is set the moment a cancel arrives."""
 
     since: float
+    cancelling: bool = False
     type: Literal["busy"] = "busy"
 
 

@@ -65,12 +65,14 @@ class ToolContext:
     """Where and for whom a call runs. *directory* is the session's working folder (absolute,
     resolved), *project* its root.
 
+    *root_id* is the root of the session tree, by which questions are routed.
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``.
     """
 
     session_id: str
+    root_id: str
     message_id: str
     call_id: str
     agent: str

@@ -1,0 +1,58 @@
+"""Git, called so that nothing of the repository's own configuration can run.
+
+Hooks, file-system monitors, pagers and external diffs of a repository are code of a
+stranger; the agent's own calls switch them off (spec 4, M9).
+"""
+
+import asyncio
+import os
+import shutil
+
+HARDENED = (
+    *("-c", "core.fsmonitor="),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.pager=cat"),
+    *("-c", "diff.external="),
+    *("-c", "safe.bareRepository=explicit"),
+    "--no-optional-locks",
+    "--no-pager",
+)
+
+TIMEOUT = 2.0
+"""Seconds that a call may take; a huge repository must not stall a prompt."""
+
+
+async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
+    """The output of ``git ARGUMENTS`` in *directory*.
+
+    None where there is no git, the folder is no repository, or the call failed or took
+    longer than *timeout* seconds.
+    """
+    program = shutil.which("git")
+    if program is None:
+        return None
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *HARDENED,
+            *arguments,
+            cwd=directory,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:  # the folder is gone, or may not be entered
+        return None
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), timeout)
+    except BaseException as error:
+        process.kill()
+        await process.wait()
+        if isinstance(error, TimeoutError):
+            return None
+        raise
+    return output.decode("utf-8", "replace") if process.returncode == 0 else None

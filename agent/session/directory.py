@@ -1,0 +1,133 @@
+"""The sessions of a folder: create, list, rename, fork (spec 7, D6)."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent.errors import SessionNotFound
+from agent.ids import new_id
+from agent.model import MessageWithParts, Part, Session, UserMessage
+from agent.store.store import Store
+
+
+class Directory:
+    """Sessions that were opened in *directory*, whose project root is *project*."""
+
+    def __init__(
+        self, store: Store, directory: str, project: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._path = directory
+        self._project = project
+        self._clock = clock
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def create(
+        self,
+        *,
+        agent: str = "build",
+        model: str | None = None,
+        effort: str | None = None,
+        parent_id: str | None = None,
+        title: str = "",
+    ) -> Session:
+        """A new, empty session. An empty title is replaced by the first prompt's words."""
+        now = self._clock()
+        session = Session(
+            id=new_id("ses"),
+            directory=self._path,
+            project=self._project,
+            title=title,
+            created=now,
+            updated=now,
+            parent_id=parent_id,
+            agent=agent,
+            model=model,
+            effort=effort,
+        )
+        await self._store.save(session)
+        return session
+
+    async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+        """Replace a session's record; changes of one session never overwrite each other."""
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            session = change(await self._store.session(session_id))
+            await self._store.save(session)
+            return session
+
+    async def list(
+        self, *, everywhere: bool = False, limit: int = 100, before: float | None = None
+    ) -> list[Session]:
+        """Sessions that were used, newest first: of this folder, or of all."""
+        directory = None if everywhere else self._path
+        found = await self._store.sessions(directory=directory, limit=limit, before=before)
+        return [s for s in found if s.turns > 0 or s.title]
+
+    async def latest(self) -> Session | None:
+        """The session of this folder that was used last."""
+        found = await self.list(limit=20)
+        return found[0] if found else None
+
+    async def get(self, session_id: str) -> Session:
+        return await self._store.session(session_id)
+
+    async def rename(self, session_id: str, title: str) -> Session:
+        text = " ".join(title.split())
+        return await self.update(session_id, lambda s: replace(s, title=text or s.title))
+
+    async def set_model(self, session_id: str, model: str, effort: str | None = None) -> Session:
+        return await self.update(session_id, lambda s: replace(s, model=model, effort=effort))
+
+    async def set_agent(self, session_id: str, agent: str) -> Session:
+        return await self.update(session_id, lambda s: replace(s, agent=agent))
+
+    async def fork(self, session_id: str, at_message: str | None = None) -> Session:
+        """A copy of a session: all of it, or what stands before *at_message*.
+
+        Raises ``SessionNotFound`` if that message is not in the session.
+        """
+        source = await self._store.session(session_id)
+        messages = await self._store.messages(session_id)
+        if at_message is not None:
+            ids = [m.message.id for m in messages]
+            if at_message not in ids:
+                raise SessionNotFound(f"No message {at_message} in session {session_id}.")
+            messages = messages[: ids.index(at_message)]
+        now = self._clock()
+        copy = replace(
+            source,
+            id=new_id("ses"),
+            title=f"{source.title} (fork)",
+            created=now,
+            updated=now,
+            parent_id=None,
+            forked_from=source.id,
+            pinned=False,
+            archived=False,
+        )
+        await self._store.save(copy)
+        renamed: dict[str, str] = {}
+        for item in messages:
+            if isinstance(item.message, UserMessage) and item.message.turn_id is None:
+                continue  # what waits in the source's queue stays there
+            moved = _copied(item, copy.id, renamed)
+            await self._store.save(moved.message, *moved.parts)
+        return copy
+
+
+def _copied(item: MessageWithParts, session_id: str, renamed: dict[str, str]) -> MessageWithParts:
+    """*item* under new ids in another session; *renamed* maps old message ids to new ones."""
+    new = new_id("msg")
+    renamed[item.message.id] = new
+    match item.message:
+        case UserMessage() as user:
+            message = replace(user, id=new, session_id=session_id)
+        case assistant:
+            parent = renamed.get(assistant.parent_id, assistant.parent_id)
+            message = replace(assistant, id=new, session_id=session_id, parent_id=parent)
+    parts: list[Part] = [
+        replace(part, id=new_id("prt"), session_id=session_id, message_id=new)
+        for part in item.parts
+    ]
+    return MessageWithParts(message, tuple(parts))

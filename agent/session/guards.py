@@ -1,0 +1,129 @@
+"""What stops a turn that would not stop by itself: limits and the doom loop (spec 1, L2a, L4)."""
+
+import json
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.jsontypes import JsonObject
+from agent.model import Usage
+
+DOOM_THRESHOLD = 3
+"""Equal calls in a row, the present one included, before the user is asked (L4)."""
+
+MAX_CUT_CALLS = 3
+"""Steps in a row whose call was cut off by the output limit (L2a)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTotals:
+    """What a turn has used so far, children included. *cost* is None while unknown."""
+
+    steps: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+
+    def add(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+        total = self.cost if cost is None else (self.cost or 0.0) + cost
+        return TurnTotals(self.steps + 1, self.usage + (usage or Usage()), total)
+
+
+class Guard(Protocol):
+    """One reason to end a turn before its next step."""
+
+    def before_step(self, totals: TurnTotals) -> str | None:
+        """A sentence for the user when the turn must end now, else None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimit:
+    """The agent's ``max_steps``. One more step without tools follows, to sum up (L2)."""
+
+    steps: int
+
+    def before_step(self, totals: TurnTotals) -> str | None:
+        if totals.steps > self.steps:
+            return f"Stopped after {self.steps} steps, the limit of this agent."
+        return None
+
+    def is_last(self, totals: TurnTotals) -> bool:
+        return totals.steps == self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimit:
+    tokens: int
+
+    def before_step(self, totals: TurnTotals) -> str | None:
+        used = totals.usage.input + totals.usage.output
+        return f"Stopped at {used} of {self.tokens} tokens." if used >= self.tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class CostLimit:
+    dollars: float
+
+    def before_step(self, totals: TurnTotals) -> str | None:
+        if totals.cost is not None and totals.cost >= self.dollars:
+            return f"Stopped at ${totals.cost:.2f} of ${self.dollars:.2f}."
+        return None
+
+
+@dataclass(slots=True)
+class _Seen:
+    call: str
+    tool: str
+    exact: str
+    loose: str
+    result: str | None = None
+
+
+class DoomLoop:
+    """Notices the same call over and over, across the steps of one turn (L4).
+
+    Exact repeats count, and near-duplicates: the same tool with inputs equal but for white
+    space and numbers, whose results were equal too.
+    """
+
+    def __init__(self, threshold: int = DOOM_THRESHOLD) -> None:
+        self._threshold = threshold
+        self._seen: deque[_Seen] = deque(maxlen=max(1, threshold - 1))
+
+    def observe(self, call: str, tool: str, arguments: JsonObject | str) -> bool:
+        """Note a call as it is submitted; true when it is the one too many.
+
+        *call* names it for ``finished``; *arguments* are the parsed input, or the text of
+        what did not parse.
+        """
+        exact, loose = _keys(arguments)
+        before = list(self._seen)
+        self._seen.append(_Seen(call, tool, exact, loose))
+        if self._threshold <= 1 or len(before) < self._threshold - 1:
+            return False
+        if any(s.tool != tool for s in before):
+            return False
+        if all(s.exact == exact for s in before):
+            return True
+        results = {s.result for s in before}
+        return all(s.loose == loose for s in before) and len(results) == 1 and None not in results
+
+    def finished(self, call: str, result: str) -> None:
+        """Note what the model read of a call's end."""
+        for seen in self._seen:
+            if seen.call == call:
+                seen.result = result
+
+    def reset(self) -> None:
+        """Forget what was seen: the user said to go on."""
+        self._seen.clear()
+
+
+def _keys(arguments: JsonObject | str) -> tuple[str, str]:
+    exact = (
+        arguments
+        if isinstance(arguments, str)
+        else json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    )
+    return exact, re.sub(r"[\s\d]+", "", exact)

@@ -1,0 +1,145 @@
+"""Stored messages as the turns that a model is sent: a pure transform.
+
+What comes out is valid for every provider (spec 1, L10): each call is followed by its
+result, no turn is empty, text never stands behind a call in one assistant turn (spec 5,
+R4). The transform depends on stored records alone, so a message reads the same in every
+later request and a cached prefix stays valid (spec 1, L3).
+"""
+
+from collections.abc import Iterable
+
+from agent.jsontypes import JsonObject
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    FilePart,
+    MessageWithParts,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    ToolState,
+    UserMessage,
+)
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+
+ABORTED = "Tool execution aborted"
+"""What the model reads for a call that never got its result (spec 1, L10)."""
+
+STEERED = (
+    "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
+    "Address it, then carry on with the task.\n</system-reminder>"
+)
+INTERRUPTED = (
+    "<system-reminder>\nThe user interrupted your previous answer before it was finished.\n"
+    "</system-reminder>"
+)
+
+_AssistantContent = TextContent | ReasoningContent | ToolCallContent
+
+
+def turns_of(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+    """The turns of *messages* (oldest first); messages that still wait are left out."""
+    turns: list[Turn] = []
+    interrupted = False
+    for item in messages:
+        match item.message:
+            case UserMessage() as message:
+                if message.turn_id is not None:
+                    turns.extend(_user_turn(message, item.parts, after_interrupt=interrupted))
+                    interrupted = False
+            case AssistantMessage() as message:
+                turns.extend(_assistant_turns(message, item.parts))
+                interrupted = message.interrupted
+    return tuple(turns)
+
+
+def _user_turn(
+    message: UserMessage, parts: tuple[Part, ...], *, after_interrupt: bool
+) -> list[UserTurn]:
+    content: list[TextContent | MediaContent] = []
+    for part in parts:
+        match part:
+            case TextPart() if part.text and not part.ignored:
+                wrap = message.steered and not part.synthetic and not message.synthetic
+                content.append(TextContent(STEERED.format(text=part.text) if wrap else part.text))
+            case FilePart() if part.data is not None:
+                content.append(MediaContent(part.mime, part.data, part.path or ""))
+            case _:
+                pass
+    if content and after_interrupt:
+        content.insert(0, TextContent(INTERRUPTED))
+    return [UserTurn(tuple(content))] if content else []
+
+
+def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list[Turn]:
+    turns: list[Turn] = []
+    content: list[_AssistantContent] = []
+    results: list[ToolResultContent] = []
+
+    def close() -> None:
+        # Reasoning alone is no answer: several providers refuse a turn that holds nothing else.
+        if any(not isinstance(c, ReasoningContent) for c in content):
+            turns.append(AssistantTurn(tuple(content), message.model))
+        if results:
+            turns.append(ToolTurn(tuple(results)))
+        content.clear()
+        results.clear()
+
+    for part in parts:
+        match part:
+            case ToolPart():
+                call, result = _call(part)
+                content.append(call)
+                results.append(result)
+            case TextPart() if part.text.strip() and not part.ignored:
+                if results:
+                    close()
+                content.append(TextContent(part.text))
+            case ReasoningPart() if part.text or part.opaque:
+                if results:
+                    close()
+                content.append(ReasoningContent(part.text, part.field_name, part.opaque))
+            case _:
+                pass
+    close()
+    return turns
+
+
+def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
+    call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
+    output, failed = result_text(part.state)
+    return call, ToolResultContent(part.call_id, part.tool, output, failed)
+
+
+def input_of(state: ToolState) -> JsonObject | None:
+    """The parsed input of a call, None where it never parsed."""
+    match state:
+        case Completed() | Failed():
+            return state.input
+        case _:
+            return getattr(state, "input", None)
+
+
+def result_text(state: ToolState) -> tuple[str, bool]:
+    """What the model reads of a call's end, and whether it is an error."""
+    match state:
+        case Completed():
+            return state.output, False
+        case Failed():
+            if state.output:
+                return f"{state.error}\n\nOutput so far:\n{state.output}", True
+            return state.error, True
+        case _:
+            return ABORTED, True

@@ -1,0 +1,240 @@
+"""The turn loop (spec 1, L1 and L2): step after step until there is nothing left to do.
+
+The loop decides only after a step's tools have ended. Its state is one frozen record that
+is replaced whole at every continuation, and each continuation has a named reason.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from agent.errors import ProviderErrorKind
+from agent.model import (
+    AssistantMessage,
+    ErrorInfo,
+    Finish,
+    MessageWithParts,
+    Outcome,
+    UserMessage,
+)
+from agent.provider.client import ModelInfo, ModelRequest, ToolSchema
+from agent.session.guards import MAX_CUT_CALLS, Guard, StepLimit, TurnTotals
+from agent.session.history import turns_of
+from agent.session.step import Step, StepResult
+
+DEFAULT_OUTPUT = 8_192
+"""Output cap of a step, in tokens (spec 1, L2: 8k, then up to ``MAX_OUTPUT``)."""
+
+MAX_OUTPUT = 65_536
+MAX_RESUMES = 3
+MAX_LOST = 3
+
+GO_ON = (
+    "<system-reminder>\nYour answer was cut off by the output limit. Go on exactly where it "
+    "stopped. Do not repeat anything and do not sum up.\n</system-reminder>"
+)
+SUM_UP = (
+    "<system-reminder>\nThis is the last step of this turn: tools are off. Say in a few lines "
+    "what was done, what was found, and what is left.\n</system-reminder>"
+)
+
+log = logging.getLogger(__name__)
+
+
+class Reason(StrEnum):
+    """Why the loop goes on (spec 1, L2)."""
+
+    START = "start"
+    NEXT_STEP = "next_step"
+    OUTPUT_ESCALATE = "output_escalate"
+    OUTPUT_RESUME = "output_resume"
+    STREAM_LOST = "stream_lost"
+    USER_MESSAGE = "user_message"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """Where a turn stands. *lost* and *cut* count steps in a row; *resumed* the nudges of
+    this turn; *max_output* the cap of the next step, None for the default."""
+
+    reason: Reason = Reason.START
+    totals: TurnTotals = field(default_factory=TurnTotals)
+    max_output: int | None = None
+    resumed: int = 0
+    lost: int = 0
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ended; becomes ``SessionIdle`` (L15)."""
+
+    outcome: Outcome
+    finish: Finish | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSetting:
+    """What holds for one step: the agent and model that the newest user message names."""
+
+    agent: str
+    model: ModelInfo
+    effort: str | None
+    system: tuple[str, ...]
+    tools: tuple[ToolSchema, ...]
+    guards: tuple[Guard, ...] = ()
+    temperature: float | None = None
+
+
+class TurnHost(Protocol):
+    """What the loop needs of the service that runs it."""
+
+    async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
+        """Take up waiting messages: steers, and follow-ups when the turn is *ending*."""
+        ...
+
+    async def setting(self, newest: UserMessage) -> TurnSetting: ...
+
+    async def messages(self) -> Sequence[MessageWithParts]: ...
+
+    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step: ...
+
+    async def run_step(
+        self, step: Step, setting: TurnSetting, request: ModelRequest
+    ) -> StepResult: ...
+
+    async def nudge(self, text: str, after: UserMessage) -> UserMessage:
+        """Store a hidden user message of the harness."""
+        ...
+
+    async def drop(self, message: AssistantMessage) -> None: ...
+
+
+async def run_turn(
+    host: TurnHost,
+    session_id: str,
+    on_continue: Callable[[LoopState], Awaitable[None]] | None = None,
+) -> TurnEnd:
+    """Run one turn to its end. Cancelling it leaves the clean-up to the caller."""
+    state = LoopState()
+    newest = await _newest(host, None, first=True)
+    if newest is None:
+        return TurnEnd("completed")
+    while True:
+        log.info("turn of %s: %s, step %d", session_id, state.reason, state.totals.steps + 1)
+        if on_continue is not None:
+            await on_continue(state)
+        if state.reason is not Reason.START:
+            newest = await _newest(host, newest, first=False) or newest
+        outcome = await _one_step(host, session_id, state, newest)
+        if isinstance(outcome, TurnEnd):
+            return outcome
+        state, newest = outcome
+
+
+async def _newest(
+    host: TurnHost, current: UserMessage | None, *, first: bool
+) -> UserMessage | None:
+    taken = await host.take_queued(first=first, ending=first)
+    return taken[-1] if taken else current
+
+
+async def _one_step(
+    host: TurnHost, session_id: str, state: LoopState, newest: UserMessage
+) -> TurnEnd | tuple[LoopState, UserMessage]:
+    setting = await host.setting(newest)
+    for guard in setting.guards:
+        sentence = guard.before_step(state.totals)
+        if sentence is not None:
+            return TurnEnd("limit_reached", error=ErrorInfo("limit", sentence))
+    last = any(isinstance(g, StepLimit) and g.is_last(state.totals) for g in setting.guards)
+    if last:
+        newest = await host.nudge(SUM_UP, newest)
+    step = await host.new_step(setting, newest, state.totals.steps + 1)
+    request = ModelRequest(
+        model=setting.model,
+        system=setting.system,
+        turns=turns_of(await host.messages()),
+        tools=() if last else setting.tools,
+        max_output=state.max_output or default_output(setting.model),
+        temperature=setting.temperature,
+        effort=setting.effort,
+        session_id=session_id,
+    )
+    result = await host.run_step(step, setting, request)
+    totals = state.totals.add(result.usage, result.cost)
+    state = replace(state, totals=totals)
+    end = _ended(result, state)
+    if end is not None:
+        return end
+    following = await _following(host, setting, state, result, newest)
+    if following is not None:
+        return following
+    taken = await host.take_queued(first=False, ending=True)
+    if taken:
+        return replace(state, reason=Reason.USER_MESSAGE, resumed=0), taken[-1]
+    finish = _assistant(result).finish
+    return TurnEnd("completed", finish)
+
+
+def _assistant(result: StepResult) -> AssistantMessage:
+    message = result.message.message
+    assert isinstance(message, AssistantMessage)  # noqa: S101 - a step's message always is one
+    return message
+
+
+def default_output(model: ModelInfo) -> int:
+    """The output cap of a step: the default, or less where the model has less."""
+    return min(DEFAULT_OUTPUT, model.output_limit or DEFAULT_OUTPUT)
+
+
+def _ended(result: StepResult, state: LoopState) -> TurnEnd | None:
+    """Whether the step's own facts end the turn."""
+    if result.stopped:
+        return TurnEnd("rejected", "tool-calls")
+    if result.error is not None:
+        info = ErrorInfo(result.error.kind, result.error.message)
+        return TurnEnd("failed", "error", info)
+    finish = _assistant(result).finish
+    if finish == "content-filter" and result.calls == 0:
+        text = "The provider's content filter stopped the answer."
+        return TurnEnd("failed", finish, ErrorInfo(ProviderErrorKind.CONTENT_FILTER, text))
+    if result.cut and state.cut + 1 >= MAX_CUT_CALLS:
+        text = (
+            f"Stopped: {MAX_CUT_CALLS} answers in a row were cut off by the output limit in the "
+            "middle of a tool call. Ask for smaller pieces, or choose a model with a larger limit."
+        )
+        return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))
+    if result.lost and state.lost + 1 >= MAX_LOST:
+        text = f"Stopped: the stream broke off {MAX_LOST} times in a row after a tool had started."
+        return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.NETWORK, text))
+    return None
+
+
+async def _following(
+    host: TurnHost,
+    setting: TurnSetting,
+    state: LoopState,
+    result: StepResult,
+    newest: UserMessage,
+) -> tuple[LoopState, UserMessage] | None:
+    """The state of the next step, None when the step asks for none (L1)."""
+    message = _assistant(result)
+    if result.lost:
+        return replace(state, reason=Reason.STREAM_LOST, lost=state.lost + 1), newest
+    calm = replace(state, lost=0)
+    larger = min(MAX_OUTPUT, setting.model.output_limit or MAX_OUTPUT)
+    current = state.max_output or default_output(setting.model)
+    if message.finish == "length" and result.complete_calls == 0 and larger > current:
+        await host.drop(message)
+        return replace(calm, reason=Reason.OUTPUT_ESCALATE, max_output=larger), newest
+    if result.calls > 0:
+        cut = state.cut + 1 if result.cut else 0
+        return replace(calm, reason=Reason.NEXT_STEP, cut=cut), newest
+    if message.finish == "length" and state.resumed < MAX_RESUMES:
+        nudged = await host.nudge(GO_ON, newest)
+        return replace(calm, reason=Reason.OUTPUT_RESUME, resumed=state.resumed + 1), nudged
+    return None

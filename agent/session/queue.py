@@ -1,0 +1,132 @@
+"""Messages that wait in a session until a turn takes them up (spec 1, L3).
+
+A waiting message is stored like any other with ``turn_id`` None, so it survives an error
+and a restart; it enters the history when it is taken up.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent.bus import Bus
+from agent.events import QueueChanged
+from agent.ids import new_id
+from agent.model import MessageWithParts, Part, UserMessage
+from agent.store.store import Store
+
+
+class Queues:
+    """The waiting messages of every session, oldest first."""
+
+    def __init__(self, store: Store, bus: Bus, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._waiting: dict[str, list[MessageWithParts]] = {}
+        self._moving: set[asyncio.Task[list[MessageWithParts]]] = set()
+
+    def waiting(self, session_id: str) -> tuple[MessageWithParts, ...]:
+        return tuple(self._waiting.get(session_id, ()))
+
+    def ids(self, session_id: str) -> tuple[str, ...]:
+        return tuple(item.message.id for item in self.waiting(session_id))
+
+    def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
+        """Take up what an earlier run of the program left waiting in *messages*."""
+        if session_id not in self._waiting:
+            self._waiting[session_id] = [
+                item
+                for item in messages
+                if isinstance(item.message, UserMessage) and item.message.turn_id is None
+            ]
+
+    def add(self, item: MessageWithParts) -> None:
+        """Queue a message that the store holds already."""
+        self._waiting.setdefault(item.message.session_id, []).append(item)
+        self._changed(item.message.session_id)
+
+    async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
+        """Take a waiting message out again, as the user wants to edit or drop it."""
+        queue = self._waiting.get(session_id, [])
+        for item in queue:
+            if item.message.id == message_id:
+                queue.remove(item)
+                await self._store.remove_message(session_id, message_id)
+                self._changed(session_id)
+                return item
+        return None
+
+    def forget(self, session_id: str) -> None:
+        self._waiting.pop(session_id, None)
+
+    async def take(
+        self, session_id: str, *, turn_id: str, after: str, steered: bool, everything: bool
+    ) -> list[MessageWithParts]:
+        """Move waiting messages into the history, oldest first: all of them, or the steers.
+
+        *after* is the id of the newest message of the history; *steered* marks them for good
+        as sent in mid-work.
+        """
+        queue = self._waiting.get(session_id, [])
+        due = [
+            item
+            for item in queue
+            if everything
+            or (isinstance(item.message, UserMessage) and item.message.delivery == "steer")
+        ]
+        if not due:
+            return []
+        # In a task of its own: a cancel in the middle must not lose a message or send it twice.
+        move = asyncio.create_task(self._move(session_id, due, turn_id, after, steered=steered))
+        self._moving.add(move)
+        move.add_done_callback(self._moving.discard)
+        return await asyncio.shield(move)
+
+    async def settle(self) -> None:
+        """Wait for messages that are on their way into the history."""
+        if self._moving:
+            await asyncio.wait(set(self._moving))
+
+    async def _move(
+        self,
+        session_id: str,
+        due: list[MessageWithParts],
+        turn_id: str,
+        after: str,
+        *,
+        steered: bool,
+    ) -> list[MessageWithParts]:
+        taken: list[MessageWithParts] = []
+        for item in due:
+            self._waiting[session_id].remove(item)
+            taken.append(await self._enter(item, turn_id, after, steered=steered))
+        self._changed(session_id)
+        return taken
+
+    async def _enter(
+        self, item: MessageWithParts, turn_id: str, after: str, *, steered: bool
+    ) -> MessageWithParts:
+        """Give a message its place in the history: behind everything that came before it.
+
+        Ids sort by time, so one that waited while a step began gets a new id.
+        """
+        message = item.message
+        assert isinstance(message, UserMessage)  # noqa: S101 - only user messages are queued
+        moved = replace(message, turn_id=turn_id, steered=steered)
+        if message.id > after:
+            await self._store.save(moved)
+            return MessageWithParts(moved, item.parts)
+        moved = replace(moved, id=new_id("msg"), created=self._clock())
+        parts = tuple(_moved(part, moved.id) for part in item.parts)
+        # Saved before the old one goes: a crash in between repeats a message, never loses it.
+        await self._store.save(moved, *parts)
+        await self._store.remove_message(message.session_id, message.id)
+        return MessageWithParts(moved, parts)
+
+    def _changed(self, session_id: str) -> None:
+        self._bus.publish(QueueChanged(session_id, self.ids(session_id)))
+
+
+def _moved(part: Part, message_id: str) -> Part:
+    return replace(part, id=new_id("prt"), message_id=message_id)

@@ -1,0 +1,185 @@
+"""One step: a model call with its retries, then the end of its tools (spec 1, L6–L13).
+
+A step is tried again only while none of its calls has started; after that it is closed
+with what it has, and the loop goes on (L12).
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from agent.errors import ProviderError, ProviderErrorKind
+from agent.ids import new_id
+from agent.model import (
+    AssistantMessage,
+    Busy,
+    ErrorInfo,
+    MessageWithParts,
+    Retry,
+    RetryPart,
+    SessionStatus,
+    StepFinishPart,
+    Usage,
+)
+from agent.provider.client import ModelClient, ModelRequest
+from agent.provider.retry import delay
+from agent.provider.usage import cost_of
+from agent.session.executor import INCOMPLETE, StepExecutor
+from agent.session.processor import StepProcessor, StreamEnd
+from agent.store.store import Store
+
+CUT_OFF = (
+    "Not run: the call was cut off by the output limit of {limit} tokens. "
+    "Do it in smaller pieces, each well below the limit."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How a step ended. *message* is its final record with parts; *cost* in US dollars.
+
+    *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
+    *lost* is set when the stream broke after a call had started, *stopped* when the user
+    rejected a call without a word, *cut* when the output limit cut a call off.
+    """
+
+    message: MessageWithParts
+    calls: int
+    complete_calls: int
+    usage: Usage | None
+    cost: float | None
+    error: ProviderError | None = None
+    lost: bool = False
+    stopped: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDeps:
+    """What a step works with. *set_status* publishes the session's status."""
+
+    store: Store
+    executor: Callable[[AssistantMessage], StepExecutor]
+    set_status: Callable[[SessionStatus], None]
+    clock: Callable[[], float] = field(default=time.time)
+    rng: random.Random = field(default_factory=random.Random)
+
+
+class Step:
+    """Runs one step; ``teardown`` ends it from outside, at any moment (L10)."""
+
+    def __init__(self, deps: StepDeps, message: AssistantMessage, since: float) -> None:
+        self._deps = deps
+        self._message = message
+        self._since = since
+        self._executor = deps.executor(message)
+        self._processor = self._new_processor()
+        self._ending: asyncio.Task[MessageWithParts] | None = None
+
+    def _new_processor(self) -> StepProcessor:
+        return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
+
+    async def run(self, client: ModelClient, request: ModelRequest) -> StepResult:
+        """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
+        attempt = 1
+        while True:
+            end = await self._processor.consume(client.stream(request))
+            if end.error is None or self._executor.started:
+                return await self._close(end, request)
+            wait = delay(attempt, end.error, self._deps.rng)
+            if wait is None:
+                return await self._close(end, request)
+            await self._start_over(end.error, attempt, wait)
+            attempt += 1
+
+    async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
+        """Forget this attempt, show the countdown, wait (L12, L18)."""
+        await self._executor.teardown()
+        await self._processor.discard()
+        now = self._deps.clock()
+        note = RetryPart(
+            id=new_id("prt"),
+            session_id=self._message.session_id,
+            message_id=self._message.id,
+            attempt=attempt,
+            error=ErrorInfo(error.kind, error.message),
+            created=now,
+        )
+        await self._deps.store.save(note)
+        self._deps.set_status(Retry(attempt, error.message, now + wait))
+        await asyncio.sleep(wait)
+        self._deps.set_status(Busy(self._since))
+        self._executor = self._deps.executor(self._message)
+        self._processor = self._new_processor()
+
+    async def _close(self, end: StreamEnd, request: ModelRequest) -> StepResult:
+        executor = self._executor
+        lost = end.error is not None and executor.started
+        arriving = executor.arriving
+        if end.error is not None:
+            await self._processor.interrupt()
+            await executor.stop_starting()
+        else:
+            await self._processor.finish()
+        cut = end.finish == "length" and arriving > 0
+        limit = request.max_output or request.model.output_limit or "unknown"
+        await executor.break_off(CUT_OFF.format(limit=limit) if cut else INCOMPLETE)
+        await executor.results()
+        error = None if lost else end.error
+        cost = cost_of(end.usage, request.model.price)
+        # From here on a cancel comes too late: the end is stored as it was.
+        self._ending = asyncio.create_task(self._store_end(end, error, cost))
+        stored = await asyncio.shield(self._ending)
+        return StepResult(
+            message=stored,
+            calls=len(executor.slots),
+            complete_calls=len(executor.slots) - arriving,
+            usage=end.usage,
+            cost=cost,
+            error=error,
+            lost=lost,
+            stopped=executor.stopped,
+            cut=cut,
+        )
+
+    async def _store_end(
+        self, end: StreamEnd, error: ProviderError | None, cost: float | None
+    ) -> MessageWithParts:
+        finish = StepFinishPart(
+            id=new_id("prt"),
+            session_id=self._message.session_id,
+            message_id=self._message.id,
+            finish="error" if end.error else end.finish,
+            finish_raw=end.raw,
+            usage=end.usage,
+            cost=cost,
+        )
+        self._message = replace(
+            self._message,
+            completed=self._deps.clock(),
+            finish=finish.finish,
+            usage=end.usage,
+            cost=cost,
+            error=ErrorInfo(error.kind, error.message) if error else None,
+        )
+        await self._deps.store.save(finish, self._message)
+        stored = await self._deps.store.message(self._message.id)
+        return stored or MessageWithParts(self._message, (finish,))
+
+    async def teardown(self, error: ErrorInfo | None = None) -> None:
+        """Leave a history that every provider accepts (L10). Does nothing after a normal end."""
+        if self._ending is not None:
+            await self._ending
+            return
+        await self._processor.interrupt()
+        await self._executor.teardown()
+        self._message = replace(
+            self._message,
+            completed=self._deps.clock(),
+            finish="error" if error else None,
+            error=error or ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted"),
+            interrupted=error is None,
+        )
+        await self._deps.store.save(self._message)

@@ -1,0 +1,227 @@
+"""One running turn: what the loop asks of its host, on the real services (spec 1)."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.agents import Agents
+from agent.files import FileTracker
+from agent.ids import new_id
+from agent.model import (
+    AssistantMessage,
+    ErrorInfo,
+    MessageWithParts,
+    Session,
+    SessionStatus,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.permission.service import AskContext, PermissionService
+from agent.provider.catalog import Catalog
+from agent.provider.client import ModelRequest
+from agent.provider.clients import Clients
+from agent.questions import Need, PermissionReply
+from agent.session.executor import ExecutorDeps, StepExecutor
+from agent.session.guards import DoomLoop, Guard, StepLimit
+from agent.session.loop import TurnSetting
+from agent.session.queue import Queues
+from agent.session.step import Step, StepDeps, StepResult
+from agent.store.store import Store
+from agent.tools.base import ToolContext
+from agent.tools.pipeline import Pipeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnDeps:
+    """The services a turn works with. *system* gives the two blocks of the system prompt."""
+
+    store: Store
+    clients: Clients
+    catalog: Catalog
+    pipeline: Pipeline
+    permissions: PermissionService
+    agents: Agents
+    queues: Queues
+    system: Callable[[Session, str], Awaitable[tuple[str, ...]]]
+    update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
+    set_status: Callable[[str, SessionStatus], None]
+    clock: Callable[[], float] = field(default=time.time)
+
+
+class Turn:
+    """A turn of one session. ``host`` methods are called by the loop (``loop.TurnHost``)."""
+
+    def __init__(self, deps: TurnDeps, session: Session, root_id: str, files: FileTracker) -> None:
+        self.id = new_id("trn")
+        self.started = deps.clock()
+        self._deps = deps
+        self._session = session
+        self._root_id = root_id
+        self._files = files
+        self._doom = DoomLoop()
+        self._step: Step | None = None
+        self._steps = 0
+        self._history: list[MessageWithParts] | None = None
+
+    async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
+        history = await self.messages()
+        taken = await self._deps.queues.take(
+            self._session.id,
+            turn_id=self.id,
+            after=history[-1].message.id if history else "",
+            steered=self._steps > 0,
+            everything=first or ending,
+        )
+        self._entered(*taken)
+        return [item.message for item in taken if isinstance(item.message, UserMessage)]
+
+    async def setting(self, newest: UserMessage) -> TurnSetting:
+        deps = self._deps
+        agent = deps.agents.get(newest.agent)
+        guards: tuple[Guard, ...] = (StepLimit(agent.max_steps),) if agent.max_steps else ()
+        model = deps.catalog.model(newest.model)
+        return TurnSetting(
+            agent=agent.name,
+            model=model,
+            effort=newest.effort,
+            system=await deps.system(self._session, agent.name),
+            tools=deps.pipeline.schemas(agent.name) if model.tools else (),
+            guards=guards,
+        )
+
+    async def messages(self) -> Sequence[MessageWithParts]:
+        """The session so far. Read from the store once a turn; a step then adds its own."""
+        if self._history is None:
+            stored = await self._deps.store.messages(self._session.id)
+            waiting = set(self._deps.queues.ids(self._session.id))
+            self._history = [m for m in stored if m.message.id not in waiting]
+        return self._history
+
+    def _entered(self, *items: MessageWithParts) -> None:
+        if self._history is not None:
+            self._history.extend(items)
+
+    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step:
+        message = AssistantMessage(
+            id=new_id("msg"),
+            session_id=self._session.id,
+            created=self._deps.clock(),
+            parent_id=parent.id,
+            turn_id=self.id,
+            step=step,
+            agent=setting.agent,
+            model=setting.model.full_name,
+        )
+        await self._deps.store.save(message)
+        deps = StepDeps(
+            store=self._deps.store,
+            executor=self._executor,
+            set_status=lambda status: self._deps.set_status(self._session.id, status),
+            clock=self._deps.clock,
+        )
+        self._step = Step(deps, message, self.started)
+        self._steps = step
+        return self._step
+
+    async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:
+        client = self._deps.clients.client_for(setting.model)
+        result = await step.run(client, request)
+        self._entered(result.message)
+        await self._add_usage(result)
+        return result
+
+    async def _add_usage(self, result: StepResult) -> None:
+        def add(session: Session) -> Session:
+            cost = session.cost
+            if result.cost is not None:
+                cost = (cost or 0.0) + result.cost
+            usage = session.usage + result.usage if result.usage else session.usage
+            return replace(session, usage=usage, cost=cost, updated=self._deps.clock())
+
+        await self._deps.update(self._session.id, add)
+
+    async def nudge(self, text: str, after: UserMessage) -> UserMessage:
+        message = replace(
+            after,
+            id=new_id("msg"),
+            created=self._deps.clock(),
+            turn_id=self.id,
+            steered=False,
+            synthetic=True,
+        )
+        part = TextPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            text=text,
+            started=message.created,
+            ended=message.created,
+            synthetic=True,
+        )
+        await self._deps.store.save(message, part)
+        self._entered(MessageWithParts(message, (part,)))
+        return message
+
+    async def drop(self, message: AssistantMessage) -> None:
+        await self._deps.store.remove_message(message.session_id, message.id)
+        if self._history is not None:
+            self._history = [m for m in self._history if m.message.id != message.id]
+
+    async def teardown(self, fault: ErrorInfo | None = None) -> None:
+        """End the step that runs, if any, so that the history stays valid (L10)."""
+        if self._step is not None:
+            await self._step.teardown(fault)
+
+    def _executor(self, message: AssistantMessage) -> StepExecutor:
+        async def ask_repeat(part: ToolPart) -> None:
+            await self._deps.permissions.ask(
+                self._ask_context(message, part),
+                (Need("doom_loop", part.tool, reason="the same call as before, again"),),
+                "The same call is repeated. Go on?",
+                (),
+            )
+
+        return StepExecutor(
+            ExecutorDeps(
+                store=self._deps.store,
+                pipeline=self._deps.pipeline,
+                doom=self._doom,
+                context=lambda part, progress: self._context(message, part, progress),
+                ask_repeat=ask_repeat,
+                clock=self._deps.clock,
+            )
+        )
+
+    def _ask_context(self, message: AssistantMessage, part: ToolPart) -> AskContext:
+        return AskContext(
+            session_id=self._session.id,
+            root_id=self._root_id,
+            message_id=message.id,
+            call_id=part.call_id,
+            agent=message.agent,
+            tool=part.tool,
+            folder=self._session.directory,
+        )
+
+    def _context(
+        self, message: AssistantMessage, part: ToolPart, progress: Callable[[str], None]
+    ) -> ToolContext:
+        context = self._ask_context(message, part)
+
+        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+            reply = await self._deps.permissions.ask(context, needs, heading, ())
+            return reply or PermissionReply("once")
+
+        return ToolContext(
+            session_id=self._session.id,
+            root_id=self._root_id,
+            message_id=message.id,
+            call_id=part.call_id,
+            agent=message.agent,
+            directory=self._session.directory,
+            project=self._session.project,
+            files=self._files,
+            progress=progress,
+            ask=ask,
+        )

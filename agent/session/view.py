@@ -1,0 +1,42 @@
+"""What a front end hands to the session service and gets from it."""
+
+from dataclasses import dataclass
+
+from agent.display import TodoItem
+from agent.model import Delivery, FilePart, MessageWithParts, Session, SessionStatus
+from agent.questions import PermissionRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptInput:
+    """One prompt. What is None is taken from the session, then from config.
+
+    *delivery* says when a message sent during a turn is taken up: ``steer`` at the next step
+    boundary, ``follow_up`` when the turn would end (spec 1, L3). *files* carry ids that are
+    replaced when they are stored.
+    """
+
+    text: str
+    agent: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    delivery: Delivery = "steer"
+    files: tuple[FilePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSnapshot:
+    """A session as it stands when a front end attaches.
+
+    *messages* are oldest first (the last page, if the session is long: *complete* is then
+    false); *queued* are the ids of user messages that wait; *permissions* the open questions
+    of the session's tree, oldest first.
+    """
+
+    session: Session
+    messages: tuple[MessageWithParts, ...]
+    status: SessionStatus
+    queued: tuple[str, ...] = ()
+    permissions: tuple[PermissionRequest, ...] = ()
+    todos: tuple[TodoItem, ...] = ()
+    complete: bool = True

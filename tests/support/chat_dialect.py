@@ -1,0 +1,69 @@
+"""Writes scripted answers as OpenAI chat completions streams."""
+
+import json
+from collections.abc import Iterator
+
+from tests.support.script import Call, Done, Finish, Piece, Raw, Reason, Text, Tokens
+
+_WORDS = {"end": "stop", "calls": "tool_calls", "limit": "length"}
+
+
+class ChatWriter:
+    """One answer's bytes, piece by piece."""
+
+    def __init__(self, model: str, number: int) -> None:
+        self._head = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "model": model}
+        self._number = number
+        self._calls = 0
+
+    def write(self, piece: Piece) -> Iterator[bytes]:
+        match piece:
+            case Text():
+                yield self._delta({"content": piece.text})
+            case Reason():
+                yield self._delta({"reasoning_content": piece.text})
+            case Call():
+                yield from self._call(piece)
+            case Finish():
+                reason = _WORDS.get(piece.reason or "", piece.reason)
+                yield self._chunk([{"index": 0, "delta": {}, "finish_reason": reason}])
+            case Tokens():
+                yield self._chunk([], usage=_usage(piece))
+            case Raw():
+                yield piece.data
+            case Done():
+                yield b"data: [DONE]\n\n"
+            case _:
+                pass
+
+    def _call(self, piece: Call) -> Iterator[bytes]:
+        index = self._calls if piece.index is None else piece.index
+        call_id = f"call_{self._number}_{self._calls}" if piece.id == "auto" else piece.id
+        self._calls += 1
+        start: dict[str, object] = {"index": index, "type": "function"}
+        if call_id is not None:
+            start["id"] = call_id
+        yield self._delta(
+            {"tool_calls": [{**start, "function": {"name": piece.name, "arguments": ""}}]}
+        )
+        text = json.dumps(piece.args) if isinstance(piece.args, dict) else piece.args or ""
+        size = max(1, -(-len(text) // piece.pieces))
+        for at in range(0, len(text), size):
+            cut = {"index": index, "function": {"arguments": text[at : at + size]}}
+            yield self._delta({"tool_calls": [cut]})
+
+    def _delta(self, delta: dict[str, object]) -> bytes:
+        return self._chunk([{"index": 0, "delta": delta, "finish_reason": None}])
+
+    def _chunk(self, choices: list[dict[str, object]], **more: object) -> bytes:
+        return b"data: " + json.dumps({**self._head, "choices": choices, **more}).encode() + b"\n\n"
+
+
+def _usage(tokens: Tokens) -> dict[str, object]:
+    return {
+        "prompt_tokens": tokens.prompt,
+        "completion_tokens": tokens.completion,
+        "total_tokens": tokens.prompt + tokens.completion,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+    }

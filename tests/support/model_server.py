@@ -1,0 +1,141 @@
+"""A scripted model server on loopback that checks every request strictly (spec 9, Q2).
+
+Each chat request takes the next scripted answer. A request that a real API would refuse is
+answered 400 as it would be, and kept in ``refused``, which the fixture asserts is empty.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+from tests.support import strict_chat
+from tests.support.chat_dialect import ChatWriter
+from tests.support.script import Answer, Cut, Failure, Hold, Piece, Text, answer
+
+Script = Answer | Callable[[dict], Answer]
+
+
+@dataclass
+class Request:
+    """A request as it came. *closed* is set when the client hung up before the answer's end."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class ModelServer:
+    """Speaks OpenAI chat completions at ``{url}/chat/completions``."""
+
+    def __init__(self, *, chunk: int = 0) -> None:
+        self.requests: list[Request] = []
+        self.refused: list[str] = []
+        self.url = ""
+        self._scripts: list[Script] = []
+        self._always: Script | None = None
+        self._chunk = chunk
+        self._server: asyncio.Server | None = None
+
+    def script(self, *answers: Script) -> None:
+        """Answer the next requests with *answers*, one each."""
+        self._scripts.extend(answers)
+
+    def always(self, script: Script) -> None:
+        """Answer every request that has no script of its own with *script*."""
+        self._always = script
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            request = await _read(reader)
+            if request is not None:
+                self.requests.append(request)
+                watch = asyncio.create_task(_watch(reader, request))
+                try:
+                    await self._answer(request, writer)
+                finally:
+                    watch.cancel()
+        with contextlib.suppress(ConnectionError):
+            writer.close()
+            await writer.wait_closed()
+
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        problems = strict_chat.violations(request.body)
+        if problems:
+            self.refused += problems
+            body = json.dumps(
+                {"error": {"message": "; ".join(problems), "type": "invalid_request"}}
+            )
+            await _send_failure(writer, Failure(400, body))
+            return
+        script = self._scripts.pop(0) if self._scripts else self._always
+        if script is None:
+            script = answer(Text("(no answer was scripted)"))
+        scripted = script(request.body) if callable(script) else script
+        if isinstance(scripted, Failure):
+            await _send_failure(writer, scripted)
+            return
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+            b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        dialect = ChatWriter(request.body.get("model", ""), len(self.requests))
+        for piece in scripted:
+            if isinstance(piece, Cut):
+                writer.transport.abort()
+                return
+            await self._piece(piece, dialect, writer)
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+    async def _piece(self, piece: Piece, dialect: ChatWriter, writer: asyncio.StreamWriter) -> None:
+        if isinstance(piece, Hold):
+            piece.reached.set()
+            await piece.gate.wait()
+            return
+        for data in dialect.write(piece):
+            size = self._chunk or len(data)
+            for at in range(0, len(data), size):
+                part = data[at : at + size]
+                writer.write(b"%x\r\n%s\r\n" % (len(part), part))
+            await writer.drain()
+
+
+async def _read(reader: asyncio.StreamReader) -> Request | None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(first.split(" ")[1], headers, json.loads(body or b"{}"))
+
+
+async def _watch(reader: asyncio.StreamReader, request: Request) -> None:
+    with contextlib.suppress(ConnectionError):
+        await reader.read(1)
+        request.closed.set()
+
+
+async def _send_failure(writer: asyncio.StreamWriter, failure: Failure) -> None:
+    body = failure.body.encode()
+    lines = [
+        f"HTTP/1.1 {failure.status} Scripted",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+        "connection: close",
+        *(f"{name}: {value}" for name, value in failure.headers),
+    ]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    await writer.drain()

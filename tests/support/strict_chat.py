@@ -1,0 +1,146 @@
+"""Checks an OpenAI chat completions request as strictly as the strictest real server."""
+
+import json
+import re
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SCHEMA_WORDS = {
+    "type", "properties", "required", "description", "enum", "items", "anyOf", "additionalProperties",
+    "default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
+    "minLength", "maxLength", "pattern", "const", "format",
+}  # fmt: skip
+
+
+def violations(body: dict) -> list[str]:
+    """What a strict server would refuse in *body*; empty when it is right."""
+    found: list[str] = []
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return ["messages: a non-empty list is required"]
+    if not body.get("model"):
+        found.append("model: required")
+    found += _order(messages)
+    for number, message in enumerate(messages):
+        found += [f"messages[{number}]: {text}" for text in _message(message)]
+    found += _pairs(messages)
+    for number, tool in enumerate(body.get("tools") or []):
+        found += [f"tools[{number}]: {text}" for text in _tool(tool)]
+    if "tools" in body and not body["tools"]:
+        found.append("tools: an empty list is refused")
+    names = [t.get("function", {}).get("name") for t in body.get("tools") or []]
+    if len(set(names)) != len(names):
+        found.append("tools: names repeat")
+    return found
+
+
+def _order(messages: list[dict]) -> list[str]:
+    found = []
+    roles = [m.get("role") for m in messages]
+    if "system" in roles and any(r == "system" for r in roles[_leading(roles) :]):
+        found.append("system messages stand at the start only")
+    if roles[-1] not in {"user", "tool"}:
+        found.append("the last message must be of the user or a tool")
+    return found
+
+
+def _leading(roles: list) -> int:
+    return next((i for i, r in enumerate(roles) if r != "system"), len(roles))
+
+
+def _message(message: dict) -> list[str]:
+    match message.get("role"):
+        case "system" | "user":
+            return _content(message.get("content"))
+        case "assistant":
+            calls = message.get("tool_calls")
+            found = [] if calls is None or calls else ["tool_calls: an empty list is refused"]
+            if not calls:
+                found += _content(message.get("content"))
+            elif message.get("content") == "":
+                found.append("content: empty text beside calls")
+            for call in calls or []:
+                found += _call(call)
+            return found
+        case "tool":
+            missing = [] if message.get("tool_call_id") else ["tool_call_id: required"]
+            content = message.get("content")
+            return missing + ([] if isinstance(content, str | list) else ["content: required"])
+        case other:
+            return [f"role {other!r} is unknown"]
+
+
+def _content(content: object) -> list[str]:
+    if isinstance(content, str):
+        return [] if content.strip() else ["content: empty"]
+    if not isinstance(content, list) or not content:
+        return ["content: required"]
+    found = []
+    for part in content:
+        if part.get("type") == "text" and not part.get("text", "").strip():
+            found.append("content: empty text part")
+        elif part.get("type") not in {"text", "image_url", "file", "input_audio"}:
+            found.append(f"content: part type {part.get('type')!r} is unknown")
+    return found
+
+
+def _call(call: dict) -> list[str]:
+    found = []
+    if not call.get("id"):
+        found.append("tool_calls: id required")
+    function = call.get("function") or {}
+    if not _NAME.fullmatch(function.get("name") or ""):
+        found.append(f"tool_calls: name {function.get('name')!r}")
+    try:
+        if not isinstance(json.loads(function.get("arguments") or ""), dict):
+            found.append("tool_calls: arguments are no object")
+    except ValueError:
+        found.append("tool_calls: arguments are no JSON")
+    return found
+
+
+def _pairs(messages: list[dict]) -> list[str]:
+    found: list[str] = []
+    open_ids: list[str] = []
+    for message in messages:
+        role = message.get("role")
+        if role == "tool":
+            if message.get("tool_call_id") in open_ids:
+                open_ids.remove(message["tool_call_id"])
+            else:
+                found.append(f"tool result {message.get('tool_call_id')!r} without its call")
+            continue
+        if open_ids:
+            found.append(f"calls without a result: {open_ids}")
+        open_ids = []
+        if role == "assistant":
+            open_ids = [c.get("id") for c in message.get("tool_calls") or []]
+            if len(set(open_ids)) != len(open_ids):
+                found.append(f"call ids repeat in one message: {open_ids}")
+    if open_ids:
+        found.append(f"calls without a result: {open_ids}")
+    return found
+
+
+def _tool(tool: dict) -> list[str]:
+    function = tool.get("function") or {}
+    found = [] if tool.get("type") == "function" else ["type must be function"]
+    if not _NAME.fullmatch(function.get("name") or ""):
+        found.append(f"name {function.get('name')!r}")
+    parameters = function.get("parameters")
+    if not isinstance(parameters, dict) or parameters.get("type") != "object":
+        return [*found, "parameters must be a schema of type object"]
+    return found + _schema(parameters, "parameters")
+
+
+def _schema(schema: dict, path: str) -> list[str]:
+    found = [
+        f"{path}: {word!r} is not in the subset" for word in schema if word not in _SCHEMA_WORDS
+    ]
+    for name, inner in (schema.get("properties") or {}).items():
+        found += _schema(inner, f"{path}.{name}")
+    if isinstance(schema.get("items"), dict):
+        found += _schema(schema["items"], f"{path}[]")
+    for option in schema.get("anyOf") or []:
+        found += _schema(option, f"{path}|")
+    missing = set(schema.get("required") or []) - set(schema.get("properties") or {})
+    return found + [f"{path}: required {name!r} has no property" for name in sorted(missing)]
