@@ -1,0 +1,133 @@
+"""Stored messages as turns: valid for every provider, the same each time (spec 1, L3, L10)."""
+
+from agent.display import ToolLabel
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    MessageWithParts,
+    Part,
+    Pending,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    ToolState,
+    UserMessage,
+)
+from agent.provider.client import (
+    AssistantTurn,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    UserTurn,
+)
+from agent.session.history import ABORTED, INTERRUPTED, turns_of
+
+IDS = {"session_id": "ses", "message_id": "msg"}
+DONE = Completed(
+    input={"command": "ls"}, label=ToolLabel("Bash", "ls"), started=0, ended=1, output="a.txt"
+)
+
+
+def user(text: str = "hello", **fields: object) -> MessageWithParts:
+    base = {"turn_id": "trn", **fields}
+    message = UserMessage(
+        id="msg", session_id="ses", created=0, agent="build", model="demo/offline", **base
+    )
+    return MessageWithParts(message, (TextPart(id="p", text=text, ended=0, **IDS),))
+
+
+def assistant(*parts: Part, interrupted: bool = False) -> MessageWithParts:
+    message = AssistantMessage(
+        id="msg",
+        session_id="ses",
+        created=0,
+        parent_id="msg",
+        turn_id="trn",
+        step=1,
+        agent="build",
+        model="demo/offline",
+        interrupted=interrupted,
+    )
+    return MessageWithParts(message, parts)
+
+
+def text(words: str) -> TextPart:
+    return TextPart(id="p", text=words, ended=1, **IDS)
+
+
+def call(state: ToolState, call_id: str = "c1") -> ToolPart:
+    return ToolPart(id="p", call_id=call_id, tool="bash", state=state, **IDS)
+
+
+def test_a_call_is_followed_by_its_result() -> None:
+    turns = turns_of([user(), assistant(text("I look."), call(DONE))])
+    assert turns == (
+        UserTurn((TextContent("hello"),)),
+        AssistantTurn(
+            (TextContent("I look."), ToolCallContent("c1", "bash", {"command": "ls"})),
+            "demo/offline",
+        ),
+        ToolTurn((ToolResultContent("c1", "bash", "a.txt"),)),
+    )
+
+
+def test_r4_text_behind_a_call_opens_a_turn_of_its_own() -> None:
+    turns = turns_of([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
+    assert [type(t) for t in turns] == [AssistantTurn, ToolTurn, AssistantTurn]
+    assert [c.call_id for c in turns[1].content] == ["c1", "c2"]
+
+
+def test_l10_a_call_that_never_ended_gets_a_result() -> None:
+    turns = turns_of([assistant(call(Pending(raw='{"comm')))])
+    assert turns[0].content == (ToolCallContent("c1", "bash", {}),)
+    assert turns[1].content == (ToolResultContent("c1", "bash", ABORTED, is_error=True),)
+
+
+def test_l10_an_aborted_call_keeps_its_output() -> None:
+    state = Failed(error=ABORTED, kind="aborted", started=0, ended=1, input={}, output="half")
+    output = turns_of([assistant(call(state))])[1].content[0].output
+    assert ABORTED in output
+    assert "half" in output
+
+
+def test_reasoning_alone_is_no_turn() -> None:
+    assert turns_of([assistant(ReasoningPart(id="p", text="hm", ended=1, **IDS))]) == ()
+
+
+def test_reasoning_keeps_its_field_and_opaque_data() -> None:
+    part = ReasoningPart(
+        id="p", text="hm", ended=1, field_name="reasoning", opaque={"signature": "s"}, **IDS
+    )
+    content = turns_of([assistant(part, text("yes"))])[0].content
+    assert content[0] == ReasoningContent("hm", "reasoning", {"signature": "s"})
+
+
+def test_l3_a_steered_message_is_wrapped_for_good() -> None:
+    turns = turns_of([user("stop that", steered=True)])
+    (content,) = turns[0].content
+    assert "stop that" in content.text
+    assert content.text.startswith("<system-reminder>")
+    assert turns == turns_of([user("stop that", steered=True)])
+
+
+def test_l3_synthetic_text_is_never_wrapped() -> None:
+    assert turns_of([user("go on", steered=True, synthetic=True)])[0].content[0].text == "go on"
+
+
+def test_a_waiting_message_is_not_sent() -> None:
+    assert turns_of([user(turn_id=None)]) == ()
+
+
+def test_ignored_text_is_not_sent() -> None:
+    item = user()
+    hidden = TextPart(id="p", text="only shown", ignored=True, ended=0, **IDS)
+    turns = turns_of([MessageWithParts(item.message, (*item.parts, hidden))])
+    assert turns == (UserTurn((TextContent("hello"),)),)
+
+
+def test_after_an_interrupt_the_next_prompt_says_so() -> None:
+    turns = turns_of([user(), assistant(text("I w"), interrupted=True), user("other")])
+    assert turns[-1].content == (TextContent(INTERRUPTED), TextContent("other"))
