@@ -8,6 +8,7 @@
     ├── SessionNotFound
     ├── SessionBusy          a turn already runs and the call cannot be queued
     ├── ModelNotFound        no such provider or model
+    ├── AgentNotFound        no agent of that name
     ├── MissingKey           a provider's key is not set
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
     ├── ToolError            a tool cannot do what was asked; the text goes to the model
@@ -56,6 +57,10 @@ class ModelNotFound(OpencodePyError):
     pass
 
 
+class AgentNotFound(OpencodePyError):
+    pass
+
+
 class MissingKey(OpencodePyError):
     pass
 
@@ -75,7 +80,11 @@ class ProviderErrorKind(StrEnum):
 
 
 class ProviderError(OpencodePyError):
-    """A model call failed. *retry_after* is in seconds, None where the server named none."""
+    """A model call failed. *retry_after* is in seconds, None where the server named none.
+
+    *retry_once* marks a refusal that one more try may cure though its kind is not retried: the
+    provider could not read its own model's tool call (spec 5, R7).
+    """
 
     def __init__(
         self,
@@ -84,11 +93,13 @@ class ProviderError(OpencodePyError):
         *,
         status: int | None = None,
         retry_after: float | None = None,
+        retry_once: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
+        self.retry_once = retry_once
 
 
 class ToolError(OpencodePyError):

@@ -22,6 +22,10 @@ class Need:
     reads (defaults to the pattern) and *reason* why it is asked ("writes build.log").
     *floor* is the mildest action that holds without a matching explicit rule: a read-only
     command proven safe has ``allow``, everything else ``ask``.
+    *strict* limits what a rule may allow: ``unknown`` means that the pattern does not tell
+    what would happen (B3), so only rules that allow everything and deny nothing cover it;
+    ``guarded`` means that no rule covers it (files that govern the agent or the repository).
+    *aliases* are other spellings of the pattern; only deny rules look at them.
     """
 
     permission: str
@@ -31,6 +35,8 @@ class Need:
     reason: str = ""
     floor: Action = "ask"
     destructive: bool = False
+    strict: Literal["", "unknown", "guarded"] = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

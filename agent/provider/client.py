@@ -23,17 +23,25 @@ Api = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini",
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens."""
+    """US dollars per million tokens.
+
+    A prompt of more than *beyond* tokens is billed by *then* (the long-context tier).
+    """
 
     input: float
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
+    beyond: int | None = None
+    then: "Price | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """What is known of one model. Limits are tokens, None where unknown."""
+    """What is known of one model. Limits are tokens, None where unknown.
+
+    *wire_id* is the model's name at the server where that differs from *id*.
+    """
 
     provider: str
     id: str
@@ -48,6 +56,7 @@ class ModelInfo:
     temperature: bool = True
     efforts: tuple[str, ...] = ()
     price: Price | None = None
+    wire_id: str = ""
 
     @property
     def full_name(self) -> str:
@@ -162,7 +171,9 @@ class ReasoningEnd:
 
 @dataclass(frozen=True, slots=True)
 class TextStart:
-    pass
+    """*refusal* marks text that came as the model's refusal, not as its answer."""
+
+    refusal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +208,17 @@ class ToolInputEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A complete call. *arguments* is the JSON text as it came ("" where none came)."""
+    """A complete call. *arguments* is the JSON text as it came ("" where none came).
+
+    *cut* is true when the output limit cut the arguments off: such a call must not run (L2a).
+    """
 
     key: str
     name: str
     arguments: str
     call_id: str | None = None
     opaque: JsonObject | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

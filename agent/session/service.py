@@ -171,7 +171,14 @@ class SessionService:
         if session_id in self._running or self._closing:
             return None
         files = self._files.setdefault(session_id, FileTracker())
-        running = _Running(Turn(self._deps, record, record.parent_id or record.id, files))
+        turn = Turn(
+            self._deps,
+            record,
+            record.parent_id or record.id,
+            files,
+            lambda status: self.set_status(session_id, status),
+        )
+        running = _Running(turn)
         self._running[session_id] = running
         if not await self._deps.store.acquire_lease(session_id):
             del self._running[session_id]

@@ -24,8 +24,8 @@ from agent.model import (
     Usage,
 )
 from agent.provider.client import ModelClient, ModelRequest
-from agent.provider.retry import delay
-from agent.provider.usage import cost_of
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
+from agent.provider.usage import cost as cost_of
 from agent.session.executor import INCOMPLETE, StepExecutor
 from agent.session.processor import StepProcessor, StreamEnd
 from agent.store.store import Store
@@ -63,6 +63,7 @@ class StepDeps:
     store: Store
     executor: Callable[[AssistantMessage], StepExecutor]
     set_status: Callable[[SessionStatus], None]
+    retry: RetryPolicy = DEFAULT_POLICY
     clock: Callable[[], float] = field(default=time.time)
     rng: random.Random = field(default_factory=random.Random)
 
@@ -88,11 +89,19 @@ class Step:
             end = await self._processor.consume(client.stream(request))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
-            wait = delay(attempt, end.error, self._deps.rng)
+            wait = delay(attempt, end.error, self._deps.rng, self._deps.retry)
             if wait is None:
-                return await self._close(end, request)
+                return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
             attempt += 1
+
+    def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
+        """*end* with the reason why it is not tried again, where that is not plain from it."""
+        error = end.error
+        if error is None or (why := reason_to_stop(attempt, error, self._deps.retry)) is None:
+            return end
+        told = ProviderError(error.kind, f"{error.message} {why}", status=error.status)
+        return replace(end, error=told)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
         """Forget this attempt, show the countdown, wait (L12, L18)."""

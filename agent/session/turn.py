@@ -21,6 +21,7 @@ from agent.permission.service import AskContext, PermissionService
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.questions import Need, PermissionReply
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop, Guard, StepLimit
@@ -30,6 +31,7 @@ from agent.session.step import Step, StepDeps, StepResult
 from agent.store.store import Store
 from agent.tools.base import ToolContext
 from agent.tools.pipeline import Pipeline
+from agent.tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +47,29 @@ class TurnDeps:
     queues: Queues
     system: Callable[[Session, str], Awaitable[tuple[str, ...]]]
     update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
-    set_status: Callable[[str, SessionStatus], None]
+    registry: Registry
+    retry: RetryPolicy = DEFAULT_POLICY
     clock: Callable[[], float] = field(default=time.time)
 
 
 class Turn:
     """A turn of one session. ``host`` methods are called by the loop (``loop.TurnHost``)."""
 
-    def __init__(self, deps: TurnDeps, session: Session, root_id: str, files: FileTracker) -> None:
+    def __init__(
+        self,
+        deps: TurnDeps,
+        session: Session,
+        root_id: str,
+        files: FileTracker,
+        set_status: Callable[[SessionStatus], None],
+    ) -> None:
         self.id = new_id("trn")
         self.started = deps.clock()
         self._deps = deps
         self._session = session
         self._root_id = root_id
         self._files = files
+        self._set_status = set_status
         self._doom = DoomLoop()
         self._step: Step | None = None
         self._steps = 0
@@ -81,12 +92,13 @@ class Turn:
         agent = deps.agents.get(newest.agent)
         guards: tuple[Guard, ...] = (StepLimit(agent.max_steps),) if agent.max_steps else ()
         model = deps.catalog.model(newest.model)
+        offered = deps.agents.offered(agent.name, deps.registry.names)
         return TurnSetting(
             agent=agent.name,
             model=model,
             effort=newest.effort,
             system=await deps.system(self._session, agent.name),
-            tools=deps.pipeline.schemas(agent.name) if model.tools else (),
+            tools=deps.registry.schemas(offered) if model.tools else (),
             guards=guards,
         )
 
@@ -117,7 +129,8 @@ class Turn:
         deps = StepDeps(
             store=self._deps.store,
             executor=self._executor,
-            set_status=lambda status: self._deps.set_status(self._session.id, status),
+            set_status=self._set_status,
+            retry=self._deps.retry,
             clock=self._deps.clock,
         )
         self._step = Step(deps, message, self.started)

@@ -89,7 +89,8 @@ class ToolSpec:
 
     *keep* says which end of a long output is kept; *variables* fill the ``{{name}}`` slots of
     the description; *polling* tools are left out of doom-loop detection (L4); *aliases* are
-    names that models use for it.
+    names that models use for it. A tool that *pages* cuts its output itself: line numbers and
+    a closing note may then pass the limits a little.
     """
 
     name: str
@@ -97,6 +98,7 @@ class ToolSpec:
     aliases: tuple[str, ...] = ()
     keep: Literal["head", "tail"] = "head"
     polling: bool = False
+    pages: bool = False
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
 

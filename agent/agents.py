@@ -1,0 +1,199 @@
+"""The built-in agents and the rules that hold for each (spec 4, M1 and M8).
+
+An agent is a name, a prompt and rules. Primary agents are chosen by the user, sub-agents by
+the ``task`` tool, hidden ones only by the harness (they have no tools).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from agent.config.loading import LoadedConfig
+from agent.config.model import AgentConfig
+from agent.errors import AgentNotFound
+from agent.permission.rules import DEFAULT_RULES, Rule, matches
+from agent.questions import Action
+
+Mode = Literal["primary", "subagent", "hidden"]
+ColourRole = Literal["accent", "plan"]
+
+SUBAGENT_STEPS = 100
+"""Steps of a sub-agent's turn (spec 1, L2a); primary agents have no limit."""
+
+PLAN_FILES = (".opencode-py/plans/*.md", ".opencode/plans/*.md")
+"""The files that the plan agent may edit after a question, relative to the project."""
+
+
+class RuleLike(Protocol):
+    """A rule as the config room gives it: it may not import this one."""
+
+    @property
+    def permission(self) -> str: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def action(self) -> Action: ...
+    @property
+    def source(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """*prompt* is added to the model's own prompt, None for no addition. *max_steps* bounds
+    one turn, None without a limit. *colour* is a role of the theme, not a colour."""
+
+    name: str
+    description: str
+    mode: Mode = "primary"
+    colour: ColourRole = "accent"
+    prompt: str | None = None
+    rules: tuple[Rule, ...] = ()
+    max_steps: int | None = None
+
+
+def _rules(agent: str, *rules: tuple[str, str, Action]) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(permission, pattern, action, f"agent {agent}") for permission, pattern, action in rules
+    )
+
+
+_EXPLORE_PROMPT = """\
+You look things up in this project and report what you found. You change nothing.
+Search first by name (glob), then by content (grep), then read the parts that matter.
+Run independent look-ups together. Answer the question that was asked, give file paths
+with line numbers for every claim, and say plainly what you could not find.
+"""
+
+_GENERAL_PROMPT = """\
+You do one task on behalf of another agent and report back once. Nobody can answer you
+while you work, so decide small things yourself and name those decisions in the report.
+The report is all that is passed on: put the result, the changed files and open problems in it.
+"""
+
+BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
+    AgentInfo("build", "Does the work: reads, edits and runs commands."),
+    AgentInfo(
+        "plan",
+        "Looks and plans. Edits nothing but its plan file.",
+        colour="plan",
+        rules=_rules(
+            "plan",
+            ("edit", "*", "deny"),
+            ("edit", PLAN_FILES[0], "ask"),
+            ("edit", PLAN_FILES[1], "ask"),
+        ),
+    ),
+    AgentInfo(
+        "general",
+        "Does a task of several steps on its own and reports the result.",
+        mode="subagent",
+        prompt=_GENERAL_PROMPT,
+        rules=_rules("general", ("task", "*", "deny"), ("todowrite", "*", "deny")),
+        max_steps=SUBAGENT_STEPS,
+    ),
+    AgentInfo(
+        "explore",
+        "Finds files, code and answers in the project. Read-only.",
+        mode="subagent",
+        prompt=_EXPLORE_PROMPT,
+        rules=_rules(
+            "explore",
+            ("edit", "*", "deny"),
+            ("task", "*", "deny"),
+            ("todowrite", "*", "deny"),
+        ),
+        max_steps=SUBAGENT_STEPS,
+    ),
+    *(
+        AgentInfo(name, description, mode="hidden", rules=_rules(name, ("*", "*", "deny")))
+        for name, description in (
+            ("title", "Names a session."),
+            ("summary", "Sums up what a session changed."),
+            ("compaction", "Sums up a long conversation so that it can go on."),
+        )
+    ),
+)
+
+
+def builtin_agents() -> dict[str, AgentInfo]:
+    """The agents that come with the program, by name, in the order they are listed."""
+    return {agent.name: agent for agent in BUILTIN_AGENTS}
+
+
+def rules_for(
+    agent: AgentInfo, config: Iterable[RuleLike] = (), session: Iterable[RuleLike] = ()
+) -> tuple[Rule, ...]:
+    """The rules in force for *agent* in the order of M1; the last that matches decides.
+
+    Defaults, then *config* (global before project), then the agent's own, then *session*
+    (the rules a child session got from its parent). "Always" comes after, from the service.
+    """
+    return (*DEFAULT_RULES, *map(_rule, config), *agent.rules, *map(_rule, session))
+
+
+def _rule(rule: RuleLike) -> Rule:
+    if isinstance(rule, Rule):
+        return rule
+    return Rule(rule.permission, rule.pattern, rule.action, rule.source)
+
+
+EDITS = frozenset({"write", "edit", "multiedit", "apply_patch"})
+"""Tools that the permission ``edit`` covers (spec 4, M4)."""
+
+
+class Agents:
+    """The agents of an opened folder: those built in, as the settings change or add to them."""
+
+    def __init__(self, loaded: LoadedConfig) -> None:
+        self._loaded = loaded
+        self._agents = builtin_agents()
+        for name, given in loaded.config.agent.items():
+            if given.disable:
+                self._agents.pop(name, None)
+            else:
+                self._agents[name] = _changed(self._agents.get(name), name, given, loaded)
+
+    def get(self, name: str) -> AgentInfo:
+        """The agent *name*. Raises ``AgentNotFound``, which lists what there is."""
+        agent = self._agents.get(name)
+        if agent is None:
+            known = ", ".join(info.name for info in self.primary())
+            raise AgentNotFound(f"There is no agent named {name}. The agents are: {known}.")
+        return agent
+
+    def primary(self) -> tuple[AgentInfo, ...]:
+        """The agents that the user can choose, in the order in which Tab cycles."""
+        return tuple(agent for agent in self._agents.values() if agent.mode == "primary")
+
+    def rules(self, name: str) -> tuple[Rule, ...]:
+        """The rules in force for agent *name*, in the order of M1, without "always"."""
+        return rules_for(self.get(name), self._loaded.rules)
+
+    def offered(self, name: str, tools: Iterable[str]) -> frozenset[str]:
+        """Those of *tools* that the agent is shown: not the ones that it is denied outright."""
+        rules = self.rules(name)
+        return frozenset(tool for tool in tools if not _denied(tool, rules))
+
+
+def _denied(tool: str, rules: Iterable[Rule]) -> bool:
+    permission = "edit" if tool in EDITS else tool
+    last = [rule for rule in rules if matches(permission, rule.permission)][-1:]
+    return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
+
+
+def _changed(
+    known: AgentInfo | None, name: str, given: AgentConfig, loaded: LoadedConfig
+) -> AgentInfo:
+    """The agent *name* with what the settings say of it."""
+    base = known or AgentInfo(name, "An agent of your own.")
+    mode: Mode = base.mode
+    if given.mode is not None:
+        mode = "subagent" if given.mode == "subagent" else "primary"
+    return replace(
+        base,
+        description=given.description or base.description,
+        mode="hidden" if given.hidden else mode,
+        prompt=given.prompt or base.prompt,
+        rules=(*base.rules, *map(_rule, loaded.agent_rules.get(name, ()))),
+        max_steps=given.steps if given.steps is not None else base.max_steps,
+    )

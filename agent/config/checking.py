@@ -1,0 +1,146 @@
+"""Checks one file's settings against ``Config``: what is wrong is taken out and told.
+
+Loaded only when there is a file, since it brings pydantic.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent.config.jsonc import KeyPath
+from agent.config.model import Config, file_key
+from agent.jsontypes import Json, JsonObject
+
+# The least sensible value of a number; 0 for those not named.
+_LEAST = {
+    ("tool_output", "max_lines"): 1,
+    ("tool_output", "max_bytes"): 1,
+    ("bash", "timeout"): 1,
+    ("bash", "max_timeout"): 1,
+}
+
+_EXPECTED = {
+    "string_type": "expected text in quotes",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "dict_type": "expected an object in braces",
+    "dataclass_type": "expected an object in braces",
+    "dataclass_exact_type": "expected an object in braces",
+    "tuple_type": "expected a list in brackets",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A value that was taken out. *message* names the key and what was expected."""
+
+    path: KeyPath
+    message: str
+
+
+def check(raw: JsonObject) -> list[Fault]:
+    """Take everything out of *raw* that ``Config`` can't hold, and tell what it was."""
+    faults = _negative(raw, ())
+    for fault in faults:
+        _remove(raw, fault.path)
+    try:
+        _adapter().validate_python(raw)
+    except ValidationError as error:
+        found: dict[KeyPath, list[str]] = {}
+        for detail in error.errors(include_url=False, include_input=False):
+            path = _existing(raw, detail["loc"])
+            found.setdefault(path, []).append(_expected(path, detail["type"], detail.get("ctx")))
+        for path, reasons in found.items():
+            several = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
+            unknown = reasons[0].startswith("there is no")
+            said = reasons[0] if unknown else f"expected {several}"
+            faults.append(Fault(path, f"{dotted(path)}: {said}"))
+            _remove(raw, path)
+    return faults
+
+
+def build(raw: Mapping[str, Json]) -> Config:
+    """The settings from checked and merged values."""
+    return _adapter().validate_python(raw)
+
+
+def schema() -> JsonObject:
+    """The JSON schema of a config file."""
+    return _adapter().json_schema()
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as people read it, cut where a file made it very long."""
+    return ".".join(str(step)[:60] for step in path)
+
+
+@cache
+def _adapter() -> TypeAdapter[Config]:
+    return TypeAdapter(Config)
+
+
+def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> str:
+    if kind == "unexpected_keyword_argument":
+        valid = _keys_at(path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), valid, 1, 0.6)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(valid))}"
+        return f"there is no such key{hint}"
+    if kind == "literal_error" and context is not None:
+        return f"expected {str(context['expected']).replace(chr(39), chr(34)).lower()}"
+    return _EXPECTED.get(kind, f"expected another value ({kind.replace('_', ' ')})")
+
+
+def _keys_at(path: Sequence[str | int]) -> list[str]:
+    """The keys of files that the object at *path* may have."""
+    kind: Any = Config
+    for step in path:
+        if is_dataclass(kind):
+            hints = get_type_hints(kind)
+            kind = next((hints[name] for name in hints if file_key(name) == step), None)
+            if get_origin(kind) is UnionType:  # what may be None
+                kind = get_args(kind)[0]
+        elif get_origin(kind) is dict:
+            kind = get_args(kind)[1]
+    return [file_key(f.name) for f in fields(cast("Any", kind))] if is_dataclass(kind) else []
+
+
+def _existing(raw: JsonObject, location: Sequence[str | int]) -> KeyPath:
+    """The keys in pydantic's *location* that exist (it adds places in lists, names of types)."""
+    path: list[str | int] = []
+    value: Json = raw
+    for step in location:
+        if isinstance(value, dict) and isinstance(step, str) and step in value:
+            value = value[step]
+            path.append(step)
+        else:
+            break
+    return tuple(path)
+
+
+def _remove(raw: JsonObject, path: KeyPath) -> None:
+    """Take out the value at *path*."""
+    parent: Json = raw
+    for step in path[:-1]:
+        parent = parent.get(str(step)) if isinstance(parent, dict) else None
+    if isinstance(parent, dict) and path:
+        parent.pop(str(path[-1]), None)
+
+
+def _negative(value: Json, path: KeyPath) -> list[Fault]:
+    if isinstance(value, dict):
+        return [fault for key, item in value.items() for fault in _negative(item, (*path, key))]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        least = _LEAST.get(cast("tuple[str, str]", path), 0)
+        if value < least:
+            return [Fault(path, f"{dotted(path)}: expected a number of at least {least}")]
+    return []

@@ -1,0 +1,101 @@
+"""Loads the settings for a folder: find, read, check, merge (spec 10, K1 and K2).
+
+A start without config files takes the short way: no parser and no validation is loaded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.config.finding import Found, Source, find
+from agent.config.model import Config
+from agent.config.paths import Paths
+from agent.config.rules import ConfigRule
+from agent.jsontypes import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedConfig:
+    """The settings in force and where they come from.
+
+    *rules* are the permission rules of all sources in the order in which they count (the
+    defaults of the program come before them, an agent's own and the session's after);
+    *agent_rules* those of agents by name. *notices* are sentences for the user: what could
+    not be read, has no effect, or waits for trust. *files* are the sources that were read,
+    *sources* the one behind each value, by its dotted key.
+    """
+
+    config: Config = field(default_factory=Config)
+    rules: tuple[ConfigRule, ...] = ()
+    agent_rules: Mapping[str, tuple[ConfigRule, ...]] = field(
+        default_factory=dict[str, tuple[ConfigRule, ...]]
+    )
+    notices: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def load_config(
+    directory: Path,
+    project: Path,
+    env: Mapping[str, str],
+    overrides: Mapping[str, Json] | None = None,
+    *,
+    paths: Paths | None = None,
+) -> LoadedConfig:
+    """The settings for the opened *directory* in *project* (both absolute).
+
+    *overrides* come from the command line, in the form of a file; None values in it mean
+    "not given". Nothing in a file makes this raise: faults are ``LoadedConfig.notices``.
+    """
+    found = find(directory, project, paths or Paths.find(env), env)
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    if not given and not any((found.before, found.project, found.after)):
+        return LoadedConfig()
+    return _load(found, given, Source("command line", directory), env)
+
+
+def _load(
+    found: Found, given: Mapping[str, Json], command_line: Source, env: Mapping[str, str]
+) -> LoadedConfig:
+    # Brings pydantic, which a start without config files does not need.
+    from agent.config import checking, merging, reading, rules  # noqa: PLC0415 - see above
+
+    before = [reading.read_layer(source, env) for source in found.before]
+    project = [reading.read_layer(source, env) for source in found.project]
+    after = [reading.read_layer(source, env) for source in found.after]
+    if given:
+        after.append(reading.given_layer(given, command_line, env))
+    layers = [*before, *project, *after]
+
+    values: dict[str, Json] = {}
+    sources: dict[tuple[str | int, ...], str] = {}
+    for layer in layers:
+        merging.merge(values, layer.values, layer.source.name, sources)
+
+    def joined(of: list[reading.Layer], agent: str | None) -> tuple[ConfigRule, ...]:
+        return tuple(
+            rule
+            for layer in of
+            for rule in (layer.rules if agent is None else layer.agents.get(agent, ()))
+        )
+
+    def in_order(agent: str | None) -> tuple[ConfigRule, ...]:
+        start = rules.join(joined(before, agent), joined(project, agent))
+        return (*start, *joined(after, agent))
+
+    names = dict.fromkeys(name for layer in layers for name in layer.agents)
+    general = in_order(None)
+    by_agent = {name: in_order(name) for name in names}
+    broken = next((layer.source.name for layer in layers if layer.broken), None)
+    if broken is not None:
+        general = rules.fall_to_ask(general, f"{broken} (cannot be read)")
+        by_agent = {name: rules.soften(found) for name, found in by_agent.items()}
+    return LoadedConfig(
+        config=checking.build(values),
+        rules=general,
+        agent_rules={name: found for name, found in by_agent.items() if found},
+        notices=tuple(notice for layer in layers for notice in layer.notices),
+        files=tuple(layer.source.name for layer in layers),
+        sources={checking.dotted(path): source for path, source in sources.items()},
+    )

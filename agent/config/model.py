@@ -1,0 +1,237 @@
+"""Every setting, documented once: the checks, the JSON schema and the defaults come from here.
+
+These are plain frozen dataclasses so that a start without any config file loads no
+validation library; ``agent.config.checking`` hands them to pydantic when there is a file.
+Keys are written in files as here unless ``FILE_KEYS`` gives another spelling. Times are
+milliseconds, as in opencode's files, which are read unchanged (spec 10, K3). What is None
+was not set.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from agent.questions import Action
+
+FILE_KEYS = {"base_url": "baseURL", "api_key": "apiKey"}
+"""Field name here → key in a file, where they differ."""
+
+ProviderApi = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini"]
+"""The wire protocols that a server named in config may speak (spec 5, R1)."""
+
+PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
+"""One action for everything, or for each permission an action or patterns in order (M1)."""
+
+
+def file_key(name: str) -> str:
+    """The key of field *name* in a file."""
+    return FILE_KEYS.get(name, name)
+
+
+# Read by pydantic from a plain dataclass; it is only a dictionary until then.
+_CHECKED: dict[str, Any] = {
+    "extra": "forbid",
+    "use_attribute_docstrings": True,
+    "alias_generator": file_key,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitConfig:
+    """Limits of a model in tokens."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    context: int | None = None
+    """Tokens that prompt and answer may have together."""
+    output: int | None = None
+    """Tokens that one answer may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostConfig:
+    """Prices in US dollars per million tokens; they win over the built-in catalogue."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    input: float | None = None
+    """Price of prompt tokens that came from no cache."""
+    output: float | None = None
+    """Price of generated tokens, reasoning included."""
+    cache_read: float | None = None
+    """Price of prompt tokens read from the provider's cache."""
+    cache_write: float | None = None
+    """Price of prompt tokens written to the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """One model of a provider."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    id: str | None = None
+    """The model's name at the server, where it differs from the key in this file."""
+    name: str | None = None
+    """The name that is shown."""
+    limit: LimitConfig = field(default_factory=LimitConfig)
+    """Limits in tokens."""
+    reasoning: bool | None = None
+    """Whether the model thinks before it answers."""
+    vision: bool | None = None
+    """Whether the model sees images."""
+    tool_call: bool | None = None
+    """Whether the model can call tools."""
+    temperature: bool | None = None
+    """Whether the model accepts a temperature."""
+    cost: CostConfig | None = None
+    """Prices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderOptions:
+    """How a provider's server is reached."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    base_url: str | None = None
+    """Address of the server, e.g. ``http://127.0.0.1:8080/v1``."""
+    api_key: str | None = field(default=None, repr=False)
+    """The key; better written as ``{env:NAME}`` than in full."""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further HTTP headers of every request."""
+    timeout: int | Literal[False] | None = None
+    """Milliseconds that a request may take, or false for no limit."""
+    proxy: str | None = field(default=None, repr=False)
+    """Address of the HTTP proxy for this provider."""
+    ca: str | None = None
+    """Path of a PEM file with the certificates to trust."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderConfig:
+    """A provider: one that is built in, changed, or one of the user's own (K5)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    name: str | None = None
+    """The name that is shown."""
+    api: ProviderApi | None = None
+    """The wire protocol. A provider of one's own without it speaks ``openai-chat``."""
+    env: tuple[str, ...] = ()
+    """Environment variables that may hold the key; the first that is set counts."""
+    options: ProviderOptions = field(default_factory=ProviderOptions)
+    """Address, key, headers."""
+    models: dict[str, ModelConfig] = field(default_factory=dict[str, ModelConfig])
+    """Models by id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """An agent: changes to a built-in one, or one of the user's own."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    description: str | None = None
+    """When to use this agent, in a sentence."""
+    prompt: str | None = None
+    """Its instructions."""
+    model: str | None = None
+    """Its model, as ``provider/model``."""
+    permission: PermissionSetting | None = None
+    """Its permission rules, which come after the general ones."""
+    steps: int | None = None
+    """Model calls that it may make in one turn."""
+    mode: Literal["primary", "subagent", "all"] | None = None
+    """Whether the user talks to it, other agents call it, or both."""
+    temperature: float | None = None
+    """Sampling temperature, where the model accepts one."""
+    hidden: bool = False
+    """Whether it is left out of lists."""
+    disable: bool = False
+    """Whether it is switched off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutputConfig:
+    """What the model reads of a long tool output (spec 3, T5). The whole is kept in a file."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    max_lines: int = 2_000
+    """Lines."""
+    max_bytes: int = 51_200
+    """Bytes (50 KB)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BashConfig:
+    """How commands are run (spec 3, 3.2)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    timeout: int = 120_000
+    """Milliseconds that a command may take when the model names no time (2 minutes)."""
+    max_timeout: int = 600_000
+    """Milliseconds that the model may ask for at most (10 minutes)."""
+    env: Literal["inherit", "strict"] = "inherit"
+    """``strict`` passes on only a short list of harmless environment variables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryConfig:
+    """What happens when a provider fails for a while (spec 5, R7)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    attempts: int = 5
+    """How often a failed request is sent again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionConfig:
+    """What happens when a session outgrows the model's context."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    auto: bool = True
+    """Whether a long session is summed up without being told to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings after merging. The defaults hold where no file says anything."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    model: str | None = None
+    """The model to start with, as ``provider/model``."""
+    small_model: str | None = None
+    """The model for titles and summaries, as ``provider/model``."""
+    default_agent: str = "build"
+    """The agent to start with."""
+    permission: PermissionSetting | None = None
+    """What tools may do. The rules in force, with their sources, are ``LoadedConfig.rules``."""
+    permission_mode: Literal["last-wins", "deny-wins"] = "last-wins"
+    """Whether the last matching rule decides, or any matching deny (spec 4, M3)."""
+    provider: dict[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
+    """Providers by id."""
+    agent: dict[str, AgentConfig] = field(default_factory=dict[str, AgentConfig])
+    """Agents by name."""
+    theme: str | None = None
+    """Name of the colour theme."""
+    keybinds: dict[str, str] = field(default_factory=dict[str, str])
+    """Keys by action, several with commas; ``none`` takes a key away."""
+    tool_output: ToolOutputConfig = field(default_factory=ToolOutputConfig)
+    """What the model reads of a long tool output."""
+    bash: BashConfig = field(default_factory=BashConfig)
+    """How commands are run."""
+    retry: RetryConfig = field(default_factory=RetryConfig)
+    """What happens when a provider fails for a while."""
+    compaction: CompactionConfig = field(default_factory=CompactionConfig)
+    """What happens when a session outgrows the model's context."""
+    instructions: tuple[str, ...] = ()
+    """Further instruction files, as paths or patterns. All files' lists are joined."""
+    username: str | None = None
+    """The name shown at the user's messages."""
+    snapshot: bool = True
+    """Whether the folder's state is kept at each step, so that changes can be undone."""

@@ -1,0 +1,23 @@
+"""Files of the user: their text with its encoding, safe replacement, and who has read what.
+
+``text`` decodes without losing a byte, ``disk`` reads and replaces, ``tracker`` remembers
+what each session has read and serialises writers.
+"""
+
+from agent.files.disk import FileStamp, Snapshot, load, replace_file, stamp_of, uninterrupted
+from agent.files.text import TextFile, decode, detect, is_binary
+from agent.files.tracker import FileTracker
+
+__all__ = [
+    "FileStamp",
+    "FileTracker",
+    "Snapshot",
+    "TextFile",
+    "decode",
+    "detect",
+    "is_binary",
+    "load",
+    "replace_file",
+    "stamp_of",
+    "uninterrupted",
+]

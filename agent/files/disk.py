@@ -1,0 +1,224 @@
+"""Reading and replacing files without surprises.
+
+A replacement is whole or not at all: the new bytes are written and synced beside the
+target, then renamed over it. Links are written through, mode and owner stay.
+"""
+
+import asyncio
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What a file was: *size* in bytes, *mtime_ns*, and a *digest* of its bytes.
+
+    *digest* is None for a file of which only a part was read.
+    """
+
+    size: int
+    mtime_ns: int
+    digest: str | None = None
+
+    def same_file(self, other: "FileStamp") -> bool:
+        """Whether both describe the same content; the digest decides where both have one."""
+        if self.size != other.size:
+            return False
+        if self.digest is not None and other.digest is not None:
+            return self.digest == other.digest
+        return self.mtime_ns == other.mtime_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All bytes of a file and the stamp that they had."""
+
+    data: bytes
+    stamp: FileStamp
+
+
+class NotRegular(OSError):
+    """The path is a folder, device, pipe or socket: *kind* names it."""
+
+    def __init__(self, kind: str, path: str) -> None:
+        super().__init__(errno.EINVAL, f"is a {kind}", path)
+        self.kind = kind
+
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "folder"),
+    (stat.S_ISFIFO, "named pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "character device"),
+    (stat.S_ISBLK, "block device"),
+)
+
+
+def kind_of(mode: int) -> str:
+    """A word for the type in ``st_mode``: "file", "folder", "named pipe" …"""
+    return next((name for check, name in _KINDS if check(mode)), "file")
+
+
+def open_regular(path: str) -> int:
+    """A read-only descriptor of a regular file, without ever blocking on a pipe or device.
+
+    *path* has its links resolved: a link put there since is refused. Raises ``NotRegular``.
+    """
+    _must_be_regular(Path(path).lstat().st_mode, path)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+    descriptor = os.open(path, flags)
+    try:
+        _must_be_regular(os.fstat(descriptor).st_mode, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _must_be_regular(mode: int, path: str) -> None:
+    if not stat.S_ISREG(mode):
+        raise NotRegular(kind_of(mode), path)
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def stamp_of(data: bytes, info: os.stat_result) -> FileStamp:
+    return FileStamp(len(data), info.st_mtime_ns, digest_of(data))
+
+
+def load(path: str, limit: int) -> Snapshot:
+    """The whole of a regular file of at most *limit* bytes (``EFBIG`` beyond)."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        info = os.fstat(file.fileno())
+        data = file.read(limit + 1) if info.st_size <= limit else None
+    if data is None or len(data) > limit:
+        raise OSError(errno.EFBIG, "file too large", path)
+    return Snapshot(data, stamp_of(data, info))
+
+
+def replace_file(path: str, data: bytes, *, create: bool = False) -> FileStamp:
+    """Put *data* in place of the file at *path* and return its new stamp.
+
+    Links lead to their target, which is what is replaced. *create* makes a new file (with
+    its parents) and raises ``FileExistsError`` if one has appeared there meanwhile. Raises
+    ``OSError``; the old file is whole then.
+    """
+    target = Path(os.path.realpath(path))
+    old = None if create else target.stat()
+    if old is None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary(target, data, 0o666)
+    else:
+        _must_be_regular(old.st_mode, str(target))
+        if not old.st_mode & 0o222:
+            raise PermissionError(errno.EACCES, "file is read-only", str(target))
+        temporary = _temporary(target, data, 0o600)
+    try:
+        if old is None:
+            _publish(temporary, target)
+        elif old.st_nlink > 1:
+            # A rename would cut the other names off from the new text.
+            _overwrite(target, data)
+        else:
+            shutil.copystat(target, temporary)
+            os.utime(temporary)
+            _keep_owner(temporary, old)
+            temporary.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+    return stamp_of(data, target.stat())
+
+
+def _publish(temporary: Path, target: Path) -> None:
+    """Link a finished file into place, so that nobody sees a half one or loses theirs."""
+    try:
+        target.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links on this file system: a rename, with a small gap before it.
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "file exists", str(target)) from None
+        temporary.rename(target)
+
+
+def _temporary(target: Path, data: bytes, mode: int) -> Path:
+    """A synced file with *data* in the target's folder, under a name that nobody uses."""
+    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(4)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        temporary.unlink()
+        raise
+    return temporary
+
+
+def _overwrite(target: Path, data: bytes) -> None:
+    """Write in place; the old bytes come back if the disk refuses the new ones."""
+    with target.open("r+b", buffering=0) as file:
+        old = file.read()
+        try:
+            _fill(file.fileno(), data)
+        except OSError:
+            _fill(file.fileno(), old)
+            raise
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.ftruncate(descriptor, len(data))
+    os.fsync(descriptor)
+
+
+def _keep_owner(temporary: Path, old: os.stat_result) -> None:
+    new = temporary.stat()
+    if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
+        return
+    # Only root may give files away; for others the new file is their own.
+    with contextlib.suppress(PermissionError):
+        os.chown(temporary, old.st_uid, old.st_gid)
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    # Some file systems refuse to sync a folder; the rename has happened all the same.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+async def uninterrupted(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run *function* in a thread to its end, even if the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

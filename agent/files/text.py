@@ -1,0 +1,130 @@
+"""Text of a file and how it is written on disk: encoding, BOM, line endings.
+
+Decoding is faithful: ``TextFile.encode(text)`` gives back every byte of what was not
+changed, whatever the encoding turned out to be (spec 3, E3).
+"""
+
+import codecs
+from dataclasses import dataclass
+from typing import Literal
+
+Newline = Literal["\n", "\r\n", "\r"]
+
+SAMPLE = 64 * 1024
+"""Bytes that are looked at when the encoding is guessed."""
+
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A codec with its error handler; *bom* is what precedes the text (often nothing)."""
+
+    name: str = "utf-8"
+    bom: bytes = b""
+    errors: Literal["strict", "surrogateescape"] = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """The decoded *text* (BOM off, line endings as on disk) and how to write it back.
+
+    *newline* is the commonest ending in the file (``"\\n"`` if it has no line break).
+    """
+
+    text: str
+    encoding: Encoding
+    newline: Newline
+
+    def encode(self, text: str) -> bytes:
+        """*text* as bytes in the file's encoding, BOM first. Raises ``UnicodeEncodeError``."""
+        body = text.removeprefix("\ufeff") if self.encoding.bom else text
+        return self.encoding.bom + body.encode(self.encoding.name, self.encoding.errors)
+
+    def with_newlines(self, text: str) -> str:
+        """*text* with every line ending replaced by the file's own."""
+        plain = text.replace("\r\n", "\n")
+        return plain if self.newline == "\n" else plain.replace("\n", self.newline)
+
+
+def newline_of(text: str) -> Newline:
+    """The commonest line ending of *text*; a lone CR counts only where no LF is."""
+    crlf = text.count("\r\n")
+    lf = text.count("\n") - crlf
+    if crlf == lf == 0:
+        return "\r" if "\r" in text else "\n"
+    return "\r\n" if crlf > lf else "\n"
+
+
+def is_binary(sample: bytes) -> bool:
+    """Whether the first bytes of a file are not text: a NUL, unless a BOM explains it."""
+    if any(sample.startswith(bom) for bom, _ in _BOMS):
+        return False
+    return b"\0" in sample
+
+
+def detect(sample: bytes, *, complete: bool) -> Encoding:
+    """The encoding of text that begins with *sample*.
+
+    *complete* says that the sample is the whole file; else its last character may be cut.
+    """
+    for bom, name in _BOMS:
+        if sample.startswith(bom):
+            return Encoding(name, bom)
+    decoder = codecs.getincrementaldecoder("utf-8")("strict")
+    try:
+        decoder.decode(sample, final=complete)
+    except UnicodeDecodeError:
+        return _legacy(sample)
+    return Encoding()
+
+
+def _legacy(sample: bytes) -> Encoding:
+    """The encoding of text that is not valid UTF-8."""
+    if _mostly_utf8(sample):
+        return Encoding("utf-8", errors="surrogateescape")
+    # Slow to import, and needed for a few old files only.
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - kept off the usual path
+
+    best = from_bytes(sample).best()
+    if best is None:
+        return Encoding("latin-1")
+    try:
+        codec = codecs.lookup(best.encoding)
+    except LookupError:
+        return Encoding("latin-1")
+    stateful = codec.name.startswith(("utf", "iso2022", "hz"))
+    return Encoding("latin-1" if stateful else codec.name)
+
+
+def _mostly_utf8(sample: bytes) -> bool:
+    """Whether a few stray bytes sit in what is UTF-8 otherwise."""
+    text = sample.decode("utf-8", "surrogateescape")
+    stray = sum(1 for char in text if "\udc80" <= char <= "\udcff")
+    good = sum(1 for char in text if char > "\x7f") - stray
+    return good > stray
+
+
+def decode(data: bytes) -> TextFile:
+    """The text of a whole file. Never fails: Latin-1 takes any bytes."""
+    guess = detect(data[:SAMPLE], complete=len(data) <= SAMPLE)
+    tries = (guess, Encoding("utf-8", guess.bom, "surrogateescape"), Encoding("latin-1"))
+    for encoding in tries:
+        body = data.removeprefix(encoding.bom) if encoding.bom else data
+        try:
+            text = body.decode(encoding.name, encoding.errors)
+            faithful = encoding.name == "utf-8" or (
+                text.encode(encoding.name, encoding.errors) == body
+            )
+        except UnicodeError:
+            continue
+        if faithful and (encoding is not tries[1] or _mostly_utf8(data)):
+            return TextFile(text, encoding, newline_of(text))
+    text = data.decode("latin-1")
+    return TextFile(text, Encoding("latin-1"), newline_of(text))

@@ -1,0 +1,121 @@
+"""What the analysis of one command line has found so far."""
+
+import os
+from dataclasses import dataclass, field
+
+from agent.permission.shell_paths import (
+    Dirs,
+    Place,
+    is_guarded,
+    is_secret,
+    is_stream,
+    paths_of,
+)
+from agent.permission.shell_words import Word
+from agent.questions import Action, Need
+
+_MOST_READS = 50
+"""Read needs of one word: a pattern may match many files."""
+
+
+@dataclass
+class Findings:
+    """Collects needs in order, each once.
+
+    *bound* maps the variables that the line sets to their possible values (None: unknown).
+    *code* tells that quoted text holds a substitution, *evaluating* that something in the
+    line evaluates text as an expression; both together may run that text (5.2).
+    """
+
+    place: Place
+    needs: list[Need] = field(default_factory=list[Need])
+    names: list[str] = field(default_factory=list[str])
+    externals: list[str] = field(default_factory=list[str])
+    edits: list[str] = field(default_factory=list[str])
+    bound: dict[str, tuple[str, ...] | None] = field(
+        default_factory=dict[str, tuple[str, ...] | None]
+    )
+    code: bool = False
+    evaluating: bool = False
+
+    def add(self, need: Need) -> None:
+        if need not in self.needs:
+            self.needs.append(need)
+
+    def unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
+        """Something that no rule but "allow everything" covers (B3)."""
+        self.add(Need("bash", text, reason=reason, strict="unknown", aliases=aliases))
+
+    def plain(self, text: str, reason: str, floor: Action) -> None:
+        self.add(Need("bash", text, reason=reason, floor=floor))
+
+    def external(self, path: str, *, folder: bool) -> None:
+        """A path outside the project; *folder* asks for itself, a file for its folder."""
+        real = os.path.realpath(path)
+        around = real if folder or real == "/" else os.path.dirname(real)
+        self.externals.append(os.path.normpath(path))
+        pattern = f"{around.rstrip('/')}/*"
+        self.add(
+            Need(
+                "external_directory",
+                pattern,
+                always=self.place.offered(around),
+                shown=real,
+                reason=f"{real} is outside the project",
+                aliases=(real,),
+            )
+        )
+
+    def read(self, word: Word, dirs: Dirs, *, folder: bool = False) -> bool:
+        """*word* names files that are read. False when it is not known which."""
+        paths = paths_of(word, dirs, self.place)
+        if paths is None:
+            return False
+        plain = 0
+        for path in paths:
+            if is_stream(path):
+                continue
+            if not self.place.inside(path):
+                self.external(path, folder=folder)
+            shown = self.place.relative(path)
+            secret = is_secret(shown) or is_secret(path)
+            plain += 0 if secret else 1
+            if secret or plain <= _MOST_READS:
+                reason = f"{shown} may hold secrets" if secret else ""
+                self.add(Need("read", shown, reason=reason, floor="ask" if secret else "allow"))
+        return True
+
+    def touch(self, word: Word, dirs: Dirs) -> bool:
+        """*word* names files that a program changes by its own rule (``rm``, ``cp`` …)."""
+        paths = paths_of(word, dirs, self.place)
+        if paths is None:
+            return False
+        for path in paths:
+            if is_stream(path):
+                continue
+            if not self.place.inside(path):
+                self.external(path, folder=False)
+            if is_guarded(self.place.relative(path)):
+                self.write_need(path)
+        return True
+
+    def write(self, word: Word, dirs: Dirs) -> bool:
+        """*word* is the target of a redirection: an edit of that file (B4)."""
+        paths = paths_of(word, dirs, self.place)
+        if paths is None:
+            return False
+        for path in paths:
+            if not is_stream(path):
+                if not self.place.inside(path):
+                    self.external(path, folder=False)
+                self.write_need(path)
+        return True
+
+    def write_need(self, path: str) -> None:
+        shown = self.place.relative(path)
+        guarded = is_guarded(shown)
+        reason = f"writes {shown}"
+        if guarded:
+            reason += ", which governs the agent or the repository"
+        self.edits.append(os.path.normpath(path))
+        self.add(Need("edit", shown, reason=reason, strict="guarded" if guarded else ""))

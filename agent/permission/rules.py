@@ -1,0 +1,216 @@
+"""Rules and how they decide (spec 4, M1 to M4a).
+
+A rule is ``(permission, pattern, action)`` with a source. Rules are given in the order
+defaults → global config → project config → agent → session → "always"; the last one that
+matches decides, within what its source may say:
+
+- a default rule only sets the starting point, which a need's floor can tighten;
+- a rule of the project may tighten at once; it loosens an ``ask`` only when the project is
+  trusted, and never lifts a deny of the user's own;
+- a rule of this session ("always") never lifts a deny.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.questions import Action, JudgedNeed, Need
+
+DEFAULT = "default"
+"""Source of the built-in rules."""
+
+ALWAYS = "this session"
+"""Source of what the user said "always" to."""
+
+PROJECT = "project"
+"""Source of rules from a project's own files: this word, or it and a blank and the file."""
+
+_STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """*permission* and *pattern* may both hold wildcards. *source* is shown to the user."""
+
+    permission: str
+    pattern: str
+    action: Action
+    source: str
+
+    def matches(self, permission: str, text: str) -> bool:
+        return matches(permission, self.permission) and matches(text, self.pattern)
+
+
+def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
+    return tuple(Rule(name, "*", action, DEFAULT) for name in permissions)
+
+
+DEFAULT_RULES: tuple[Rule, ...] = (
+    *_defaults("ask", "*"),
+    *_defaults("allow", "read", "list", "glob", "grep", "todowrite", "todoread", "question"),
+    *_defaults("allow", "skill", "task", "lsp"),
+    *_defaults("ask", "bash", "edit", "webfetch", "websearch", "external_directory", "doom_loop"),
+)
+"""Spec 4, M4a. For bash the need's floor decides: allow only if proven read-only."""
+
+
+def strictest(*actions: Action) -> Action:
+    return max(actions, key=_STRENGTH.__getitem__)
+
+
+def _expand(pattern: str) -> str:
+    """``~`` and ``$HOME`` at the start of *pattern* become the home folder (M2)."""
+    for mark in ("~", "$HOME"):
+        rest = pattern.removeprefix(mark)
+        if rest != pattern and (not rest or rest.startswith("/")):
+            return f"{Path.home()}{rest}"
+    return pattern
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether *pattern* covers the whole of *text* (M2).
+
+    ``*`` is any run of characters (newlines and ``/`` too), ``?`` is one; all else is
+    literal. A pattern that ends in `` *`` covers the bare command too.
+    """
+    pattern = _expand(pattern)
+    return _wild(text, pattern) or (pattern.endswith(" *") and _wild(text, pattern[:-2]))
+
+
+def _wild(text: str, pattern: str) -> bool:
+    """Two pointers; a mismatch goes back to the last star only, never deeper."""
+    at = seen = 0
+    star = resume = -1
+    while at < len(text):
+        here = pattern[seen] if seen < len(pattern) else ""
+        if here == "*":
+            star, resume = seen, at
+            seen += 1
+        elif here and here in ("?", text[at]):
+            at += 1
+            seen += 1
+        elif star >= 0:
+            resume += 1
+            at, seen = resume, star + 1
+        else:
+            return False
+    return not pattern[seen:].strip("*")
+
+
+def evaluate(permission: str, pattern: str, rules: Sequence[Rule]) -> Rule | None:
+    """The last rule that matches both fields, None without one."""
+    for rule in reversed(rules):
+        if rule.matches(permission, pattern):
+            return rule
+    return None
+
+
+def is_project(rule: Rule) -> bool:
+    return rule.source == PROJECT or rule.source.startswith(PROJECT + " ")
+
+
+def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
+    """Whether *rule* may take the place of *current*, the rule that decided so far."""
+    if current is None or _STRENGTH[rule.action] >= _STRENGTH[current.action]:
+        return True
+    if rule.source == ALWAYS:
+        return current.action != "deny"
+    if is_project(rule):
+        own = is_project(current)
+        return (trusted and (own or current.action != "deny")) or (own and rule.action != "allow")
+    return True
+
+
+def decide(
+    permission: str,
+    text: str,
+    rules: Sequence[Rule],
+    *,
+    trusted: bool = False,
+    deny_wins: bool = False,
+) -> Rule | None:
+    """The rule that decides for *text*, by source and order; None when none matches.
+
+    *trusted* lets project rules loosen an ask. *deny_wins* is the mode of M3: any deny that
+    matches decides, wherever it stands.
+    """
+    current: Rule | None = None
+    user_deny: Rule | None = None
+    for rule in rules:
+        if not rule.matches(permission, text):
+            continue
+        if deny_wins and rule.action == "deny":
+            return rule
+        if is_project(rule) and user_deny is not None and rule.action != "deny":
+            current = user_deny
+            continue
+        if not _may_replace(rule, current, trusted=trusted):
+            continue
+        current = rule
+        if not is_project(rule):
+            user_deny = rule if rule.action == "deny" else None
+    return current
+
+
+def judge(
+    need: Need,
+    rules: Sequence[Rule],
+    *,
+    trusted: bool = False,
+    deny_wins: bool = False,
+) -> JudgedNeed:
+    """The verdict on *need* with a reason for the user.
+
+    An explicit rule decides. Without one the floor of the need does, tightened by the
+    default rule (for bash the floor alone: the analysis knows what is read-only).
+    """
+
+    def ruling(text: str) -> Rule | None:
+        return decide(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)
+
+    for text in (need.pattern, *need.aliases):
+        rule = ruling(text)
+        if rule is not None and rule.action == "deny":
+            return JudgedNeed(need, "deny", _by(rule))
+    rule = ruling(need.pattern)
+    if rule is None or rule.source == DEFAULT:
+        action = need.floor
+        if rule is not None and need.permission != "bash":
+            action = strictest(action, rule.action)
+        if need.strict and action == "allow":
+            action = "ask"
+        return JudgedNeed(need, action, need.reason or _unruled(action))
+    if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
+        return JudgedNeed(need, "ask", need.reason or _unruled("ask"))
+    if rule.action == "ask" and need.reason:
+        return JudgedNeed(need, "ask", need.reason)
+    return JudgedNeed(need, rule.action, _by(rule))
+
+
+def _covers(need: Need, rules: Sequence[Rule], deny_wins: bool) -> bool:
+    """Whether the rules allow everything of the permission and deny nothing (B3).
+
+    A project can't open everything, trusted or not, so its allows don't count.
+    """
+    if need.strict == "guarded":
+        return False
+    open_to_all = False
+    for rule in rules:
+        if rule.source == DEFAULT or not matches(need.permission, rule.permission):
+            continue
+        if rule.action != "allow":
+            open_to_all = False
+            if deny_wins and rule.action == "deny":
+                return False
+        elif rule.source != ALWAYS and not is_project(rule):
+            open_to_all = open_to_all or not rule.pattern.strip("*")
+    return open_to_all
+
+
+def _by(rule: Rule) -> str:
+    verb = {"allow": "allowed", "ask": "asked", "deny": "denied"}[rule.action]
+    return f"{verb} by {rule.permission} `{rule.pattern}` ({rule.source})"
+
+
+def _unruled(action: Action) -> str:
+    return "allowed by default" if action == "allow" else "no rule allows it"

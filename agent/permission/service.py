@@ -1,0 +1,265 @@
+"""Asking for consent (spec 4, M5): one queue of questions, answered once each.
+
+The record of a question is public (``PermissionRequest``); the future that waits for its
+answer stays in here. A question outlives neither its tool nor its session: whatever ends
+the waiting task takes the question away and says so on the bus.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.bus import Bus
+from agent.display import Block
+from agent.errors import PermissionRejected
+from agent.events import PermissionAsked, PermissionReplied
+from agent.ids import new_id
+from agent.permission.rules import ALWAYS, Rule, judge
+from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
+
+
+class RuleStore(Protocol):
+    """Where "always" is kept, by the root of the session tree (spec 3, S1)."""
+
+    async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
+        """The stored ``(permission, pattern)`` pairs, oldest first."""
+        ...
+
+    async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None: ...
+
+
+RulesFor = Callable[[str], Sequence[Rule]]
+"""The rules in force for an agent's name, in the order of M1, without "always"."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskContext:
+    """Who asks. *on_asked* gets the question's id when it waits and None when it is over."""
+
+    session_id: str
+    root_id: str
+    message_id: str
+    call_id: str
+    agent: str
+    tool: str
+    folder: str
+    on_asked: Callable[[str | None], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """The future holds an exception as a *result*: nobody may be left to retrieve it."""
+
+    request: PermissionRequest
+    future: asyncio.Future[PermissionReply | PermissionRejected]
+
+
+class PermissionService:
+    """Judges needs and asks the user. *auto* answers every ask with once (M15).
+
+    *trusted* tells whether the project's rules may loosen an ask, *deny_wins* is the mode
+    of M3. The flags may be set while questions wait; they hold for what is asked next.
+    """
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: RuleStore,
+        rules_for: RulesFor,
+        *,
+        auto: bool = False,
+        trusted: bool = False,
+        deny_wins: bool = False,
+    ) -> None:
+        self._bus = bus
+        self._store = store
+        self._rules_for = rules_for
+        self._waiting: dict[str, _Waiting] = {}
+        self._always: dict[str, list[tuple[str, str]]] = {}
+        self.auto = auto
+        self.trusted = trusted
+        self.deny_wins = deny_wins
+
+    async def ask(
+        self,
+        request: AskContext,
+        needs: tuple[Need, ...],
+        heading: str,
+        blocks: tuple[Block, ...] = (),
+    ) -> PermissionReply | None:
+        """Get consent for *needs*; None when the rules allow all of them.
+
+        Raises ``PermissionRejected`` when a rule denies one, the user rejects, or the
+        question is withdrawn.
+        """
+        await self._load(request.root_id)
+        judged = self._judge(request.agent, request.root_id, needs)
+        self._raise_denied(judged)
+        if all(one.action == "allow" for one in judged):
+            return None
+        if self.auto:
+            return PermissionReply("once")
+        return await self._question(_record(request, judged, heading, blocks), request.on_asked)
+
+    def reply(self, request_id: str, reply: PermissionReply) -> bool:
+        """Answer a question. False when it was answered or withdrawn before (M5)."""
+        waiting = self._waiting.get(request_id)
+        if waiting is None:
+            return False
+        request = waiting.request
+        if reply.answer == "reject":
+            comment = reply.comment.strip()
+            self._settle(waiting, reply, _rejected(comment))
+            if not comment:
+                self._reject_session(request.session_id)
+            return True
+        self._settle(waiting, reply, reply)
+        if reply.answer == "always" and request.always:
+            known = self._always.setdefault(request.root_id, [])
+            known.extend(rule for rule in request.always if rule not in known)
+            self._judge_again(request.root_id)
+        return True
+
+    def pending(self, root_id: str | None = None) -> tuple[PermissionRequest, ...]:
+        """The questions that wait, oldest first; of one session tree or of all."""
+        return tuple(
+            waiting.request
+            for waiting in self._waiting.values()
+            if root_id is None or waiting.request.root_id == root_id
+        )
+
+    def cancel_session(self, session_id: str) -> None:
+        """Withdraw every question of one session; the calls that wait are rejected."""
+        gone = PermissionRejected("The question was withdrawn: the session was stopped.")
+        for waiting in list(self._waiting.values()):
+            if waiting.request.session_id == session_id:
+                self._settle(waiting, None, gone)
+
+    def always_rules(self, root_id: str) -> tuple[Rule, ...]:
+        """What the user said "always" to in this session tree, as rules."""
+        return tuple(
+            Rule(permission, pattern, "allow", ALWAYS)
+            for permission, pattern in self._always.get(root_id, [])
+        )
+
+    async def _load(self, root_id: str) -> None:
+        if root_id not in self._always:
+            stored = await self._store.session_rules(root_id)
+            known = self._always.setdefault(root_id, [])
+            known.extend(rule for rule in stored if rule not in known)
+
+    def _judge(self, agent: str, root_id: str, needs: tuple[Need, ...]) -> tuple[JudgedNeed, ...]:
+        rules = (*self._rules_for(agent), *self.always_rules(root_id))
+        return tuple(
+            judge(need, rules, trusted=self.trusted, deny_wins=self.deny_wins) for need in needs
+        )
+
+    def _raise_denied(self, judged: tuple[JudgedNeed, ...]) -> None:
+        denied = _denied(judged)
+        if denied is not None:
+            raise denied
+
+    async def _question(
+        self, request: PermissionRequest, on_asked: Callable[[str | None], None] | None
+    ) -> PermissionReply:
+        waiting = _Waiting(request, asyncio.get_running_loop().create_future())
+        self._waiting[request.id] = waiting
+        try:
+            self._bus.publish(PermissionAsked(request))
+            if on_asked is not None:
+                on_asked(request.id)
+            answer = await waiting.future
+        finally:
+            if self._waiting.pop(request.id, None) is not None:
+                self._bus.publish(PermissionReplied(request.id, request.session_id, None))
+            if on_asked is not None:
+                on_asked(None)
+        if isinstance(answer, PermissionRejected):
+            raise answer
+        if answer.answer == "always":
+            for permission, pattern in request.always:
+                await self._store.add_session_rule(request.root_id, permission, pattern)
+        return answer
+
+    def _settle(
+        self,
+        waiting: _Waiting,
+        reply: PermissionReply | None,
+        answer: PermissionReply | PermissionRejected,
+    ) -> None:
+        """End one question: out of the queue, told to the bus, its call woken."""
+        request = waiting.request
+        del self._waiting[request.id]
+        if not waiting.future.done():
+            waiting.future.set_result(answer)
+        self._bus.publish(PermissionReplied(request.id, request.session_id, reply))
+
+    def _reject_session(self, session_id: str) -> None:
+        reply = PermissionReply("reject")
+        for waiting in list(self._waiting.values()):
+            if waiting.request.session_id == session_id:
+                self._settle(waiting, reply, _rejected(""))
+
+    def _judge_again(self, root_id: str) -> None:
+        """After "always": let go what is covered now; a deny found now still denies."""
+        for waiting in list(self._waiting.values()):
+            request = waiting.request
+            if request.root_id != root_id:
+                continue
+            needs = tuple(one.need for one in request.needs)
+            judged = self._judge(request.agent, root_id, needs)
+            denied = _denied(judged)
+            if denied is not None:
+                self._settle(waiting, PermissionReply("reject"), denied)
+            elif all(one.action == "allow" for one in judged):
+                once = PermissionReply("once")
+                self._settle(waiting, once, once)
+
+
+def _record(
+    context: AskContext, judged: tuple[JudgedNeed, ...], heading: str, blocks: tuple[Block, ...]
+) -> PermissionRequest:
+    asking = [one.need for one in judged if one.action == "ask"]
+    always = dict.fromkeys(
+        (need.permission, need.always)
+        for need in asking
+        if need.always is not None and not need.strict
+    )
+    return PermissionRequest(
+        id=new_id("per"),
+        session_id=context.session_id,
+        root_id=context.root_id,
+        message_id=context.message_id,
+        call_id=context.call_id,
+        agent=context.agent,
+        tool=context.tool,
+        heading=heading,
+        folder=context.folder,
+        blocks=blocks,
+        needs=judged,
+        always=tuple(always),
+        created=time.time(),
+    )
+
+
+def _rejected(comment: str) -> PermissionRejected:
+    if comment:
+        return PermissionRejected(
+            f"The user rejected this call and said: {comment}", feedback=comment
+        )
+    return PermissionRejected("The user rejected this call.")
+
+
+def _denied(judged: tuple[JudgedNeed, ...]) -> PermissionRejected | None:
+    """The refusal that names permission, text and rule, None when nothing is denied."""
+    for one in judged:
+        if one.action == "deny":
+            need = one.need
+            return PermissionRejected(
+                f"{need.permission} of `{need.pattern}` is {one.reason}. "
+                "Do it another way or ask the user to change the rule.",
+                by_rule=True,
+            )
+    return None

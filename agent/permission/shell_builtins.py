@@ -1,0 +1,96 @@
+"""Names that mean something of their own: variables, shell builtins, destructive programs."""
+
+import re
+from collections.abc import Sequence
+
+from agent.permission.lexicon import names
+from agent.permission import git_commands
+from agent.permission.shell_words import Word, as_written
+
+HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
+"""Environment variables that change no program's effect (security facts, 7.3)."""
+
+LOCAL = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*|[A-Z]")
+"""Names of variables that only the line itself reads."""
+
+KEYWORDS = names(
+    "then do done fi esac elif else in { } ]] function select case for while until if"
+)
+FINDERS = frozenset({"find", "fd", "fdfind"})
+WRITERS = names(
+    "rm rmdir cp mv mkdir touch chmod chown chgrp ln tee dd install rsync truncate shred unzip "
+    "patch tar mkfifo mknod"
+)
+"""Programs whose operands are files that they change, each by its own rule."""
+
+_CHANGES_STATE = names(
+    "alias unalias hash enable shopt bind complete compgen compopt mapfile readarray source . fc "
+    "history getopts let export declare typeset readonly local unset dirs"
+)
+_DESTRUCTIVE = names(
+    "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
+    "wipefs mkswap"
+)
+_DELETES = frozenset({"delete", "destroy", "rm", "prune", "down"})
+
+
+def odd_variable(names: Sequence[str]) -> str:
+    """Why setting *names* in front of a command is not covered by a rule for it."""
+    odd = next((name for name in names if not HARMLESS.fullmatch(name)), None)
+    return f"sets {odd}, which can change what runs" if odd else ""
+
+
+def evaluates_text(base: str, words: Sequence[Word]) -> bool:
+    """Whether a builtin evaluates its arguments as variable names with subscripts."""
+    names = base in ("test", "[") and any(word.text in ("-v", "-R") for word in words)
+    return names or base in ("let", "read", "printf", "declare", "typeset", "unset", "wait")
+
+
+def builtin_reason(base: str, words: Sequence[Word]) -> str:
+    """Builtins that change what later commands mean; empty for all other programs."""
+    texts = [word.text for word in words]
+    known = all(word.literal for word in words)
+    if base == "printf" and any(text.startswith("-v") for text in texts[:1]):
+        return "printf -v sets a variable"
+    if base == "read":
+        names = [text for text in texts if not text.startswith("-")]
+        flags = [text for text in texts if text.startswith("-")]
+        local = bool(names) and all(LOCAL.fullmatch(name) for name in names)
+        if known and local and all(re.fullmatch(r"-[rs]+", flag) for flag in flags):
+            return ""
+        return "read may set a variable that changes what runs"
+    if base == "set":
+        harmless = all(re.fullmatch(r"[-+][euCf]*o?|pipefail|errexit|nounset", t) for t in texts)
+        return "" if harmless and texts else "set changes how the shell runs commands"
+    if base in ("eval", "trap") and not known:
+        return f"{base} runs text that is known at run time only"
+    return f"{base} changes what later commands mean" if base in _CHANGES_STATE else ""
+
+
+def literal_code(base: str, words: Sequence[Word]) -> str | None:
+    """The code that ``eval`` and ``trap`` run, if it is written out."""
+    if not words or not all(word.literal for word in words):
+        return None
+    if base == "eval":
+        return as_written(words)
+    return words[0].text if base == "trap" and not words[0].text.startswith("-") else None
+
+
+def cd_target(words: Sequence[Word]) -> Word | None:
+    """The operand of ``cd`` among its arguments *words*."""
+    rest = [word for word in words if not re.fullmatch(r"-[LPe@]+|--", word.text)]
+    return rest[0] if rest else None
+
+
+def destroys(base: str, words: Sequence[Word]) -> bool:
+    """Whether the command can lose work or end processes; *words* are its arguments."""
+    texts = [word.text for word in words]
+    if base == "git":
+        return git_commands.destructive(git_commands.parse(words))
+    if base in ("chmod", "chown", "chgrp"):
+        return any(re.match(r"-[a-zA-Z]*R|--recursive", text) for text in texts)
+    if base in FINDERS:
+        return "-delete" in texts
+    if base in ("kubectl", "terraform", "tofu", "docker", "podman", "pulumi", "helm"):
+        return bool(_DELETES & set(texts[:3]))
+    return base in _DESTRUCTIVE or base.startswith("mkfs")

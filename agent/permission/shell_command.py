@@ -1,0 +1,209 @@
+"""One command of a line: what it is called, what it runs, reads and may do (spec 3, B2)."""
+
+import os
+import posixpath
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agent.permission import arity, git_commands, wrappers
+from agent.permission.carriers import carried
+from agent.permission.findings import Findings
+from agent.permission.readonly import Reading, read
+from agent.permission.shell_builtins import (
+    FINDERS,
+    KEYWORDS,
+    builtin_reason,
+    cd_target,
+    destroys,
+    evaluates_text,
+    literal_code,
+    odd_variable,
+)
+from agent.permission.shell_operands import by_look, meets_secrets, report
+from agent.permission.shell_paths import Dirs, paths_of
+from agent.permission.shell_text import DEPTH, CannotAnalyseError
+from agent.permission.shell_words import Word, as_written, literal_word
+from agent.permission.wrappers import Inner
+from agent.questions import Need
+
+_TAILS = 12
+"""Tails of a line that deny rules see when a wrapper is not followed."""
+
+Ends = tuple[Dirs, Dirs]
+"""The folders after a command that succeeded and after one that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """*words* hold the name first. *sets* are variables given in front, *more* tells that
+    arguments are added at run time, *level* counts what it is nested in."""
+
+    words: tuple[Word, ...]
+    source: str
+    dirs: Dirs
+    sets: tuple[str, ...] = ()
+    more: bool = False
+    wrapped: bool = False
+    aliases: tuple[str, ...] = ()
+    level: int = 0
+
+
+class Commands:
+    """Judges calls into *found*; *analyse* is called for literal shell code."""
+
+    def __init__(self, found: Findings, analyse: Callable[[str, Dirs, int], None]) -> None:
+        self.found = found
+        self.analyse = analyse
+
+    def judge(self, call: Call) -> Ends:
+        """Add what *call* needs. Raises ``CannotAnalyseError`` if its program is not known."""
+        if call.level > DEPTH:
+            raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        call = _step_over_keywords(call)
+        if not call.words:
+            return call.dirs, call.dirs
+        first = call.words[0]
+        if not first.literal:
+            raise CannotAnalyseError(f"the program {first.source} is known at run time only")
+        if first.source in KEYWORDS:
+            raise CannotAnalyseError(f"{first.source} stands where a program should")
+        base = posixpath.basename(first.text)
+        arguments = call.words[1:]
+        self.found.names.append(base)
+        self.found.code = self.found.code or any(word.code for word in call.words)
+        self.found.evaluating = self.found.evaluating or evaluates_text(base, arguments)
+        inner = wrappers.unwrap(base, call.words)
+        if inner is not None and inner.inert and inner.words and not inner.strict:
+            return self._inert(call, inner, base)
+        self._need(base, call, inner)
+        for each in (inner, *(wrappers.find_actions(arguments) if base in FINDERS else ())):
+            if each is not None:
+                self._inner(call, each)
+        code = literal_code(base, arguments)
+        if code is not None:
+            self.analyse(code, call.dirs, call.level + 1)
+        return self._ends(base, call)
+
+    def _inert(self, call: Call, inner: Inner, base: str) -> Ends:
+        """A wrapper that needs no rule of its own: what it runs is judged in its place."""
+        aliases = (*call.aliases, as_written(call.words))
+        ends = self.judge(replace(call, words=inner.words, aliases=aliases, level=call.level + 1))
+        return ends if base == "command" else (call.dirs, call.dirs)
+
+    def _inner(self, call: Call, inner: Inner) -> None:
+        level = call.level + 1
+        if inner.code is not None:
+            self.analyse(inner.code, call.dirs, level)
+        elif inner.words and not inner.strict:
+            source = " ".join(word.source for word in inner.words)
+            self.judge(
+                Call(inner.words, source, call.dirs, inner.sets, inner.more, True, level=level)
+            )
+
+    def _need(self, base: str, call: Call, inner: Inner | None) -> None:
+        """The need of the command itself, with those of its paths before it."""
+        arguments = call.words[1:]
+        reading = read(base, arguments) if inner is None else None
+        reason = _strict(base, call, inner)
+        if inner is not None:
+            outer = len(arguments) - len(inner.words)
+            by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
+        else:
+            unknown = report(self.found, base, arguments, reading, call.dirs)
+            reason = reason or ("" if call.more else unknown)
+        proven = not reason and reading is not None and self._proven(call, reading)
+        why = reason
+        if proven and reading is not None and meets_secrets(self.found, reading, call.dirs):
+            proven, why = False, "reads a folder that holds files with secrets"
+        lost = destroys(base, arguments)
+        if lost and not why:
+            why = f"{base} can destroy work"
+        self.found.add(
+            Need(
+                "bash",
+                as_written(call.words),
+                always=None if reason else _offer(base, call, inner),
+                shown=call.source,
+                reason=why,
+                floor="allow" if proven else "ask",
+                destructive=lost,
+                strict="unknown" if reason else "",
+                aliases=_aliases(base, call, tails=bool(reason)),
+            )
+        )
+
+    def _proven(self, call: Call, reading: Reading) -> bool:
+        inside = bool(call.dirs) and all(map(self.found.place.inside, call.dirs))
+        bare = "/" not in call.words[0].text
+        return reading.proven and inside and bare and not call.more
+
+    def _ends(self, base: str, call: Call) -> Ends:
+        if base == "popd" or (base in ("cd", "pushd") and call.wrapped):
+            return frozenset(), call.dirs
+        if base in ("eval", "source", "."):
+            return frozenset(), frozenset()
+        if base not in ("cd", "pushd"):
+            return call.dirs, call.dirs
+        target = cd_target(call.words[1:])
+        if target is None:
+            return frozenset({self.found.place.home}), call.dirs
+        paths = None if target.text == "-" else paths_of(target, call.dirs, self.found.place)
+        if paths is None:
+            return frozenset(), call.dirs
+        both = {os.path.normpath(path) for path in paths}
+        return frozenset(both | {os.path.realpath(path) for path in paths}), call.dirs
+
+
+def _step_over_keywords(call: Call) -> Call:
+    """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows."""
+    words = call.words
+    while words and words[0].source in ("time", "!", "coproc"):
+        keyword = words[0].source
+        words = words[1:]
+        while keyword == "time" and words and words[0].source in ("-p", "--"):
+            words = words[1:]
+    return call if words is call.words else replace(call, words=words)
+
+
+def _strict(base: str, call: Call, inner: Inner | None) -> str:
+    """Why the pattern does not tell what would happen, empty when it does."""
+    name = call.words[0].text
+    if not name or not name.isascii() or re.search(r"[\s\\]", name):
+        return "the program's name holds unusual characters"
+    reason = odd_variable(call.sets)
+    arguments = call.words[1:]
+    if inner is not None:
+        return reason or inner.strict or odd_variable(inner.sets)
+    if base == "git":
+        return reason or git_commands.parse(arguments).strict
+    return reason or builtin_reason(base, arguments) or carried(base, arguments)
+
+
+def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
+    """The pattern for "always"; wrappers get one only if it names what they run."""
+    if call.sets or call.more:
+        return None
+    if inner is None:
+        acts = base in FINDERS and bool(wrappers.find_actions(call.words[1:]))
+        exact = destroys(base, call.words[1:])
+        return None if acts else arity.offered(call.words, exact_only=exact)
+    if not inner.words or not wrappers.runner(call.words):
+        return None
+    head = call.words[: len(call.words) - len(inner.words) + 1]
+    named = all(word.literal and re.fullmatch(r"\w[\w.:-]*", word.text) for word in head)
+    wide = wrappers.unwrap(posixpath.basename(inner.words[0].text), inner.words) is not None
+    return f"{as_written(head)} *" if named and not wide else None
+
+
+def _aliases(base: str, call: Call, *, tails: bool) -> tuple[str, ...]:
+    """Other spellings for deny rules: the bare name, git without options, tails."""
+    found = [*call.aliases, as_written((literal_word(base), *call.words[1:]))]
+    if base == "git":
+        found.append(git_commands.parse(call.words[1:]).normal)
+    if base in FINDERS:
+        found += wrappers.delete_alias(call.words[1:])
+    if tails:
+        found += [as_written(call.words[at:]) for at in range(1, min(len(call.words), _TAILS))]
+    text = as_written(call.words)
+    return tuple(dict.fromkeys(alias for alias in found if alias != text))

@@ -1,0 +1,200 @@
+"""Words from nodes, and what is inside them: substitutions, expansions, arithmetic."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent.permission.findings import Findings
+from agent.permission.shell_operands import by_look
+from agent.permission.shell_parser import descendants, outermost, text_of
+from agent.permission.shell_paths import Dirs
+from agent.permission.shell_text import (
+    CannotAnalyseError,
+    evaluates,
+    hidden_code,
+    unescape_backticks,
+)
+from agent.permission.shell_words import Part, Word, read_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+EXPANDED = (
+    "simple_expansion",
+    "expansion",
+    "command_substitution",
+    "process_substitution",
+    "arithmetic_expansion",
+)
+WORDS = frozenset(
+    {
+        "word",
+        "string",
+        "raw_string",
+        "ansi_c_string",
+        "translated_string",
+        "concatenation",
+        "number",
+        "brace_expression",
+        "test_operator",
+        "variable_name",
+        "command_name",
+        *EXPANDED,
+    }
+)
+_INSIDE = WORDS | {
+    "string_content",
+    "special_variable_name",
+    "binary_expression",
+    "unary_expression",
+    "postfix_expression",
+    "parenthesized_expression",
+    "ternary_expression",
+    "subscript",
+    "regex",
+    "extglob_pattern",
+    "array",
+    "variable_assignment",
+    "file_descriptor",
+    "heredoc_content",
+}
+_NUMBER = re.compile(r"-?\d+")
+_COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
+
+Code = Callable[[str, Dirs], None]
+Run = Callable[["Node", Dirs], None]
+
+
+class Expander:
+    """Reads words and follows what bash runs while it expands them.
+
+    *run* walks a substitution that was parsed, *code* analyses code found as text.
+    """
+
+    def __init__(self, found: Findings, run: Run, code: Code) -> None:
+        self.found = found
+        self.run = run
+        self.code = code
+
+    def words(self, nodes: Sequence["Node"], dirs: Dirs) -> list[Word]:
+        """One word for each run of nodes that touch, in order of position."""
+        groups: list[list[Node]] = []
+        for node in sorted(nodes, key=lambda each: each.start_byte):
+            if groups and groups[-1][-1].end_byte == node.start_byte:
+                groups[-1].append(node)
+            else:
+                groups.append([node])
+        return [self._word(group, dirs) for group in groups]
+
+    def _word(self, group: Sequence["Node"], dirs: Dirs) -> Word:
+        pieces: list[str] = []
+        parts: list[Part] = []
+        for node in group:
+            self.inside(node, dirs)
+            lead = len("".join(pieces))
+            raw = node.text or b""
+            for span in outermost(node, *EXPANDED):
+                start = lead + len(raw[: span.start_byte - node.start_byte].decode())
+                source = text_of(span)
+                values = self._values(source)
+                parts.append(Part(start, start + len(source), source, values))
+            pieces.append(raw.decode())
+        word = read_word("".join(pieces), parts)
+        self.found.code = self.found.code or word.code
+        return word
+
+    def _values(self, source: str) -> tuple[str, ...] | None:
+        """The texts that a variable can have here, None when not known."""
+        name = re.fullmatch(r"\$(?:\{(\w+|[?#$!])\}|(\w+|[?#$!]))", source)
+        key = (name[1] or name[2]) if name else ""
+        if key in ("?", "#", "$", "!"):
+            return ("0",)
+        if key == "HOME" and key not in self.found.bound:
+            return (self.found.place.home,)
+        return self.found.bound.get(key)
+
+    def inside(self, node: "Node", dirs: Dirs) -> None:
+        """Follow everything in *node* that bash runs or evaluates while expanding it."""
+        kind = node.type
+        text = text_of(node)
+        if kind in ("command_substitution", "process_substitution"):
+            if text.startswith("`"):
+                self.code(unescape_backticks(text[1:-1]), dirs)
+            else:
+                self.run(node, dirs)
+        elif kind == "expansion":
+            self.expansion(text, dirs)
+        elif kind in ("regex", "extglob_pattern"):
+            self.hidden(text, dirs)
+        elif node.is_named and kind not in _INSIDE:
+            raise CannotAnalyseError(f"it holds a construct ({kind}) that is not followed")
+        else:
+            if kind == "arithmetic_expansion":
+                self.arithmetic(node)
+            for child in node.children:
+                self.inside(child, dirs)
+
+    def expansion(self, text: str, dirs: Dirs) -> None:
+        if evaluates(text):
+            self.found.unknown(text, f"{text} may run text that is held in a variable")
+        self.hidden(text[2:-1], dirs)
+
+    def hidden(self, text: str, dirs: Dirs) -> None:
+        for code in hidden_code(text):
+            self.code(code, dirs)
+
+    def arithmetic(self, node: "Node") -> None:
+        """A variable or subscript in arithmetic is evaluated again as an expression."""
+        for name in descendants(node, "variable_name", "word"):
+            text = text_of(name)
+            values = self.found.bound.get(text, ("0",))
+            if values is None or not all(_NUMBER.fullmatch(value) for value in values):
+                self.found.unknown(text_of(node), f"{text} is evaluated as an expression")
+        for each in descendants(node, "subscript"):
+            if not re.fullmatch(r"\w+\[(\d+|\w+)\]", text_of(each)):
+                self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
+        if descendants(node, "variable_name", "subscript"):
+            self.found.evaluating = True
+        if any(text_of(quote).count("$(") for quote in descendants(node, "raw_string")):
+            self.found.unknown(text_of(node), "quoted code is evaluated as an expression")
+
+    def test(self, node: "Node", dirs: Dirs) -> None:
+        """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated."""
+        double = text_of(node).startswith("[[")
+        for child in node.children:
+            self.inside(child, dirs)
+        operators = [text_of(each) for each in descendants(node, "test_operator")]
+        self.found.code = self.found.code or any(
+            re.search(r"\$\(|`", text_of(each)) for each in descendants(node, "raw_string")
+        )
+        if any(operator in ("-v", "-R") for operator in operators):
+            self.found.evaluating = True
+        if double and any(map(_COMPARES.fullmatch, operators)):
+            self.found.evaluating = True
+            self._compared(node)
+        for each in descendants(node, "unary_expression"):
+            if each.child_count == 2 and re.fullmatch("-[a-zA-Z]", text_of(each.children[0])):
+                word = self._word(each.children[1:], dirs)
+                if text_of(each.children[0]) not in ("-n", "-z", "-v", "-o", "-t", "-R"):
+                    self._looked_at(word, dirs)
+
+    def _compared(self, node: "Node") -> None:
+        for each in descendants(node, "word", "variable_name"):
+            values = self.found.bound.get(text_of(each), ("0",))
+            if values is None or not all(_NUMBER.fullmatch(value) for value in values):
+                self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
+
+    def _looked_at(self, word: Word, dirs: Dirs) -> None:
+        by_look(self.found, [word], dirs)
+
+    def body(self, text: str, dirs: Dirs) -> None:
+        """A here-document that bash expands; the grammar misses parts, so it is read by hand."""
+        self.hidden(text, dirs)
+        for found in re.finditer(r"(?<!\\)\$\{[^}]*\}", text):
+            if evaluates(found[0]):
+                self.found.unknown(found[0], f"{found[0]} may run text held in a variable")
+        for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
+            rest = text[found.end() :].split("\n", 1)[0]
+            for name in re.findall(r"[A-Za-z_]\w*", rest):
+                if name in self.found.bound:
+                    self.found.unknown(rest, f"{name} is evaluated as an expression")

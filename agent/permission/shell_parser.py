@@ -1,0 +1,61 @@
+"""The bash parser, loaded once and late."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+@cache
+def _parser() -> "Parser":
+    import tree_sitter_bash  # noqa: PLC0415 - 1 MB of tables, not needed before a command runs
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - the same
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def parse(text: str) -> "Node":
+    """The root node of *text*; ``has_error`` tells that the grammar did not follow it."""
+    return _parser().parse(text.encode()).root_node
+
+
+def text_of(node: "Node") -> str:
+    return (node.text or b"").decode()
+
+
+def descendants(node: "Node", *types: str) -> "list[Node]":
+    """All nodes of these *types* below *node*, itself included, in order of position."""
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.type in types:
+            found.append(current)
+        waiting.extend(reversed(current.children))
+    return found
+
+
+def outermost(node: "Node", *types: str) -> "list[Node]":
+    """As ``descendants``, without those that lie in another one that was found."""
+    if node.type in types:
+        return [node]
+    return [each for child in node.children for each in outermost(child, *types)]
+
+
+_WHOLE = frozenset(
+    {"string", "raw_string", "ansi_c_string", "expansion", "heredoc_body", "comment", "regex"}
+)
+
+
+def lost_text(root: "Node", source: str) -> str:
+    """Text between the nodes that is not blank: the grammar drops some, bash does not."""
+    data = bytearray(source.encode())
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if not node.children or node.type in _WHOLE:
+            data[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
+        else:
+            waiting.extend(node.children)
+    return data.decode(errors="replace").strip(" \t\n")

@@ -1,0 +1,131 @@
+"""Where the paths of a command line lead (spec 3, B4; class P of the security facts)."""
+
+import glob
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.permission.shell_words import Word, glob_pattern, home_path, is_pattern, plain
+
+Dirs = frozenset[str]
+"""The folders a command may run in, absolute; empty when that is not known."""
+
+MATCHES = 1_000
+"""Matches of one pattern that are looked at."""
+
+SCANNED = 20_000
+"""Entries that are looked at for files with secrets before a recursive read asks."""
+
+_STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
+_SECRET = re.compile(
+    r"(\.env(\..*)?|.*\.env|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*"
+    r"|\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.htpasswd|\.pgpass|credentials(\.json)?"
+    r"|\.?secrets?(\.(json|ya?ml|toml|txt))?|auth\.json)",
+    re.IGNORECASE,
+)
+_SHARED = re.compile(r"\.env\.(example|sample|template|dist)|.*\.pub", re.IGNORECASE)
+_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure", ".gcloud"})
+_GUARDED_FOLDERS = frozenset({".git", ".opencode", ".opencode-py", ".claude", ".agents", ".husky"})
+_GUARDED_FILES = frozenset(
+    {"agents.md", "claude.md", "context.md", "opencode.json", "opencode.jsonc", ".mcp.json"}
+)
+_UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
+
+
+def is_stream(path: str) -> bool:
+    """Whether *path* is ``/dev/null`` or one of the process's own streams."""
+    return _STREAMS.fullmatch(path) is not None
+
+
+def is_secret(path: str) -> bool:
+    """Whether a file of this name often holds secrets (M4a; examples and public keys don't)."""
+    parts = path.split("/")
+    if any(part in _SECRET_FOLDERS for part in parts):
+        return True
+    return bool(_SECRET.fullmatch(parts[-1])) and not _SHARED.fullmatch(parts[-1])
+
+
+def is_guarded(path: str) -> bool:
+    """Whether writing *path* changes what governs the agent or the repository (class C)."""
+    parts = [part.lower() for part in path.split("/")]
+    return any(part in _GUARDED_FOLDERS for part in parts) or parts[-1] in _GUARDED_FILES
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder that was opened and its project, resolved, and the user's home."""
+
+    directory: str
+    project: str
+    home: str
+
+    def inside(self, path: str) -> bool:
+        """Whether *path* and what it links to lie in the project."""
+        real = os.path.realpath(path)
+        own = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        return all(_under(each, self.project) for each in (real, os.path.normpath(own)))
+
+    def relative(self, path: str) -> str:
+        """*path* as rules name it: relative to the project if it lies inside."""
+        real = os.path.realpath(path)
+        return os.path.relpath(real, self.project) if _under(real, self.project) else real
+
+    def offered(self, folder: str) -> str | None:
+        """The pattern that "always" may store for *folder*, None for too wide a one."""
+        wide = folder == "/" or _under(self.project, folder) or _under(self.home, folder)
+        return None if wide else f"{folder}/*"
+
+
+def _under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
+    """Every absolute path *word* can mean, not resolved; None when that is not known."""
+    values = word.values
+    if values is None:
+        return None
+    found: list[str] = []
+    for value in values:
+        path = home_path(value, place.home)
+        if path is None or (not dirs and not os.path.isabs(path)):
+            return None
+        for folder in dirs or {"/"}:
+            found.append(os.path.join(folder, path))
+            if is_pattern(value):
+                base = place.home if path != plain(value) else folder
+                pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
+                matched = _matches(os.path.join(glob.escape(base), glob_pattern(pattern)))
+                if matched is None:
+                    return None
+                found += matched
+    return found
+
+
+def _matches(pattern: str) -> list[str] | None:
+    """The files a pattern names now; its fixed folder too, for what may come to exist."""
+    found = list(itertools.islice(glob.iglob(pattern), MATCHES + 1))
+    return None if len(found) > MATCHES else found
+
+
+def secrets_below(folder: str, *, hidden: bool = True) -> bool:
+    """Whether a recursive read of *folder* may meet a file with secrets (or it is too big)."""
+    seen = 0
+    for name in _names(folder, hidden=hidden):
+        seen += 1
+        if seen > SCANNED or is_secret(name):
+            return True
+    return False
+
+
+def _names(folder: str, *, hidden: bool) -> Iterator[str]:
+    for _, folders, files in os.walk(folder):
+        folders[:] = [
+            name
+            for name in folders
+            if name not in _UNSEARCHED and (hidden or not name.startswith("."))
+        ]
+        yield from folders
+        yield from (name for name in files if hidden or not name.startswith("."))

@@ -1,0 +1,232 @@
+"""The text of a command line before it is parsed, and code hidden in plain text (spec 3, B3).
+
+The grammar does not see some code that bash runs: a dollar and a parenthesis on two joined
+lines, backticks in a here-document or in ``${x:-…}``. So lines are joined first, as bash
+does, and text that bash expands is searched for substitutions by hand.
+"""
+
+import re
+from collections.abc import Iterator
+
+LIMIT = 10_000
+"""Characters of a command line that is analysed at all (security bound)."""
+
+DEPTH = 40
+"""Levels of nesting that are followed (security bound)."""
+
+
+class CannotAnalyseError(Exception):
+    """The text may run something that the analysis does not see. ``str()`` says why."""
+
+
+def refuse_early(text: str) -> None:
+    """Raise for text that bash and the parser would read differently."""
+    if len(text) > LIMIT:
+        raise CannotAnalyseError(f"it is longer than {LIMIT:,} characters")
+    if text.startswith("\ufeff"):
+        raise CannotAnalyseError("it starts with a byte order mark")
+    for char in text:
+        code = ord(char)
+        if (code < 0x20 and char not in "\t\n") or 0x7F <= code < 0xA0:
+            raise CannotAnalyseError(f"it holds the control character U+{code:04X}")
+        if 0xD800 <= code < 0xF900:
+            raise CannotAnalyseError(f"it holds the unassigned character U+{code:04X}")
+
+
+def join_lines(text: str) -> str:
+    """Remove backslash-newline where bash does: not in ``'…'``, comments, quoted bodies."""
+    if "\\\n" not in text:
+        return text
+    if "`" in text or re.search(r"\bcase\b", text):
+        raise CannotAnalyseError("its lines are joined inside a construct that is not followed")
+    return _Joiner(text).run()
+
+
+class _Joiner:
+    """One pass over the text with a stack of what is open: ``"``, ``(``, ``{`` or ``+``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.out: list[str] = []
+        self.open: list[str] = []
+        self.bodies: list[tuple[str, bool, bool]] = []
+
+    def run(self) -> str:
+        while self.at < len(self.text):
+            self.step()
+        return "".join(self.out)
+
+    def take(self, count: int) -> None:
+        self.out.append(self.text[self.at : self.at + count])
+        self.at += count
+
+    def step(self) -> None:
+        char = self.text[self.at]
+        top = self.open[-1] if self.open else ""
+        rest = self.text[self.at : self.at + 3]
+        if char == "\\":
+            if rest[1:2] == "\n":
+                self.at += 2
+            else:
+                self.take(2)
+        elif char == '"':
+            self.open.pop() if top == '"' else self.open.append('"')
+            self.take(1)
+        elif rest.startswith("$(("):
+            self.open.append("+")
+            self.take(3)
+        elif rest.startswith(("$(", "${")):
+            self.open.append(rest[1])
+            self.take(2)
+        elif top == "{" and char == "}":
+            self.open.pop()
+            self.take(1)
+        elif top == "+" and rest.startswith("))"):
+            self.open.pop()
+            self.take(2)
+        elif top == '"':
+            self.take(1)
+        elif char in "'#" and top == "{":
+            raise CannotAnalyseError("its lines are joined beside a quote in an expansion")
+        else:
+            self.plain(char, top)
+
+    def plain(self, char: str, top: str) -> None:
+        """A character outside double quotes and expansions."""
+        rest = self.text[self.at : self.at + 3]
+        before = self.text[self.at - 1] if self.at else "\n"
+        if rest.startswith("$'"):
+            closing = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL).match(self.text, self.at)
+            self.take(closing.end() - self.at if closing else len(self.text))
+        elif char == "'":
+            end = self.text.find("'", self.at + 1)
+            self.take(end + 1 - self.at if end >= 0 else len(self.text))
+        elif char == "#" and before in " \t\n;&|()":
+            end = self.text.find("\n", self.at)
+            self.take(end - self.at if end >= 0 else len(self.text))
+        elif rest.startswith("<<") and rest != "<<<" and top != "+":
+            self.heredoc()
+        elif rest == "<<<":
+            self.take(3)
+        elif char == "\n" and self.bodies:
+            self.take(1)
+            for body in self.bodies:
+                self.body(*body)
+            self.bodies.clear()
+        else:
+            if char == "(":
+                self.open.append("(")
+            elif char == ")" and top == "(":
+                self.open.pop()
+            self.take(1)
+
+    def heredoc(self) -> None:
+        found = re.compile(r"<<(-?)[ \t]*((?:[\w.-]|'[^'\n]*'|\"[^\"\n]*\"|\\\w)+)").match(
+            self.text, self.at
+        )
+        if found is None:
+            raise CannotAnalyseError("its here-document is not understood")
+        word = found[2]
+        quoted = re.search(r"['\"\\]", word) is not None
+        self.bodies.append((re.sub(r"['\"\\]", "", word), not quoted, bool(found[1])))
+        self.take(found.end() - self.at)
+
+    def body(self, end: str, expands: bool, tabs: bool) -> None:
+        while self.at < len(self.text):
+            stop = self.text.find("\n", self.at)
+            stop = len(self.text) if stop < 0 else stop + 1
+            line = self.text[self.at : stop]
+            while expands and _continues(line) and stop < len(self.text):
+                more = self.text.find("\n", stop)
+                more = len(self.text) if more < 0 else more + 1
+                line = line[:-2] + self.text[stop:more]
+                stop = more
+            self.out.append(line)
+            self.at = stop
+            shown = line.removesuffix("\n")
+            if (shown.lstrip("\t") if tabs else shown) == end:
+                return
+
+
+def _continues(line: str) -> bool:
+    marks = len(line) - 1 - len(line[:-1].rstrip("\\")) if line.endswith("\\\n") else 0
+    return marks % 2 == 1
+
+
+def hidden_code(text: str) -> Iterator[str]:
+    """The code of every ``$(…)``, ``<(…)``, ``>(…)`` and backtick pair in expanded text."""
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 2
+        elif char == "`":
+            end = _backtick_end(text, at + 1)
+            yield unescape_backticks(text[at + 1 : end])
+            at = end + 1
+        elif char in "$<>" and text[at + 1 : at + 2] == "(":
+            end = _paren_end(text, at + 2)
+            inner = text[at + 2 : end]
+            if char == "$" and inner.startswith("(") and inner.endswith(")"):
+                yield from hidden_code(inner)
+            else:
+                yield inner
+            at = end + 1
+        else:
+            at += 1
+
+
+def unescape_backticks(code: str) -> str:
+    """What bash runs for the text between backticks: one level of backslashes removed."""
+    return re.sub(r"\\([\\`$])", r"\1", code)
+
+
+def _backtick_end(text: str, at: int) -> int:
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == "`":
+            return at
+        at += 1
+    raise CannotAnalyseError("a backtick is not closed")
+
+
+def _paren_end(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char in "'\"":
+            end = text.find(char, at + 1)
+            if end < 0:
+                break
+            at = end
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+            if not depth:
+                return at
+        at += 1
+    raise CannotAnalyseError("a substitution is not closed")
+
+
+_PLAIN = re.compile(r"#?\w+|[?#$!@*-]|#[@*]")
+_OPERATOR = re.compile(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|:)")
+_LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")
+
+
+def evaluates(expansion: str) -> bool:
+    """Whether ``${…}`` may run text that stands in a variable, or assigns one (5.2)."""
+    inner = expansion.removeprefix("${").removesuffix("}")
+    if _PLAIN.fullmatch(inner) or _LENGTH.fullmatch(inner):
+        return False
+    found = _OPERATOR.match(inner)
+    if found is None:
+        return True
+    index = found[2] or "[0]"
+    if not re.fullmatch(r"\[(\d+|[@*])\]", index):
+        return True
+    if found[3] == ":":
+        return not re.fullmatch(r"[\s\d:-]*", inner[found.end() :])
+    return "${" in inner[found.end() :] and evaluates(inner[inner.index("${") :])

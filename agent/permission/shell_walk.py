@@ -1,0 +1,412 @@
+"""A walk over the parsed command line that knows every node it meets (spec 3, B1).
+
+The walk carries the folders that commands may run in. A node type that is not listed, or a
+token out of place, means that the text cannot be analysed.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent.permission.findings import Findings
+from agent.permission.shell_builtins import LOCAL
+from agent.permission.shell_command import Call, Commands, Ends
+from agent.permission.shell_expand import WORDS, Expander
+from agent.permission.shell_parser import descendants, lost_text, parse, text_of
+from agent.permission.shell_paths import Dirs
+from agent.permission.shell_text import DEPTH, CannotAnalyseError, join_lines, refuse_early
+from agent.permission.shell_words import Word, plain
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TOKENS = frozenset(
+    [
+        ";",
+        "&",
+        "&&",
+        "||",
+        "|",
+        "|&",
+        "(",
+        ")",
+        "{",
+        "}",
+        "$(",
+        "<(",
+        ">(",
+        "`",
+        "!",
+        "\n",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "for",
+        "select",
+        "while",
+        "until",
+        "do",
+        "done",
+        "in",
+        "case",
+        "esac",
+        "function",
+    ]
+)
+_WRITES = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_NUMBER = re.compile(r"-?\d+")
+
+
+def either(*dirs: Dirs) -> Dirs:
+    """The folders when any of *dirs* may hold; one unknown makes all unknown."""
+    return frozenset().union(*dirs) if all(dirs) else frozenset()
+
+
+class Walker:
+    """Analyses code into *found*, nested code included."""
+
+    def __init__(self, found: Findings) -> None:
+        self.found = found
+        self.level = 0
+        self.commands = Commands(found, self.nested)
+        self.words = Expander(found, self.substitution, self.code)
+        self._handlers: dict[str, Callable[[Node, Dirs], Ends]] = {
+            "list": self._list,
+            "pipeline": self._pipeline,
+            "negated_command": self._negated,
+            "redirected_statement": self._redirected,
+            "command": self._command,
+            "subshell": self._subshell,
+            "compound_statement": self._compound,
+            "if_statement": self._if,
+            "while_statement": self._while,
+            "for_statement": self._for,
+            "c_style_for_statement": self._c_for,
+            "case_statement": self._case,
+            "function_definition": self._function,
+            "test_command": self._test,
+            "declaration_command": self._declaration,
+            "unset_command": self._declaration,
+            "variable_assignment": self._assignment,
+            "variable_assignments": self._assignments,
+        }
+
+    def code(self, text: str, dirs: Dirs) -> None:
+        """Analyse *text* as bash code that runs in one of *dirs*."""
+        if self.level > DEPTH:
+            raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        refuse_early(text)
+        joined = join_lines(text)
+        root = parse(joined)
+        if root.has_error:
+            raise CannotAnalyseError("its syntax is not understood")
+        lost = lost_text(root, joined)
+        if lost:
+            raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
+        self.level += 1
+        self._bind(root)
+        self.sequence(root.children, dirs)
+        self.level -= 1
+
+    def nested(self, text: str, dirs: Dirs, level: int) -> None:
+        if level > DEPTH:
+            raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        self.code(text, dirs)
+
+    def substitution(self, node: "Node", dirs: Dirs) -> None:
+        """``$(…)``, ``<(…)``: a subshell."""
+        self.sequence(node.children, dirs)
+
+    def _bind(self, root: "Node") -> None:
+        """Note the variables that the code sets before anything is judged."""
+        for node in descendants(root, "variable_assignment"):
+            name = re.match(r"\w+", text_of(node))
+            value = text_of(node).partition("=")[2]
+            number = (value,) if _NUMBER.fullmatch(value) else None
+            self._note(name[0] if name else "", number)
+        for node in descendants(root, "for_statement"):
+            self._note(text_of(node.children[1]), ())
+        for node in descendants(root, "command"):
+            if re.match(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b", text_of(node)):
+                for name in re.findall(r"\b[A-Za-z_]\w*", text_of(node)):
+                    self._note(name, None)
+
+    def _note(self, name: str, values: tuple[str, ...] | None) -> None:
+        known = self.found.bound.get(name, values)
+        same = values is not None and known is not None and (known == values or not known)
+        first = name not in self.found.bound
+        self.found.bound[name] = values if first or same else None
+
+    def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
+        ends: Ends = (dirs, dirs)
+        for node in nodes:
+            if node.type == "comment" or not node.is_named:
+                self._token(node)
+                continue
+            ends = self.statement(node, dirs)
+            dirs = either(*ends)
+        return ends
+
+    def _token(self, node: "Node") -> None:
+        if not node.is_named and node.type not in _TOKENS:
+            raise CannotAnalyseError(f"{node.type.strip() or 'a token'} stands in an odd place")
+
+    def statement(self, node: "Node", dirs: Dirs) -> Ends:
+        handler = self._handlers.get(node.type)
+        if handler is not None:
+            return handler(node, dirs)
+        if node.type == "file_redirect":
+            self._redirect(node, dirs)
+            return dirs, dirs
+        raise CannotAnalyseError(f"it holds a construct ({node.type}) that is not followed")
+
+    def _list(self, node: "Node", dirs: Dirs) -> Ends:
+        left, operator, right = node.children
+        first = self.statement(left, dirs)
+        if operator.type == "&&":
+            second = self.statement(right, first[0])
+            return second[0], either(first[1], second[1])
+        second = self.statement(right, first[1])
+        return either(first[0], second[0]), second[1]
+
+    def _pipeline(self, node: "Node", dirs: Dirs) -> Ends:
+        for child in node.children:
+            if child.is_named:
+                self.statement(child, dirs)
+        return dirs, dirs
+
+    def _negated(self, node: "Node", dirs: Dirs) -> Ends:
+        ends = self.sequence(node.children, dirs)
+        return ends[1], ends[0]
+
+    def _subshell(self, node: "Node", dirs: Dirs) -> Ends:
+        self.sequence(node.children, dirs)
+        return dirs, dirs
+
+    def _compound(self, node: "Node", dirs: Dirs) -> Ends:
+        if node.children[0].type == "((":
+            self.words.arithmetic(node)
+            for child in node.children:
+                self.words.inside(child, dirs)
+            return dirs, dirs
+        return self.sequence(node.children, dirs)
+
+    def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> Ends:
+        names: list[str] = []
+        parts: list[Node] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                names.append(self._assigned(child, dirs))
+            elif child.type == "file_redirect":
+                extra = (*extra, *self._redirect(child, dirs))
+            elif child.type == "herestring_redirect":
+                self.words.words([each for each in child.children if each.type in WORDS], dirs)
+            elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
+                parts.append(child)
+            else:
+                raise CannotAnalyseError(f"it holds a construct ({child.type}) not followed")
+        words = self.words.words([*parts, *extra], dirs)
+        call = Call(tuple(words), text_of(node), dirs, tuple(names))
+        return self.commands.judge(call)
+
+    def _redirected(self, node: "Node", dirs: Dirs) -> Ends:
+        body: Node | None = None
+        extra: list[Node] = []
+        later: list[Node] = []
+        for child in node.children:
+            if child.type == "file_redirect":
+                extra += self._redirect(child, dirs)
+            elif child.type == "heredoc_redirect":
+                words, statements = self._heredoc(child, dirs)
+                extra += words
+                later += statements
+            elif child.type == "herestring_redirect":
+                self.words.words([each for each in child.children if each.type in WORDS], dirs)
+            elif body is None:
+                body = child
+            else:
+                raise CannotAnalyseError("its redirections are not understood")
+        if body is None or body.type != "command":
+            if extra:
+                raise CannotAnalyseError("words follow a redirection")
+            ends = (dirs, dirs) if body is None else self.statement(body, dirs)
+        else:
+            ends = self._command(body, dirs, extra)
+        for statement in later:
+            ends = self.statement(statement, either(*ends))
+            ends = (either(dirs, *ends), either(dirs, *ends))
+        return ends
+
+    def _heredoc(self, node: "Node", dirs: Dirs) -> tuple[list["Node"], list["Node"]]:
+        """The words and statements that stand on the line of a here-document."""
+        words: list[Node] = []
+        statements: list[Node] = []
+        start = ""
+        for child in node.children:
+            match child.type:
+                case "heredoc_start":
+                    start = text_of(child)
+                case "heredoc_body":
+                    if not re.search(r"['\"\\]", start):
+                        self.words.body(text_of(child), dirs)
+                case "file_redirect":
+                    words += self._redirect(child, dirs)
+                case kind if kind in WORDS:
+                    words.append(child)
+                case kind if kind in self._handlers:
+                    statements.append(child)
+                case "<<" | "<<-" | "&&" | "||" | "|" | "|&" | "heredoc_end" | "file_descriptor":
+                    pass
+                case kind:
+                    raise CannotAnalyseError(f"its here-document holds a {kind.strip()}")
+        return words, statements
+
+    def _redirect(self, node: "Node", dirs: Dirs) -> list["Node"]:
+        """Judge one redirection; the words after its target belong to the command."""
+        operator = next(child.type for child in node.children if not child.is_named)
+        targets = [child for child in node.children if child.type in WORDS]
+        if not targets:
+            if operator in (">&-", "<&-"):
+                return []
+            raise CannotAnalyseError("a redirection has no target")
+        first = [targets.pop(0)]
+        while targets and targets[0].start_byte == first[-1].end_byte:
+            first.append(targets.pop(0))
+        word = self.words.words(first, dirs)[0]
+        if first[0].type == "process_substitution":
+            return targets
+        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.text):
+            return targets
+        self._target(operator, word, dirs)
+        return targets
+
+    def _target(self, operator: str, word: Word, dirs: Dirs) -> None:
+        text = f"{operator} {word.source}"
+        if any(plain(value).startswith(("/dev/tcp/", "/dev/udp/")) for value in word.values or ()):
+            self.found.unknown(text, "opens a network connection")
+        elif operator in _WRITES:
+            if not self.found.write(word, dirs):
+                self.found.unknown(text, "writes a file that is known at run time only")
+        elif operator not in ("<", "<&"):
+            raise CannotAnalyseError(f"the redirection {operator} is not understood")
+        elif not self.found.read(word, dirs):
+            self.found.unknown(text, "reads a file that is known at run time only")
+
+    def _if(self, node: "Node", dirs: Dirs) -> Ends:
+        return self._branches(node.children, dirs)
+
+    def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
+        """Every branch may run in any folder that a statement before it left."""
+        states = [dirs]
+        for child in nodes:
+            if child.type in ("elif_clause", "else_clause", "do_group"):
+                states += self._branches(child.children, either(*states))
+            elif child.is_named and child.type != "comment":
+                states += self.statement(child, either(*states))
+            else:
+                self._token(child)
+        return either(*states), either(*states)
+
+    def _loop(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
+        moves = any(
+            re.search(r"\b(cd|pushd|popd|eval)\b|(^|[\s;])(\.|source)\s", text_of(node))
+            for node in nodes
+        )
+        return self._branches(nodes, frozenset() if moves else dirs)
+
+    def _while(self, node: "Node", dirs: Dirs) -> Ends:
+        return self._loop(node.children, dirs)
+
+    def _for(self, node: "Node", dirs: Dirs) -> Ends:
+        name = text_of(node.children[1])
+        if not LOCAL.fullmatch(name):
+            self.found.unknown(f"for {name}", f"sets {name}, which can change what runs")
+        listed = [child for child in node.children[2:] if child.type in WORDS]
+        words = self.words.words(listed, dirs)
+        if self.found.bound.get(name) is not None:
+            values = [word.values for word in words]
+            flat = [value for each in values for value in each or ()]
+            self.found.bound[name] = tuple(flat) if flat and None not in values else None
+        rest = [child for child in node.children[2:] if child.type not in WORDS]
+        return self._loop(rest, dirs)
+
+    def _c_for(self, node: "Node", dirs: Dirs) -> Ends:
+        body = [
+            child for child in node.children if child.type in ("do_group", "compound_statement")
+        ]
+        for child in node.children:
+            if child not in body:
+                self.words.inside(child, dirs)
+                self.words.arithmetic(child)
+        return self._loop(body, dirs)
+
+    def _case(self, node: "Node", dirs: Dirs) -> Ends:
+        states = [dirs]
+        for child in node.children:
+            if child.type == "case_item":
+                states += self._case_item(child, dirs)
+            elif child.is_named and child.type != "comment":
+                self.words.words([child], dirs)
+        return either(*states), either(*states)
+
+    def _case_item(self, node: "Node", dirs: Dirs) -> Ends:
+        closed = next(at for at, child in enumerate(node.children) if child.type == ")")
+        for child in node.children[:closed]:
+            if child.is_named:
+                self.words.inside(child, dirs)
+        body = [child for child in node.children[closed + 1 :] if child.type not in (";;",)]
+        return self.sequence(body, dirs)
+
+    def _function(self, node: "Node", dirs: Dirs) -> Ends:
+        name = next(text_of(child) for child in node.children if child.type == "word")
+        self.found.unknown(f"{name}()", f"defines {name}, which may hide a program")
+        for child in node.children:
+            if child.type == "file_redirect":
+                self._redirect(child, dirs)
+            elif child.is_named and child.type != "word":
+                self.statement(child, frozenset())
+        return dirs, dirs
+
+    def _test(self, node: "Node", dirs: Dirs) -> Ends:
+        self.words.test(node, dirs)
+        return dirs, dirs
+
+    def _declaration(self, node: "Node", dirs: Dirs) -> Ends:
+        local = node.type == "declaration_command"
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                local = bool(LOCAL.fullmatch(self._assigned(child, dirs))) and local
+            else:
+                self.words.inside(child, dirs)
+                local = local and child.type == "variable_name"
+        text = text_of(node)
+        if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
+            self.found.plain(text, "sets a variable", "ask")
+        else:
+            self.found.unknown(text, "can change what later commands do")
+        return dirs, dirs
+
+    def _assigned(self, node: "Node", dirs: Dirs) -> str:
+        """Follow the value of one assignment; its name, empty for a subscript."""
+        for child in node.children:
+            self.words.inside(child, dirs)
+        name = node.children[0]
+        return text_of(name) if name.type == "variable_name" else ""
+
+    def _assignment(self, node: "Node", dirs: Dirs) -> Ends:
+        text = text_of(node)
+        value = [child for child in node.children[1:] if child.type in WORDS]
+        if value:
+            self.words.words(value, dirs)
+        if LOCAL.fullmatch(self._assigned(node, dirs)):
+            self.found.plain(text, "sets a variable", "allow")
+        else:
+            self.found.unknown(text, "sets a variable that can change what runs")
+        return dirs, dirs
+
+    def _assignments(self, node: "Node", dirs: Dirs) -> Ends:
+        for child in node.children:
+            self._assignment(child, dirs)
+        return dirs, dirs

@@ -1,0 +1,270 @@
+"""Words of a command line as bash will see them (spec 3, B2).
+
+While a word is read, characters that bash would act on (an unquoted ``*`` or ``{``) become
+marks from the private use area, so that quoted ones stay plain. Parts that are only known
+at run time become a mark of their own each.
+"""
+
+import glob
+import itertools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agent.permission.shell_text import CannotAnalyseError
+
+_ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue004", "[": "\ue005"}
+_TILDE = "\ue006"
+_PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
+_GLOBS = tuple(_ACTIVE[char] for char in "*?[")
+_FIRST_PART = 0xE100
+_CODE = re.compile(r"\$\(|`")
+MOST_VALUES = 256
+"""Values of one word (brace lists, loop variables) that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part known at run time only. *values* are all texts it can have, None if unknown."""
+
+    start: int
+    end: int
+    source: str
+    values: tuple[str, ...] | None
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """*raw* holds marks; *code* tells that quoted text holds a substitution as data."""
+
+    raw: str
+    source: str
+    parts: tuple[Part, ...] = ()
+    code: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """Without quotes; unknown parts as they were written."""
+        return self._fill([part.source for part in self.parts]).translate(_PLAIN)
+
+    @property
+    def known(self) -> bool:
+        return self.values is not None
+
+    @property
+    def literal(self) -> bool:
+        """One fixed text: no expansion, no list, no pattern."""
+        return self.values is not None and len(self.values) == 1 and not self.globs
+
+    @property
+    def globs(self) -> bool:
+        return any(mark in self.raw for mark in _GLOBS)
+
+    @cached_property
+    def values(self) -> tuple[str, ...] | None:
+        """Every text the word can stand for, with marks; None when that is not known."""
+        choices: list[tuple[str, ...]] = []
+        for part in self.parts:
+            if part.values is None:
+                return None
+            choices.append(part.values)
+        filled = itertools.islice(itertools.product(*choices), MOST_VALUES + 1)
+        found = [text for chosen in filled for text in _braces(self._fill(chosen))]
+        return None if len(found) > MOST_VALUES else tuple(found)
+
+    @property
+    def may_be_option(self) -> bool:
+        """Whether the word may start with a dash, or split so that one of its words does."""
+        values = self.values
+        if values is not None:
+            return any(value.startswith(("-", *_GLOBS)) for value in values)
+        unquoted = any(not part.quoted and part.values is None for part in self.parts)
+        return unquoted or not self.raw or ord(self.raw[0]) >= _FIRST_PART
+
+    def _fill(self, chosen: Sequence[str]) -> str:
+        raw = self.raw
+        for index, value in enumerate(chosen):
+            raw = raw.replace(chr(_FIRST_PART + index), value)
+        return raw
+
+
+def plain(value: str) -> str:
+    """A value without its marks."""
+    return value.translate(_PLAIN)
+
+
+def is_pattern(value: str) -> bool:
+    return any(mark in value for mark in _GLOBS)
+
+
+def has_tilde(value: str) -> bool:
+    return value.startswith(_TILDE)
+
+
+def glob_pattern(value: str) -> str:
+    """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept."""
+    return "".join(
+        char.translate(_PLAIN) if char in _GLOBS else glob.escape(char.translate(_PLAIN))
+        for char in value
+    )
+
+
+def literal_word(text: str) -> Word:
+    return Word(text, text)
+
+
+def as_written(words: Sequence[Word]) -> str:
+    """The text that rules are matched against: one blank between unquoted words."""
+    return " ".join(word.text for word in words)
+
+
+_ESCAPES = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r",
+    "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+
+
+def _ansi(found: re.Match[str]) -> str:
+    code = found[1]
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    if code[0] in "xuU":
+        return chr(int(code[1:], 16)) if int(code[1:], 16) < 0x110000 else "\ufffd"
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    if code[0] == "c":
+        return chr(ord(code[1]) & 0x1F)
+    return found[0]
+
+
+def ansi_text(body: str) -> str:
+    """The value of ``$'body'``; it ends at a NUL as in bash."""
+    value = re.sub(
+        r"\\([abeEfnrtv\\'\"?]|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}"
+        r"|[0-7]{1,3}|c.)",
+        _ansi,
+        body,
+    )
+    if any(0xD800 <= ord(char) < 0xF900 for char in value):
+        raise CannotAnalyseError("it spells an unassigned character")
+    return value.split("\0", 1)[0]
+
+
+def read_word(source: str, parts: Sequence[Part]) -> Word:
+    """Unquote *source*. *parts* are the spans that bash expands, in order, not nested."""
+    reader = _Reader(source, {part.start: part for part in parts})
+    reader.run()
+    return Word("".join(reader.raw), source, tuple(reader.parts), reader.code)
+
+
+class _Reader:
+    def __init__(self, source: str, spans: Mapping[int, Part]) -> None:
+        self.source = source
+        self.spans = spans
+        self.at = 0
+        self.raw: list[str] = []
+        self.parts: list[Part] = []
+        self.double = False
+        self.code = False
+
+    def run(self) -> None:
+        while self.at < len(self.source):
+            part = self.spans.get(self.at)
+            if part is not None:
+                self.raw.append(chr(_FIRST_PART + len(self.parts)))
+                quoted = self.double
+                self.parts.append(
+                    Part(part.start, part.end, part.source, part.values, quoted=quoted)
+                )
+                self.at = part.end
+            elif self.source[self.at] == '"':
+                self.double = not self.double
+                self.at += 1
+            elif self.source[self.at] in "$`":
+                self.dollar()
+            elif self.double:
+                self.in_double()
+            else:
+                self.bare()
+
+    def dollar(self) -> None:
+        """A dollar or backtick outside the known spans."""
+        after = self.source[self.at + 1 : self.at + 2]
+        if self.source[self.at] == "$" and not self.double and after == "'":
+            closing = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.source, self.at)
+            if closing is None:
+                raise CannotAnalyseError("a quote is not closed")
+            self.quoted(ansi_text(closing[1]))
+            self.at = closing.end()
+        elif self.source[self.at] == "$" and not self.double and after == '"':
+            self.at += 1
+        elif self.source[self.at] == "$" and not (after.isalnum() or after in set("_({[?!#@*-$")):
+            self.raw.append("$")
+            self.at += 1
+        else:
+            raise CannotAnalyseError("it holds an expansion that the parser does not show")
+
+    def in_double(self) -> None:
+        char = self.source[self.at]
+        after = self.source[self.at + 1 : self.at + 2]
+        if char == "\\" and after and after in '$`"\\\n':
+            self.quoted(after)
+            self.at += 2
+        else:
+            self.raw.append(char)
+            self.at += 1
+
+    def bare(self) -> None:
+        char = self.source[self.at]
+        after = self.source[self.at + 1 : self.at + 2]
+        if char == "\\":
+            self.quoted(after or "\\")
+            self.at += 2
+        elif char == "'":
+            end = self.source.find("'", self.at + 1)
+            if end < 0:
+                raise CannotAnalyseError("a quote is not closed")
+            self.quoted(self.source[self.at + 1 : end])
+            self.at = end + 1
+        elif char in "()" or (char in "<>" and after == "("):
+            raise CannotAnalyseError("it holds a pattern or substitution that is not followed")
+        else:
+            tilde = char == "~" and (not self.raw or self.raw[-1] in ("=", ":"))
+            self.raw.append(_TILDE if tilde else _ACTIVE.get(char, char))
+            self.at += 1
+
+    def quoted(self, text: str) -> None:
+        self.code = self.code or _CODE.search(text) is not None
+        self.raw.append(text)
+
+
+def _braces(raw: str) -> list[str]:
+    """Brace lists spelled out; one that is no list stays as it is."""
+    pattern = re.compile("\ue000([^\ue000\ue002]*)\ue002")
+    for found in pattern.finditer(raw):
+        body = found[1]
+        items = body.split("\ue001")
+        span = re.fullmatch(r"(-?\d{1,4})\.\.(-?\d{1,4})", body)
+        if span:
+            first, last = int(span[1]), int(span[2])
+            step = 1 if last >= first else -1
+            items = [str(number) for number in range(first, last + step, step)][: MOST_VALUES + 1]
+        elif len(items) == 1:
+            continue
+        before, after = raw[: found.start()], raw[found.end() :]
+        done = [text for item in items for text in _braces(before + item + after)]
+        return done[: MOST_VALUES + 1]
+    return [raw]
+
+
+def home_path(value: str, home: str) -> str | None:
+    """The path a leading unquoted tilde stands for; None for another user's home."""
+    if not has_tilde(value):
+        return plain(value)
+    rest = plain(value[1:])
+    if rest and not rest.startswith("/"):
+        return None
+    return os.path.normpath(home + rest)

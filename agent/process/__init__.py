@@ -1,0 +1,23 @@
+"""Commands as child processes: run, captured in bounded memory, and ended with all they started.
+
+``run`` starts one command and waits for its shell; ``kill_all`` ends everything that is
+left, at program exit. See ``agent.process.run`` for what is promised.
+"""
+
+from agent.process.capture import Capture, Captured, plain
+from agent.process.environment import child_environment, shell_argv
+from agent.process.run import Command, Finished, kill_all, run
+from agent.process.spill import SpillStore
+
+__all__ = [
+    "Capture",
+    "Captured",
+    "Command",
+    "Finished",
+    "SpillStore",
+    "child_environment",
+    "kill_all",
+    "plain",
+    "run",
+    "shell_argv",
+]

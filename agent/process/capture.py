@@ -1,0 +1,189 @@
+"""What a command prints, in bounded memory (spec 3, T5).
+
+Bytes are decoded as they come (what is not UTF-8 becomes U+FFFD), text that a carriage
+return overwrote is dropped, and the end is kept in a ring. Once the output passes the
+limits, the whole of it goes to a spill file. ``feed`` and ``tail`` are quick and belong to
+the event loop; ``flush``, ``finish`` and ``discard`` write files and belong to a thread.
+"""
+
+import codecs
+import re
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+from agent.process.spill import SpillStore, SpillWriter
+
+PENDING = 16 * 1024
+"""Characters of an unfinished line that are held back; more is passed on as it is."""
+
+FLUSH = 1024 * 1024
+"""Bytes that wait in memory before they are worth a write."""
+
+TAIL = 4096
+"""Characters of the live tail."""
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?"
+    r"|[ -/]*[0-~])?"
+)
+_OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """*text* without terminal sequences and control characters, line ends and tabs kept."""
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    if "\x08" in text:
+        text = _OVERSTRUCK.sub("", text)
+    return _CONTROL.sub("", text)
+
+
+def _last_overwrite(line: str) -> str:
+    """What a terminal shows of *line* after its carriage returns."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A finished output. *text* is all of it if *whole*, else its end.
+
+    *lines* and *size* (bytes) count everything. *spill* is the file that holds the whole,
+    None if it was not needed or could not be written, *spill_error* then says why.
+    """
+
+    text: str
+    lines: int
+    size: int
+    whole: bool
+    spill: str | None = None
+    spill_error: str = ""
+
+
+class Capture:
+    """Collects one output. It spills once it passes *max_lines* or *max_bytes*."""
+
+    def __init__(self, spills: SpillStore, *, max_lines: int, max_bytes: int) -> None:
+        self._spills = spills
+        self._max_lines = max_lines
+        self._max_bytes = max_bytes
+        self._ring_size = max(4 * max_bytes, 16 * TAIL)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending = ""
+        self._ring: deque[str] = deque()
+        self._ring_chars = 0
+        self._newlines = 0
+        self._size = 0
+        self._ends_line = True
+        self._waiting = bytearray()
+        self._over = False
+        self._writer: SpillWriter | None = None
+        self._error = ""
+        self._writing = threading.Lock()
+
+    def feed(self, data: bytes) -> None:
+        """Take up *data* as it was read."""
+        self._accept(self._decoder.decode(data))
+
+    def _accept(self, text: str) -> None:
+        text = self._pending + text
+        end = text.rfind("\n") + 1
+        if end:
+            self._keep(text[:end])
+        rest = text[end:]
+        if "\r" in rest:
+            rest = _last_overwrite(rest) + ("\r" if rest.endswith("\r") else "")
+        if len(rest) > PENDING:
+            keep_back = rest.endswith("\r")
+            self._keep(rest.removesuffix("\r"))
+            rest = "\r" if keep_back else ""
+        self._pending = rest
+
+    def _keep(self, text: str) -> None:
+        if "\r" in text:
+            text = "\n".join([_last_overwrite(line) for line in text.split("\n")])
+        if not text:
+            return
+        data = text.encode("utf-8", "replace")
+        self._newlines += text.count("\n")
+        self._size += len(data)
+        self._ends_line = text.endswith("\n")
+        self._ring.append(text)
+        self._ring_chars += len(text)
+        while self._ring_chars - len(self._ring[0]) >= self._ring_size:
+            self._ring_chars -= len(self._ring.popleft())
+        self._over = self._over or self._newlines > self._max_lines or self._size > self._max_bytes
+        if not self._error:
+            self._waiting += data
+
+    @property
+    def due(self) -> bool:
+        """Whether ``flush`` has enough to do."""
+        return self._over and len(self._waiting) >= FLUSH
+
+    def flush(self) -> None:
+        """Write what waits to the spill file. A full disk ends the spilling, nothing else."""
+        with self._writing:
+            self._flush()
+
+    def _flush(self) -> None:
+        waiting, self._waiting = bytes(self._waiting), bytearray()
+        if self._error:
+            return
+        try:
+            if self._writer is None:
+                self._writer = self._spills.open()
+            self._writer.write(waiting)
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._error = error.strerror or str(error)
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.discard()
+
+    def tail(self) -> str:
+        """The last characters so far, as a screen may show them."""
+        parts = [self._pending.rstrip("\r")]
+        missing = TAIL - len(parts[0])
+        for text in reversed(self._ring):
+            if missing <= 0:
+                break
+            parts.append(text[-missing:])
+            missing -= len(text)
+        return plain("".join(reversed(parts))[-TAIL:])
+
+    def finish(self) -> Captured:
+        """End the output and close its spill file."""
+        self._accept(self._decoder.decode(b"", final=True))
+        self._keep(self._pending.rstrip("\r"))
+        self._pending = ""
+        spill = self._close_spill() if self._over else None
+        return Captured(
+            text=plain("".join(self._ring)),
+            lines=self._newlines + (not self._ends_line),
+            size=self._size,
+            whole=not self._over,
+            spill=spill,
+            spill_error=self._error,
+        )
+
+    def _close_spill(self) -> str | None:
+        with self._writing:
+            self._flush()
+            if self._writer is None:
+                return None
+            try:
+                return str(self._writer.close())
+            except OSError as error:
+                self._fail(error)
+                return None
+
+    def discard(self) -> None:
+        """Give up: the call was cancelled, its file is removed."""
+        with self._writing:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                writer.discard()

@@ -1,0 +1,151 @@
+"""One shell as a child process: started, waited for, ended with all it started."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+
+from agent.ids import new_id
+from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+
+GRACE = 0.25
+"""Seconds between the polite and the hard signal (spec 1, L9)."""
+
+PIPE_SIZE = 256 * 1024
+ROUNDS = 100
+"""Looks for survivors after the hard signal, 10 ms apart: what forks meanwhile is found too."""
+
+_trees: dict[str, tuple[Tree, "subprocess.Popen[bytes]"]] = {}
+
+
+class Child:
+    """A running shell. *output* is the reading end of the pipe with all it prints."""
+
+    def __init__(self, argv: tuple[str, ...], directory: str, env: Mapping[str, str]) -> None:
+        """Start *argv* now. Raises ``OSError`` if that fails."""
+        become_subreaper()
+        self._id = new_id("cal")
+        self.output, writing = os.pipe()
+        try:
+            os.set_blocking(self.output, False)
+            _enlarge(writing)
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=subprocess.STDOUT,
+                cwd=directory,
+                env={**env, MARKER: self._id},
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(self.output)
+            raise
+        finally:
+            os.close(writing)
+        self.tree = Tree(self._id, self._process.pid)
+        _trees[self._id] = (self.tree, self._process)
+        self._exited = _exit_future(self._process)
+
+    async def wait(self, timeout: float) -> bool:
+        """Wait up to *timeout* seconds for the shell; whether it ended."""
+        done, _ = await asyncio.wait({self._exited}, timeout=timeout)
+        return bool(done)
+
+    def reap(self) -> int | None:
+        """The shell's return code (negative: a signal), None while it runs."""
+        code = self._process.poll()
+        if code is not None:
+            self.tree.shell_reaped = True
+        return code
+
+    async def end(self) -> None:
+        """End the shell and everything it started: TERM, a grace, KILL."""
+        # Seen before the signal, so that nothing is lost when its parent dies first.
+        await asyncio.to_thread(self.tree.look)
+        alive = await asyncio.to_thread(self.tree.signal_all, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE
+        pause = 0.005
+        while alive and time.monotonic() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
+            alive = await asyncio.to_thread(self._lives)
+        for _ in range(ROUNDS):
+            alive = await asyncio.to_thread(self.tree.signal_all, signal.SIGKILL)
+            if self.reap() is not None and not alive:
+                break
+            await asyncio.sleep(0.01)
+        await asyncio.wait({self._exited}, timeout=GRACE)
+        self.forget()
+
+    def _lives(self) -> bool:
+        return bool(self.tree.look()) if LINUX else self._process.poll() is None
+
+    def forget(self) -> None:
+        """Nothing of the call is left: it needs no end at program exit."""
+        _trees.pop(self._id, None)
+
+
+def _enlarge(pipe: int) -> None:
+    """Make the pipe larger where the system can: fewer turns of the loop for much output."""
+    if LINUX:
+        import fcntl  # noqa: PLC0415 - exists on POSIX only
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+
+
+def _exit_future(process: "subprocess.Popen[bytes]") -> asyncio.Future[None]:
+    """A future that is done once *process* can be reaped. Needs no child watcher."""
+    loop = asyncio.get_running_loop()
+    exited: asyncio.Future[None] = loop.create_future()
+
+    def resolve() -> None:
+        if not exited.done():
+            exited.set_result(None)
+
+    if LINUX:
+        try:
+            pidfd = os.pidfd_open(process.pid)
+        except OSError:
+            pass  # An old kernel or a full table of descriptors: a thread waits instead.
+        else:
+
+            def on_exit() -> None:
+                loop.remove_reader(pidfd)
+                os.close(pidfd)
+                resolve()
+
+            loop.add_reader(pidfd, on_exit)
+            return exited
+
+    def wait() -> None:
+        process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(resolve)
+
+    threading.Thread(target=wait, name="command exit", daemon=True).start()
+    return exited
+
+
+def collect() -> None:
+    """Reap what background processes of finished calls left; forget calls that ended whole."""
+    for call_id, (tree, process) in list(_trees.items()):
+        if process.returncode is not None and not tree.left():
+            _trees.pop(call_id, None)
+
+
+def kill_all() -> None:
+    """End everything that any call left, now. For the end of the program."""
+    for _ in range(ROUNDS):
+        alive = False
+        for tree, process in list(_trees.values()):
+            alive = tree.signal_all(signal.SIGKILL) or process.poll() is None or alive
+        if not alive:
+            break
+        time.sleep(0.01)
+    _trees.clear()

@@ -1,0 +1,43 @@
+"""What a command is started with: the shell and its environment (spec 3, ``bash``)."""
+
+import shutil
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+
+NON_INTERACTIVE: Mapping[str, str] = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "TERM": "dumb",
+}
+"""Nothing that a command starts may wait for a person or draw a full screen."""
+
+STARTUP_FILES = frozenset({"BASH_ENV", "ENV"})
+"""Variables that make a shell read a file before the command, which ``--norc`` means to stop."""
+
+
+def child_environment(env: Mapping[str, str], secret_names: Collection[str]) -> dict[str, str]:
+    """The user's environment less *secret_names*, made non-interactive."""
+    dropped = STARTUP_FILES.union(secret_names)
+    kept = {name: value for name, value in env.items() if name not in dropped}
+    return {**kept, **NON_INTERACTIVE}
+
+
+@lru_cache(maxsize=1)
+def shell() -> tuple[str, ...]:
+    """The shell's path and options up to ``-c``: bash, or sh where there is none (L10a)."""
+    bash = shutil.which("bash")
+    if bash is not None:
+        return (bash, "--noprofile", "--norc", "-c")
+    return (shutil.which("sh") or "/bin/sh", "-c")
+
+
+def shell_argv(command: str) -> tuple[str, ...]:
+    """The argv that runs *command* in a shell."""
+    return (*shell(), command)

@@ -1,0 +1,150 @@
+"""The processes that a call started, wherever they went (spec 1, L10a).
+
+Each call runs in its own session and carries ``OPENCODE_PY_CALL=<id>`` in its environment.
+On Linux this program is made a *child subreaper*: whatever a call leaves behind becomes our
+descendant, so what left the session (setsid, double fork) is found by its marker among our
+own descendants and nobody else's. What is missed: a process that left the session *and*
+cleared its environment *and* lost its parent before it was first seen. Elsewhere than on
+Linux only the process group is ended.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+MARKER = "OPENCODE_PY_CALL"
+LINUX = sys.platform == "linux"
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+@lru_cache(maxsize=1)
+def become_subreaper() -> bool:
+    """Adopt orphans of our children from now on. False where the system can't."""
+    if not LINUX:
+        return False
+    import ctypes  # noqa: PLC0415 - needed once, when the first command runs
+
+    return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A line of the process table. *started* is in clock ticks since boot and tells apart
+    two processes that had the same *pid*."""
+
+    pid: int
+    parent: int
+    session: int
+    started: int
+    zombie: bool
+
+
+def _info(pid: int) -> ProcessInfo | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The program's name stands in brackets and may hold anything, brackets too.
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    if len(fields) < 20:
+        return None
+    return ProcessInfo(
+        pid=pid,
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        started=int(fields[19]),
+        zombie=fields[0] in {b"Z", b"X"},
+    )
+
+
+def descendants() -> list[ProcessInfo]:
+    """All descendants of this process, parents before their children (Linux)."""
+    children: dict[int, list[ProcessInfo]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects are not needed
+        if name.isdigit() and (info := _info(int(name))) is not None:
+            children.setdefault(info.parent, []).append(info)
+    found: list[ProcessInfo] = []
+    waiting = [os.getpid()]
+    while waiting:
+        below = children.pop(waiting.pop(), [])
+        found.extend(below)
+        waiting.extend(info.pid for info in below)
+    return found
+
+
+def _has_marker(pid: int, marker: bytes) -> bool:
+    try:
+        return marker in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+class Tree:
+    """The processes of one call. *session* is the pid of its shell, which leads the session."""
+
+    def __init__(self, call_id: str, session: int) -> None:
+        self._marker = f"{MARKER}={call_id}".encode()
+        self._session = session
+        self._seen: dict[int, int] = {}
+        self.shell_reaped = False
+
+    def look(self) -> list[ProcessInfo]:
+        """What lives of the call now, the shell included; dead orphans are reaped.
+
+        Walks the process table, so call it in a thread. Empty elsewhere than on Linux.
+        """
+        if not LINUX:
+            return []
+        members: set[int] = set()
+        alive: list[ProcessInfo] = []
+        for info in descendants():
+            if not (
+                info.session == self._session
+                or info.parent in members
+                or self._seen.get(info.pid) == info.started
+                or _has_marker(info.pid, self._marker)
+            ):
+                continue
+            members.add(info.pid)
+            self._seen[info.pid] = info.started
+            if not info.zombie:
+                alive.append(info)
+            elif info.parent == os.getpid() and info.pid != self._session:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(info.pid, os.WNOHANG)
+        return alive
+
+    def left(self) -> bool:
+        """Whether anything but the shell still lives."""
+        return any(info.pid != self._session for info in self.look())
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Signal the shell's group; at once, without a look at the process table."""
+        if LINUX and self.shell_reaped:
+            return  # The number may be another's by now; members are signalled one by one.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._session, number)
+
+    def signal_all(self, number: signal.Signals) -> bool:
+        """Signal everything that lives; false when nothing does."""
+        self.signal_group(number)
+        if not LINUX:
+            return self._group_lives()
+        alive = self.look()
+        for info in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(info.pid, number)
+        return bool(alive)
+
+    def _group_lives(self) -> bool:
+        try:
+            os.killpg(self._session, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True

@@ -1,0 +1,106 @@
+"""The client for a model, made when it is first needed (spec 5, R1, R3 and R10)."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent.errors import MissingKey, ModelNotFound
+from agent.provider.catalog import PLACEHOLDER, Catalog
+from agent.provider.client import ModelClient, ModelInfo
+from agent.provider.providers import KNOWN, Quirks
+
+if TYPE_CHECKING:
+    from agent.provider.http import HttpPool, StreamLimits
+
+
+class Clients:
+    """One client a provider, all over one shared HTTP pool; ``aclose`` when the program ends.
+
+    *limits* are the rules of silence for all providers, None for those of L12a.
+    """
+
+    def __init__(self, catalog: Catalog, limits: "StreamLimits | None" = None) -> None:
+        self._catalog = catalog
+        self._limits = limits
+        self._pool: HttpPool | None = None
+        self._clients: dict[str, ModelClient] = {}
+
+    def client_for(self, model: ModelInfo) -> ModelClient:
+        """The client that can ask *model*.
+
+        Raises ``MissingKey`` naming the variable to set, ``ModelNotFound`` when nothing here
+        speaks the model's protocol, ``ConfigError`` when its proxy or CA can't be used.
+        """
+        if model.provider not in self._clients:
+            self._clients[model.provider] = self._make(model)
+        return self._clients[model.provider]
+
+    async def aclose(self) -> None:
+        self._clients.clear()
+        if self._pool is not None:
+            await self._pool.aclose()
+            self._pool = None
+
+    def _make(self, model: ModelInfo) -> ModelClient:
+        if model.api == "demo":
+            from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
+
+            return DemoClient()
+        if model.api == "openai-chat":
+            return self._openai_chat(model)
+        raise ModelNotFound(
+            f"{model.full_name} speaks {model.api}, which is not supported yet. Set the "
+            f'provider\'s "api" to "openai-chat" if it has a compatible endpoint.'
+        )
+
+    def _openai_chat(self, model: ModelInfo) -> ModelClient:
+        # httpx2 must stay off the start-up path; the first frame needs no network.
+        from agent.provider.http import HttpPool, StreamLimits  # noqa: PLC0415 - brings httpx2
+        from agent.provider.protocols.openai_chat import (  # noqa: PLC0415 - brings httpx2
+            Endpoint,
+            OpenAIChatClient,
+        )
+
+        provider = model.provider
+        key = self._key(provider)
+        settings = self._catalog.settings_of(provider)
+        spec = KNOWN.get(provider)
+        limits = self._limits or StreamLimits()
+        if settings.timeout is not None:
+            limits = replace(limits, first=settings.timeout)
+        if settings.idle_timeout is not None:
+            limits = replace(limits, idle=settings.idle_timeout)
+        if self._pool is None:
+            self._pool = HttpPool()
+        endpoint = Endpoint(
+            provider=provider,
+            base_url=self._base_url(provider),
+            key=key,
+            headers=settings.headers,
+            quirks=spec.quirks if spec else Quirks(),
+        )
+        return OpenAIChatClient(endpoint, self._pool.client(settings.proxy, settings.ca), limits)
+
+    def _key(self, provider: str) -> str:
+        key = self._catalog.key_of(provider)
+        if not key and self._catalog.needs_key(provider):
+            name = KNOWN[provider].name if provider in KNOWN else provider
+            names = " or ".join(self._catalog.key_names(provider))
+            raise MissingKey(
+                f"{name} needs a key. Set {names}, or provider.{provider}."
+                "options.apiKey in the config."
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise MissingKey(
+                f"The key of {provider} holds characters that no key has. Copy it again."
+            )
+        return key
+
+    def _base_url(self, provider: str) -> str:
+        url = self._catalog.base_url(provider)
+        if not url:
+            raise MissingKey(
+                f"{provider} has no address. Set provider.{provider}.options.baseURL in the config."
+            )
+        if missing := PLACEHOLDER.search(url):
+            raise MissingKey(f"{provider} needs {missing[1]}, a part of its address. Set it.")
+        return url

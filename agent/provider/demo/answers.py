@@ -1,0 +1,229 @@
+"""Answers to plain requests: which calls to make, and what to say of their results."""
+
+import re
+
+from agent.jsontypes import Json
+from agent.provider.demo import outcomes, words
+from agent.provider.demo.outcomes import several
+from agent.provider.demo.requests import (
+    AskAgent,
+    CreateFile,
+    FindFiles,
+    GoOn,
+    Help,
+    ListFolder,
+    ReadFile,
+    Replace,
+    Request,
+    RunCommand,
+    Search,
+    SmallTalk,
+    Stream,
+    Think,
+    Tour,
+    WriteTodos,
+)
+from agent.provider.demo.situation import Call, Done, Reply, Situation
+
+Action = (
+    ListFolder
+    | ReadFile
+    | Search
+    | FindFiles
+    | RunCommand
+    | CreateFile
+    | Replace
+    | WriteTodos
+    | AskAgent
+)
+"""Requests that need a tool."""
+
+_EXIT_CODE = re.compile(r"^\W*Exit code (\d+)", re.MULTILINE)
+
+
+def answer(request: Request, situation: Situation) -> Reply:
+    """The next step for *request*. A text that nothing was made of gets the list of requests."""
+    match request:
+        case SmallTalk():
+            return Reply("All right. `help` lists what I follow, `tour` shows everything.")
+        case Help():
+            return Reply(words.HELP)
+        case Stream():
+            return Reply(words.long_text(request.words))
+        case Think():
+            return Reply(
+                "That was reasoning. It folds to one line and can be opened again. "
+                "I have no opinion of my own to add.",
+                reasoning=words.thoughts(request.about),
+            )
+        case GoOn():
+            return Reply("There is nothing to go on with. `help` lists what I follow.")
+        case Tour():
+            return Reply(f"That is none of the requests that I know.\n\n{words.HELP}")
+        case _:
+            return _act(request, situation)
+
+
+def _act(request: Action, situation: Situation) -> Reply:
+    call = _next_call(request, situation)
+    if call is None:
+        return Reply(_summary(request, situation.done))
+    if not situation.offers(call.tool):
+        if not situation.tools:
+            return Reply("No tools are offered to me in this step, so I stop here.")
+        return Reply(
+            f"That needs the tool `{call.tool}`, which is not offered here. "
+            "The agent in use may not have it; `help` lists what else I follow."
+        )
+    opening = "" if situation.done else _opening(request)
+    return Reply(opening, (call,), reasoning="" if situation.done else _reasoning(request, call))
+
+
+def _next_call(request: Action, situation: Situation) -> Call | None:
+    """The call to make now, None when all is done or can't go on."""
+    done = situation.done
+    match request:
+        case CreateFile():
+            return _create_call(request, done)
+        case Replace():
+            return _replace_call(request, situation)
+        case _:
+            return None if done else _only_call(request)
+
+
+def _only_call(
+    request: ListFolder | ReadFile | Search | FindFiles | RunCommand | WriteTodos | AskAgent,
+) -> Call:
+    match request:
+        case ListFolder():
+            return Call("list", _with({}, "path", request.path))
+        case ReadFile():
+            arguments: dict[str, Json] = {"file_path": request.path}
+            if request.first:
+                arguments["offset"] = request.first
+            if request.last >= request.first > 0:
+                arguments["limit"] = request.last - request.first + 1
+            return Call("read", arguments)
+        case Search():
+            return Call("grep", _with({"pattern": request.pattern}, "path", request.path))
+        case FindFiles():
+            return Call("glob", _with({"pattern": request.pattern}, "path", request.path))
+        case RunCommand():
+            return Call("bash", {"command": request.command})
+        case WriteTodos():
+            return Call("todowrite", {"todos": todos(*((i, "pending") for i in request.items))})
+        case AskAgent():
+            return Call(
+                "task",
+                {
+                    "description": " ".join(request.prompt.split()[:5]),
+                    "prompt": request.prompt,
+                    "subagent_type": request.agent,
+                },
+            )
+
+
+def _create_call(request: CreateFile, done: tuple[Done, ...]) -> Call | None:
+    write = Call("write", {"file_path": request.path, "content": request.text + "\n"})
+    if not done:
+        return write
+    # A file that is there already has to be read before it is written over.
+    if len(done) == 1 and done[0].failed and "read" in done[0].output.lower():
+        return Call("read", {"file_path": request.path})
+    if len(done) == 2 and not done[1].failed:
+        return write
+    return None
+
+
+def _replace_call(request: Replace, situation: Situation) -> Call | None:
+    done = situation.done
+    if not done:
+        return Call("read", {"file_path": request.path})
+    if len(done) == 1 and not done[0].failed:
+        edit: dict[str, Json] = {
+            "file_path": request.path,
+            "old_string": request.old,
+            "new_string": request.new,
+        }
+        if request.everywhere and situation.takes("edit", "replace_all"):
+            edit["replace_all"] = True
+        return Call("edit", edit)
+    return None
+
+
+def todos(*items: tuple[str, str]) -> list[Json]:
+    """Todo items from texts and statuses."""
+    return [
+        {"content": content, "status": status, "priority": "medium"} for content, status in items
+    ]
+
+
+def _with(arguments: dict[str, Json], name: str, value: str) -> dict[str, Json]:
+    return {**arguments, name: value} if value else arguments
+
+
+def _reasoning(request: Action, call: Call) -> str:
+    several_calls = isinstance(request, CreateFile | Replace)
+    plan = "This may take more than one step" if several_calls else "One call will do"
+    return f"The request is one that I know. {plan}: first `{call.tool}`."
+
+
+def _opening(request: Action) -> str:
+    match request:
+        case ListFolder():
+            return f"I list {f'`{request.path}`' if request.path else 'this folder'}."
+        case ReadFile():
+            return f"I read `{request.path}`."
+        case Search():
+            return f"I search for `{request.shown}`."
+        case FindFiles():
+            return f"I look for files like `{request.pattern}`."
+        case RunCommand():
+            return "I run that. Unless it only reads, you are asked first."
+        case CreateFile():
+            return f"I create `{request.path}`. You see the change before it is made."
+        case Replace():
+            return f"I read `{request.path}` first, then make the change."
+        case WriteTodos():
+            return "I put that on the todo list."
+        case AskAgent():
+            return f"I hand that to the agent `{request.agent}`."
+
+
+def _summary(request: Action, done: tuple[Done, ...]) -> str:
+    last = done[-1]
+    if last.failed:
+        return " ".join(filter(None, (outcomes.setback(last), _advice(request, last))))
+    match request:
+        case ListFolder():
+            found = outcomes.entries(last.output)
+            return f"The folder shows {several(found, 'entry', 'entries')}."
+        case ReadFile():
+            return f"That is `{request.path}`. A real model would now explain or change it."
+        case Search():
+            found = outcomes.found(last.output)
+            return f"I found {several(found, 'match', 'matches')} for `{request.shown}`."
+        case FindFiles():
+            found = outcomes.found(last.output)
+            return f"I found {several(found, 'file', 'files')}."
+        case RunCommand():
+            code = _EXIT_CODE.search(last.output)
+            ended = f"ended with exit code {code[1]}" if code else "is done"
+            return f"The command {ended}; its output stands above."
+        case CreateFile():
+            return f"`{request.path}` is written. `replace … with … in {request.path}` changes it."
+        case Replace():
+            return f"The change in `{request.path}` is made."
+        case WriteTodos():
+            return f"The list has {several(len(request.items), 'item', 'items')}."
+        case AskAgent():
+            return "The agent is done; its report stands above."
+
+
+def _advice(request: Action, last: Done) -> str:
+    text = last.output.lower()
+    if isinstance(request, Replace) and " places" in text:
+        return "`replace all … with … in …` changes every place."
+    if isinstance(request, RunCommand) and "output" in text:
+        return "Its output stands above."
+    return ""

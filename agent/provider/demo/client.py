@@ -1,0 +1,86 @@
+"""The demo model's stream: the events of a step, in small pieces at a readable pace."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from agent.provider.client import (
+    ModelRequest,
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StepFinish,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCall,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
+)
+from agent.provider.demo import words
+from agent.provider.demo.answers import answer
+from agent.provider.demo.requests import parse
+from agent.provider.demo.situation import Reply, Situation, situation_of
+from agent.provider.demo.tour import is_due, tour, waits
+
+PACE = 0.008
+"""Seconds between two pieces: about 120 words a second, quick to read along and to stop."""
+
+_PIECE = re.compile(r"\s*\S{1,12}|\s+")
+_INPUT_PIECE = 12
+
+
+class DemoClient:
+    """A ``ModelClient`` without a model. *pace* is the time between pieces in seconds."""
+
+    def __init__(self, *, pace: float = PACE) -> None:
+        self._pace = pace
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Answer *request* from what stands in it alone. Usage is never reported (R8)."""
+        reply = reply_to(situation_of(request))
+        if reply.reasoning:
+            yield ReasoningStart()
+            async for piece in self._paced(_PIECE.findall(reply.reasoning)):
+                yield ReasoningDelta(piece)
+            yield ReasoningEnd()
+        if reply.text:
+            yield TextStart()
+            async for piece in self._paced(_PIECE.findall(reply.text)):
+                yield TextDelta(piece)
+            yield TextEnd()
+        for index, call in enumerate(reply.calls):
+            # Unique in the session as long as its history only grows; the loop sees to the rest.
+            call_id = f"demo_{len(request.turns)}_{index}"
+            key = str(index)
+            arguments = json.dumps(call.input, ensure_ascii=False)
+            yield ToolInputStart(key, call.tool, call_id)
+            async for piece in self._paced(_cut(arguments)):
+                yield ToolInputDelta(key, piece)
+            yield ToolInputEnd(key)
+            yield ToolCall(key, call.tool, arguments, call_id)
+        yield StepFinish("tool-calls" if reply.calls else "stop", raw="demo")
+
+    async def _paced(self, pieces: list[str]) -> AsyncIterator[str]:
+        for piece in pieces:
+            yield piece
+            await asyncio.sleep(self._pace)
+
+
+def reply_to(situation: Situation) -> Reply:
+    """What the demo model says and calls next."""
+    if is_due(situation):
+        return tour(situation)
+    reply = answer(parse(situation.text), situation)
+    parts = [words.INTRODUCTION, reply.text] if situation.first else [reply.text]
+    if not reply.calls and waits(situation):
+        parts.append("`continue` goes on with the tour.")
+    return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)
+
+
+def _cut(text: str) -> list[str]:
+    starts = range(0, len(text), _INPUT_PIECE)
+    return [text[start : start + _INPUT_PIECE] for start in starts]

@@ -1,0 +1,102 @@
+"""What tool results say, in a sentence."""
+
+import re
+
+from agent.provider.demo.situation import Done
+
+_SAID = re.compile(r"\bsaid: (.+)", re.DOTALL)
+_REFUSED = re.compile(r"\breject|\bis denied|the rule\b|not allowed", re.IGNORECASE)
+_STOPPED = re.compile(r"abort|cancel|interrupt|stopped|not run", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(\d[\d,]*) (?:lines?|files?|match|matches) (?:match|found)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\s+\d+: ")
+_NOTHING = re.compile(r"no |.+ has nothing ", re.IGNORECASE)
+_QUOTED = 160
+
+
+def setback(call: Done) -> str:
+    """What went wrong with a failed call, politely, with the user's own words if there are any."""
+    said = _SAID.search(call.output)
+    if said is not None:
+        return (
+            f"You refused that and said: “{_cut(said[1])}” I did nothing. A real model "
+            "would act on your words now; as a script I can only pass them by."
+        )
+    if _REFUSED.search(_first_line(call.output)):
+        return "That was refused, so nothing was done."
+    if _STOPPED.search(_first_line(call.output)):
+        return "That was stopped before it was done."
+    reason = _cut(_first_line(call.output))
+    return f"That did not work: {reason}" + ("" if reason.endswith((".", "?", "!", "…")) else ".")
+
+
+def found(output: str) -> int:
+    """How many things a search found: as its note says, else its numbered lines or paths."""
+    if nothing(output):
+        return 0
+    lines = _lines(output)
+    for note in filter(_is_note, lines):
+        if said := _TOTAL.search(note):
+            return int(said[1].replace(",", ""))
+    numbered = [line for line in lines if _NUMBERED.match(line)]
+    return len(numbered or [line for line in lines if not _is_note(line)])
+
+
+def entries(output: str) -> int:
+    """How many entries the listing of a folder shows."""
+    return 0 if nothing(output) else sum(1 for line in _tree(output) if not _is_note(line))
+
+
+def nothing(output: str) -> bool:
+    """Whether a tool says that it found nothing."""
+    return not output.strip() or _NOTHING.match(output.lstrip(" (")) is not None
+
+
+def several(number: int, one: str, many: str) -> str:
+    """``1 file``, ``3 files``, ``no files``."""
+    if number == 1:
+        return f"1 {one}"
+    return f"{number:,} {many}" if number else f"no {many}"
+
+
+def paths(output: str) -> list[str]:
+    """Plain files in a folder's listing (a tree by indentation), those near the top first."""
+    files: list[tuple[int, str]] = []
+    folders: list[tuple[int, str]] = []
+    for line in _tree(output):
+        name, indent = line.strip(), len(line) - len(line.lstrip())
+        while folders and folders[-1][0] >= indent:
+            folders.pop()
+        if name.endswith("/"):
+            folders.append((indent, name))
+        elif _PATH.fullmatch(name) and not _PRIVATE.search(name):
+            files.append((len(folders), "".join(folder for _, folder in folders) + name))
+    return [name for _, name in sorted(files, key=lambda item: item[0])]
+
+
+_PATH = re.compile(r"[\w@+-][\w@+./-]*\.[A-Za-z]{1,8}|README|LICENSE|Makefile|Dockerfile")
+# Files that may hold secrets would ask before they are read.
+_PRIVATE = re.compile(r"(?i)\.(env|pem|key|p12|pfx)|secret|credential|token|(^|/)id_")
+
+
+def _lines(output: str) -> list[str]:
+    return [line for line in output.splitlines() if line.strip()]
+
+
+def _tree(output: str) -> list[str]:
+    """The lines of a listing without the folder's own name above them."""
+    lines = _lines(output)
+    headed = len(lines) > 1 and lines[0].endswith("/") and lines[1].startswith(" ")
+    return lines[1:] if headed else lines
+
+
+def _is_note(line: str) -> bool:
+    return line.strip().startswith(("(", "[", "<"))
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else "there was no answer"
+
+
+def _cut(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _QUOTED else flat[: _QUOTED - 1] + "…"

@@ -1,0 +1,242 @@
+"""Plain requests: what a person may type, as records."""
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+WORDS = 600
+"""Words of a long answer: at the usual pace it lasts long enough to be stopped."""
+
+MOST_WORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """The guided tour. *asked* is false when nothing else was understood."""
+
+    asked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTalk:
+    """A word that asks for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ListFolder:
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """*first* and *last* are line numbers from 1, 0 where none was given."""
+
+    path: str
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """*pattern* is a regular expression."""
+
+    pattern: str
+    shown: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindFiles:
+    pattern: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFile:
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    old: str
+    new: str
+    path: str
+    everywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTodos:
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgent:
+    agent: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    words: int
+
+
+Request: TypeAlias = (
+    Tour
+    | GoOn
+    | SmallTalk
+    | Help
+    | ListFolder
+    | ReadFile
+    | Search
+    | FindFiles
+    | RunCommand
+    | CreateFile
+    | Replace
+    | WriteTodos
+    | AskAgent
+    | Think
+    | Stream
+)
+
+# A name or text: in quotes of some kind, or (name) one word / (text) as few as fit.
+_NAME = r"""(?:"[^"\n]+"|'[^'\n]+'|`[^`\n]+`|[^\s"'`]+)"""
+_TEXT = r"""(?:"[^"]*"|'[^']*'|`[^`]*`|.+?)"""
+
+_PATTERNS = {
+    "tour": r"(?:start |take |show |give )?(?:me )?(?:the |a )?tour|show me around",
+    "go_on": r"continue|go on|carry on|next",
+    "small_talk": r"thanks|thank you|thx|ok|okay|good|great|nice|yes|no|bye|stop",
+    "help": r"help|\?|what can (?:you|i) do",
+    "stream": r"stream (?P<count>\d{1,9}) words?",
+    "long": r"(?:write|give|tell)(?: me)? a (?:very )?long (?:answer|text|story)",
+    "todo": r"todos?(?: list)?(?::\s*|\s+)(?P<items>.+)",
+    "think": r"think(?: hard)?(?: (?:about|of|over))?(?:\s+(?P<about>.+))?",
+    "agent": r"ask (?:a |an |the )?(?P<agent>sub-?agent|explore|general)(?: agent)?(?:,? to)?:?"
+    r"\s+(?P<prompt>.+)",
+    "replace": rf"(?:replace|change) (?P<all>all )?(?P<old>{_TEXT}) (?:with|to|by) "
+    rf"(?P<new>{_TEXT}) in (?:the )?(?:file )?(?P<path>{_NAME})",
+    "create": r"(?:create|write|make) (?:a )?(?:new )?(?:file )?(?:named |called )?"
+    rf"(?P<path>{_NAME})(?: (?:with|containing|saying) (?:the )?(?:text |content )?"
+    r"(?P<text>.*))?",
+    "list": r"(?:list|ls)(?: (?:the |all )?(?:files|folder|directory))?(?: (?:in|of|at))?"
+    rf"(?: (?P<path>{_NAME}))?",
+    "read": rf"(?:read|open|cat|show) (?:the )?(?:file )?(?P<path>{_NAME})"
+    r"(?:,? (?:from )?lines? (?P<first>\d{1,7})(?:\s*(?:-|–|to)\s*(?P<last>\d{1,7}))?)?",
+    "find": rf"(?:find|glob) (?:all )?(?:files? )?(?:named |matching )?(?P<pattern>{_NAME})"
+    rf"(?: (?:in|under) (?P<path>{_NAME}))?",
+    "grep": rf"grep (?P<pattern>{_TEXT})(?: in (?P<path>{_NAME}))?",
+    "search": rf"(?:search|look) (?:for )?(?P<text>{_TEXT})(?: in (?P<path>{_NAME}))?",
+    "run": r"(?:run|execute|\$|!)\s*(?:the command )?(?P<command>.+)",
+}
+
+_COMPILED = {
+    name: re.compile(rf"(?:please )?(?:{pattern})", re.IGNORECASE | re.DOTALL)
+    for name, pattern in _PATTERNS.items()
+}
+
+
+def parse(text: str) -> Request:
+    """What *text* asks for; the tour where it is none of the plain requests."""
+    text = text.strip()
+    bare = text.rstrip(" .?!") or text
+    for name, pattern in _COMPILED.items():
+        # What is written or run keeps its last characters.
+        whole = name in {"create", "run"}
+        match = pattern.fullmatch(text if whole else bare)
+        if match is not None:
+            request = _made(name, {key: value or "" for key, value in match.groupdict().items()})
+            if request is not None:
+                return request
+    return Tour(asked=False)
+
+
+def _made(name: str, said: dict[str, str]) -> Request | None:
+    match name:
+        case "tour" | "go_on" | "small_talk" | "help" | "stream" | "long" | "think":
+            return _of_words(name, said)
+        case "agent":
+            named = said["agent"].lower()
+            return AskAgent(named if named == "explore" else "general", said["prompt"])
+        case "run":
+            return RunCommand(unquoted(said["command"]))
+        case "todo":
+            items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", said["items"])]
+            return WriteTodos(tuple(item for item in items if item))
+        case _:
+            return _of_files(name, said)
+
+
+def _of_words(name: str, said: dict[str, str]) -> Request:
+    """Requests that are answered without a tool, or by the tour."""
+    match name:
+        case "tour":
+            return Tour()
+        case "go_on":
+            return GoOn()
+        case "small_talk":
+            return SmallTalk()
+        case "help":
+            return Help()
+        case "stream":
+            return Stream(min(int(said["count"]), MOST_WORDS))
+        case "long":
+            return Stream(WORDS)
+        case _:
+            return Think(said["about"])
+
+
+def _of_files(name: str, said: dict[str, str]) -> Request | None:
+    path = unquoted(said["path"])
+    match name:
+        case "replace":
+            old, new = unquoted(said["old"]), unquoted(said["new"])
+            return Replace(old, new, path, everywhere=bool(said["all"]))
+        case "create":
+            # "write poem" names no file, "write poem.txt" and "create x with y" do.
+            named = said["text"] or "." in path or "/" in path
+            return CreateFile(path, unquoted(said["text"])) if named else None
+        case "list":
+            return ListFolder(path)
+        case "read":
+            return ReadFile(path, int(said["first"] or 0), int(said["last"] or 0))
+        case "find":
+            pattern = unquoted(said["pattern"])
+            if not any(char in pattern for char in "*?./"):
+                return None
+            return FindFiles(pattern if "/" in pattern else f"**/{pattern}", path)
+        case "grep":
+            pattern = unquoted(said["pattern"])
+            return Search(pattern, pattern, path)
+        case _:
+            words = unquoted(said["text"])
+            # Only what has a meaning in every dialect, so that the pattern stays readable.
+            return Search(re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", words), words, path)
+
+
+def unquoted(text: str) -> str:
+    """*text* without one pair of quotes or backticks around it."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        return text[1:-1]
+    return text

@@ -1,0 +1,195 @@
+"""The stages of the tour: each is one step of the loop, with what came of the one before."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.provider.demo import outcomes
+from agent.provider.demo.answers import todos
+from agent.provider.demo.outcomes import several
+from agent.provider.demo.progress import FILE, Progress, stage_of
+from agent.provider.demo.situation import Call, Reply
+
+_BEFORE = "The first line.\nThis word is plain.\nThe last line.\n"
+_OLD, _NEW = "This word is plain.", "This word is changed."
+_LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {FILE}; sleep 0.5; done'
+_REMOVE = f"rm {FILE}"
+
+# What stands on the todo list: its words, the stage, the tools it needs.
+_PLAN = (
+    ("Write a scratch file", "write", ("write",)),
+    ("Change one line of it", "edit", ("write", "edit")),
+    ("Run a command", "command", ("bash",)),
+    ("Clean up", "remove", ("write", "bash")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """*tools* have to be offered; *possible* looks at what happened before."""
+
+    name: str
+    tools: tuple[str, ...]
+    make: Callable[[Progress], Reply]
+    possible: Callable[[Progress], bool] = lambda _: True
+
+
+def _look(_: Progress) -> Reply:
+    return Reply(
+        "**Reasoning** came first, above this text. What follows is a **tool call**: a row that "
+        "says what is done, while it is done, and at its right what came of it. "
+        "First I list this folder.",
+        (Call("list", {}),),
+    )
+
+
+def _read(progress: Progress) -> Reply:
+    listing = progress.last("list")
+    found = outcomes.paths(listing.output) if listing is not None and not listing.failed else []
+    text = _came_of(progress)
+    if listing is not None and not listing.failed:
+        number = outcomes.entries(listing.output)
+        text = f"The folder shows {several(number, 'entry', 'entries')}."
+    readme = next((name for name in found if name.lower().startswith("readme")), None)
+    path = readme or next((name for name in found if name != FILE), ".")
+    shown = "this folder itself" if path == "." else f"`{path}`"
+    arguments = {"file_path": path} if path == "." else {"file_path": path, "limit": 40}
+    return Reply(
+        f"{text} Now I **read** {shown}. Reading inside the project asks for nothing.",
+        (Call("read", dict(arguments)),),
+    )
+
+
+def _search(progress: Progress) -> Reply:
+    read = progress.last("read")
+    word = _word(read.output) if read is not None and not read.failed else "the"
+    calls = [Call("grep", {"pattern": word})]
+    text = f"From there I take the word `{word}` and **search** the folder for it."
+    if progress.situation.offers("glob"):
+        calls.append(Call("glob", {"pattern": "**/*.md"}))
+        text += (
+            " At the same time I look for Markdown files: calls that only read run side by side."
+        )
+    return Reply(f"{_came_of(progress)} {text}".strip(), tuple(calls))
+
+
+def _plan(progress: Progress) -> Reply:
+    grep = progress.last("grep")
+    text = _came_of(progress)
+    if grep is not None and not grep.failed:
+        number = outcomes.found(grep.output)
+        text = f"The search gave {several(number, 'match', 'matches')}. {text}".strip()
+    listing = progress.last("list")
+    there = listing is not None and FILE in listing.output
+    calls = [
+        Call("todowrite", {"todos": todos(*((item, "pending") for item, _ in _items(progress)))})
+    ]
+    if there and progress.situation.offers("read"):
+        calls.append(Call("read", {"file_path": FILE}))
+    return Reply(f"{text} For what comes I keep a **todo list**.".strip(), tuple(calls))
+
+
+def _write(progress: Progress) -> Reply:
+    return Reply(
+        "Now a **change**. I want to create a scratch file, and you are asked first: the dialog "
+        "shows exactly what would be written. Allow it once, for the whole session, or reject "
+        "it with a word to me.",
+        (*_mark(progress, "write"), Call("write", {"file_path": FILE, "content": _BEFORE})),
+    )
+
+
+def _edit(progress: Progress) -> Reply:
+    return Reply(
+        f"{_came_of(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
+        "see there is what is done, to the letter.".strip(),
+        (
+            *_mark(progress, "edit"),
+            Call("edit", {"file_path": FILE, "old_string": _OLD, "new_string": _NEW}),
+        ),
+    )
+
+
+def _command(progress: Progress) -> Reply:
+    command = _LOOP if progress.worked("write") else "date"
+    return Reply(
+        f"{_came_of(progress)} Now a **command**. One that is proven to only read runs without "
+        "asking; for any other the dialog names each part and why it asks. Its output is shown "
+        "while it runs.".strip(),
+        (*_mark(progress, "command"), Call("bash", {"command": command})),
+    )
+
+
+def _remove(progress: Progress) -> Reply:
+    return Reply(
+        f"{_came_of(progress)} Last, I offer to **remove** `{FILE}` again. Reject it if you want "
+        "to keep the file.".strip(),
+        (*_mark(progress, "remove"), Call("bash", {"command": _REMOVE})),
+    )
+
+
+def _tidy(progress: Progress) -> Reply:
+    items = [
+        (item, "completed" if progress.worked(stage) else "cancelled")
+        for item, stage in _items(progress)
+    ]
+    return Reply(
+        f"{_came_of(progress)} The todo list is up to date again.".strip(),
+        (Call("todowrite", {"todos": todos(*items)}),),
+    )
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("list", ("list",), _look),
+    Stage("read", ("read",), _read),
+    Stage("grep", ("grep",), _search),
+    Stage("plan", ("todowrite",), _plan),
+    Stage("write", ("write",), _write),
+    Stage("edit", ("edit",), _edit, lambda progress: progress.worked("write")),
+    Stage("command", ("bash",), _command),
+    Stage("remove", ("bash",), _remove, lambda progress: progress.worked("write")),
+    Stage("tidy", ("todowrite",), _tidy, lambda progress: progress.last("plan") is not None),
+)
+
+
+def _items(progress: Progress) -> list[tuple[str, str]]:
+    """The todo list's words and stages, as far as tools are offered."""
+    return [(item, stage) for item, stage, tools in _PLAN if progress.situation.offers(*tools)]
+
+
+def _mark(progress: Progress, stage: str) -> tuple[Call, ...]:
+    """The todo list with *stage* under way, if there is one."""
+    if progress.last("plan") is None:
+        return ()
+    items = _items(progress)
+    names = [name for _, name in items]
+
+    def status(name: str) -> str:
+        if names.index(name) < names.index(stage):
+            return "completed" if progress.worked(name) else "cancelled"
+        return "in_progress" if name == stage else "pending"
+
+    return (Call("todowrite", {"todos": todos(*((item, status(name)) for item, name in items))}),)
+
+
+def _came_of(progress: Progress) -> str:
+    """A sentence on the step before: done, or what stood in its way."""
+    failed = next((call for call in progress.before if call.failed), None)
+    if failed is not None:
+        return f"{outcomes.setback(failed)} The tour goes on without it."
+    if not progress.before:
+        return "The tour goes on."
+    match stage_of(progress.before[-1]):
+        case "write" | "edit":
+            return "That is done; the row keeps the diff."
+        case "command":
+            return "The command is done; its row keeps the last lines."
+        case "remove":
+            return "The scratch file is gone."
+        case _:
+            return ""
+
+
+def _word(text: str) -> str:
+    """A word of some length in *text* (a numbered listing), which a search then finds."""
+    found = re.findall(r"\b[A-Za-z]{5,14}\b", text)
+    return found[0] if found else "the"

@@ -1,0 +1,133 @@
+"""Limits, abilities and prices of some thousand models, out of litellm's data file (spec 5, R1).
+
+The file is read from the installed package without importing it; where the package or the file
+is missing, nothing is known and everything still works.
+"""
+
+import importlib.util
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.jsontypes import Json, JsonObject
+from agent.provider.client import Price
+
+DATA_FILE = "model_prices_and_context_window_backup.json"
+BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+USUAL_EFFORTS = frozenset({"low", "medium", "high"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What the list tells of one model; limits in tokens, None where it doesn't say."""
+
+    context_limit: int | None = None
+    output_limit: int | None = None
+    tools: bool = True
+    vision: bool = False
+    reasoning: bool = False
+    efforts: tuple[str, ...] = ()
+    price: Price | None = None
+
+
+class PriceList:
+    """The list, read when it is first asked (about 40 ms). *path* None finds the installed one."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._models: dict[str, dict[str, ModelFacts]] | None = None
+
+    def models(self, provider: str) -> Mapping[str, ModelFacts]:
+        """The chat models of *provider* (litellm's name for it) by their own ids."""
+        if self._models is None:
+            self._models = _read(self._path or _installed())
+        return self._models.get(provider, {})
+
+
+def _installed() -> Path | None:
+    spec = importlib.util.find_spec("litellm")
+    places = spec.submodule_search_locations if spec else None
+    return Path(next(iter(places))) / DATA_FILE if places else None
+
+
+def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
+    try:
+        data: Json = json.loads(path.read_bytes()) if path else {}
+    except (OSError, ValueError):
+        data = {}
+    found: dict[str, dict[str, ModelFacts]] = {}
+    for name, entry in data.items() if isinstance(data, dict) else ():
+        if not isinstance(entry, dict) or entry.get("mode") != "chat":
+            continue
+        provider = entry.get("litellm_provider")
+        if isinstance(provider, str):
+            found.setdefault(provider, {})[name.removeprefix(f"{provider}/")] = _facts(entry)
+    return found
+
+
+def _facts(entry: JsonObject) -> ModelFacts:
+    reasoning = entry.get("supports_reasoning") is True
+    return ModelFacts(
+        context_limit=_limit(entry, "max_input_tokens", "max_tokens"),
+        output_limit=_limit(entry, "max_output_tokens", "max_tokens"),
+        tools=entry.get("supports_function_calling") is not False,
+        vision=entry.get("supports_vision") is True,
+        reasoning=reasoning,
+        efforts=_efforts(entry) if reasoning else (),
+        price=_price(entry),
+    )
+
+
+def _limit(entry: JsonObject, *names: str) -> int | None:
+    for name in names:
+        value = entry.get(name)
+        if isinstance(value, int | float) and value > 0:
+            return int(value)
+    return None
+
+
+def _efforts(entry: JsonObject) -> tuple[str, ...]:
+    levels = entry.get("reasoning_effort_levels")
+    if isinstance(levels, list):
+        return tuple(level for level in levels if isinstance(level, str))
+    return tuple(
+        effort
+        for effort in EFFORTS
+        if entry.get(f"supports_{effort}_reasoning_effort", effort in USUAL_EFFORTS) is True
+    )
+
+
+def _price(entry: JsonObject) -> Price | None:
+    """Both prices zero mean that they are not known (free models are listed that way too)."""
+    plain = _tier(entry, "", None)
+    if plain is None or not (plain.input or plain.output):
+        return None
+    steps = sorted(int(match[1]) for name in entry if (match := BEYOND.fullmatch(name)))
+    if not steps:
+        return plain
+    step = steps[0]
+    then = _tier(entry, f"_above_{step}k_tokens", plain)
+    return Price(plain.input, plain.output, plain.cache_read, plain.cache_write, step * 1000, then)
+
+
+def _tier(entry: JsonObject, suffix: str, base: Price | None) -> Price | None:
+    read = _dollars(entry, f"cache_read_input_token_cost{suffix}")
+    write = _dollars(entry, f"cache_creation_input_token_cost{suffix}")
+    into = _dollars(entry, f"input_cost_per_token{suffix}")
+    out = _dollars(entry, f"output_cost_per_token{suffix}")
+    if base is not None:
+        out = base.output if out is None else out
+    if into is None or out is None:
+        return None
+    return Price(into, out, read, write or None)
+
+
+def _dollars(entry: JsonObject, name: str) -> float | None:
+    """Dollars per million tokens; rounded, since the file's are floats per single token."""
+    value = entry.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        return None
+    return round(value * 1_000_000, 6)

@@ -1,0 +1,241 @@
+"""Chat-completions events decoded to ours, without any input or output of its own.
+
+``feed`` takes each server-sent event, ``close`` the end of the body. Nothing in the shape of a
+chunk is relied on: any field may be missing, null or of another type.
+"""
+
+from agent.errors import ProviderError, ProviderErrorKind
+from agent.jsontypes import Json, JsonObject
+from agent.model import Usage
+from agent.provider.client import (
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StepFinish,
+    StreamError,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+)
+from agent.provider.errors import broken, from_event
+from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
+from agent.provider.protocols.openai_chat_chunk import (
+    FAILED,
+    FINISHES,
+    first_choice,
+    parse,
+    text_of,
+)
+from agent.provider.sse import BODY, SseEvent
+from agent.provider.usage import chat_usage
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+CONTENT_FIELD = "content"
+
+
+class ChatDecoder:
+    """The state of one answer. After ``done`` nothing more is to be fed."""
+
+    def __init__(self, provider: str) -> None:
+        self.done = False
+        self._provider = provider
+        self._calls = CallAssembler()
+        self._open: str | None = None
+        self._field: str | None = None
+        self._details: list[Json] = []
+        self._opaque: JsonObject = {}
+        self._raw_finish: str | None = None
+        self._usage: Usage | None = None
+        self._any = False
+
+    @property
+    def finishing(self) -> bool:
+        """Whether the model has finished, and only usage or the end mark can still come."""
+        return self._raw_finish is not None
+
+    def feed(self, event: SseEvent) -> list[StreamEvent]:
+        """The events that *event* stands for; the last of an answer ends it."""
+        data = event.data.strip()
+        if not data:
+            return []
+        if data == "[DONE]":
+            return self._finish()
+        chunks = parse(data)
+        if chunks is None:
+            return self._fail(self._unreadable(event))
+        events: list[StreamEvent] = []
+        for chunk in chunks:
+            if not self.done:
+                events.extend(self._chunk(chunk, named_error=event.event == "error"))
+        if event.event == BODY and not self.done:
+            events.extend(self._finish() if self._any else self._fail(self._unreadable(event)))
+        return events
+
+    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
+        """The end of the body, or *error* that broke it. A finish reason makes it complete."""
+        if self.done:
+            return []
+        if self.finishing:
+            return self._finish()
+        what = "the answer ended before it was complete"
+        return self._fail(error or broken(self._provider, what))
+
+    def _unreadable(self, event: SseEvent) -> ProviderError:
+        if event.event == BODY:
+            return ProviderError(
+                ProviderErrorKind.INVALID_REQUEST,
+                f"{self._provider} sent something that is no answer of a model, such as a web "
+                "page. Check its base URL.",
+            )
+        return broken(self._provider, "it sent data that cannot be read")
+
+    def _chunk(self, chunk: JsonObject, *, named_error: bool) -> list[StreamEvent]:
+        self._take_usage(chunk)
+        choice = first_choice(chunk)
+        error = chunk.get("error") or choice.get("error")
+        if not error and (named_error or "error" in (chunk.get("type"), chunk.get("object"))):
+            error = chunk
+        if error:
+            return self._fail(from_event(self._provider, error))
+        if isinstance(chunk.get("choices"), list):
+            self._any = True
+        events: list[StreamEvent] = []
+        delta = self._delta_of(choice)
+        self._take_opaque(delta)
+        self._take_reasoning(delta, events)
+        self._take_content(delta, events)
+        self._take_calls(delta, events)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            events.extend(self._take_finish(reason))
+        return events
+
+    def _delta_of(self, choice: JsonObject) -> JsonObject:
+        """The delta; in an answer that was not streamed, the message (once)."""
+        delta = choice.get("delta")
+        if isinstance(delta, dict) and delta:
+            return delta
+        message = choice.get("message")
+        untouched = self._open is None and self._field is None and not self._calls.any
+        return message if isinstance(message, dict) and untouched else {}
+
+    def _take_usage(self, chunk: JsonObject) -> None:
+        """Keep the last usage that counts anything, wherever it stands."""
+        nested = chunk.get("x_groq")
+        places = (chunk, first_choice(chunk), nested if isinstance(nested, dict) else {})
+        for place in places:
+            usage = chat_usage(place.get("usage"))
+            if usage is not None and (self._usage is None or usage != Usage()):
+                self._usage = usage
+
+    def _take_opaque(self, delta: JsonObject) -> None:
+        details = delta.get("reasoning_details")
+        if isinstance(details, list):
+            self._details.extend(details)
+        if opaque := delta.get("reasoning_opaque"):
+            self._opaque["reasoning_opaque"] = opaque
+
+    def _take_reasoning(self, delta: JsonObject, events: list[StreamEvent]) -> None:
+        order = (self._field, *REASONING_FIELDS) if self._field else REASONING_FIELDS
+        for name in order:
+            text = delta.get(name)
+            if isinstance(text, str) and text and name != CONTENT_FIELD:
+                self._reason(name, text, events)
+                return
+
+    def _take_content(self, delta: JsonObject, events: list[StreamEvent]) -> None:
+        content = delta.get("content")
+        for part in content if isinstance(content, list) else [content]:
+            if isinstance(part, str):
+                self._text(part, events)
+            elif isinstance(part, dict) and part.get("type") == "thinking":
+                self._reason(CONTENT_FIELD, text_of(part.get("thinking")), events)
+            elif isinstance(part, dict) and part.get("type") == "refusal":
+                self._text(text_of(part.get("refusal")), events, refusal=True)
+            elif isinstance(part, dict):
+                self._text(text_of(part.get("text")), events)
+        self._text(text_of(delta.get("refusal")), events, refusal=True)
+
+    def _take_calls(self, delta: JsonObject, events: list[StreamEvent]) -> None:
+        entries = delta.get("tool_calls")
+        if not entries or not isinstance(entries, list):
+            legacy = entries or delta.get("function_call")
+            entries = [legacy] if isinstance(legacy, dict) and legacy else list[Json]()
+        if not entries:
+            return
+        self._end_part(events)
+        events.extend(self._calls.feed(entries))
+        self._attach_details()
+
+    def _attach_details(self) -> None:
+        """Encrypted reasoning that names a call goes with that call."""
+        ids = self._calls.open_ids()
+        left: list[Json] = []
+        for detail in self._details:
+            owner = detail.get("id") if isinstance(detail, dict) else None
+            if isinstance(owner, str) and owner in ids:
+                self._calls.attach(owner, {"reasoning_details": [detail]})
+            else:
+                left.append(detail)
+        self._details = left
+
+    def _take_finish(self, reason: str) -> list[StreamEvent]:
+        word = reason.lower()
+        for failure, meaning in FAILED.items():
+            if failure in word:
+                return self._fail(from_event(self._provider, meaning))
+        self._raw_finish = reason
+        return self._calls.finish_complete()
+
+    def _reason(self, name: str, text: str, events: list[StreamEvent]) -> None:
+        if not text:
+            return
+        if self._open != "reasoning":
+            self._end_part(events)
+            events.append(ReasoningStart(name))
+            self._open, self._field = "reasoning", name
+        events.append(ReasoningDelta(text))
+
+    def _text(self, text: str, events: list[StreamEvent], *, refusal: bool = False) -> None:
+        if not text:
+            return
+        kind = "refusal" if refusal else "text"
+        if self._open != kind:
+            self._end_part(events)
+            events.append(TextStart(refusal=refusal))
+            self._open = kind
+        events.append(TextDelta(text))
+
+    def _end_part(self, events: list[StreamEvent]) -> None:
+        if self._open == "reasoning":
+            events.append(ReasoningEnd(self._take_all_opaque()))
+        elif self._open is not None:
+            events.append(TextEnd())
+        self._open = None
+
+    def _take_all_opaque(self) -> JsonObject | None:
+        opaque = merged(self._opaque, {"reasoning_details": self._details} if self._details else {})
+        self._opaque, self._details = {}, []
+        return opaque or None
+
+    def _finish(self) -> list[StreamEvent]:
+        """The complete end: by the end mark, or by the end of the body after a finish reason."""
+        self.done = True
+        events: list[StreamEvent] = []
+        self._end_part(events)
+        finish = FINISHES.get(self._raw_finish.lower(), "other") if self._raw_finish else None
+        events.extend(self._calls.finish(cut=finish == "length"))
+        # What came without any reasoning text must still go back: an empty reasoning part.
+        if opaque := self._take_all_opaque():
+            events.extend((ReasoningStart(), ReasoningEnd(opaque)))
+        events.append(StepFinish(finish, self._raw_finish, self._usage))
+        return events
+
+    def _fail(self, error: ProviderError) -> list[StreamEvent]:
+        self.done = True
+        events: list[StreamEvent] = []
+        self._end_part(events)
+        events.extend(self._calls.abandon())
+        events.append(StreamError(error, self._usage))
+        return events

@@ -1,0 +1,96 @@
+"""The body of a chat-completions request (spec 5, R4 and R5), and what to leave out of it when
+a server that calls itself compatible refuses a part."""
+
+import json
+import re
+
+from agent.jsontypes import Json, JsonObject
+from agent.provider.client import ModelRequest
+from agent.provider.protocols.openai_chat_messages import IMAGES, REASONING, messages_of
+from agent.provider.providers import NEW_OPENAI, Quirks
+
+MAX_TOKENS = ("max_tokens", "max_completion_tokens")
+OPTIONAL = ("stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage")
+REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning_opaque", "reasoning")
+REFUSING = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|"
+    r"not allowed|additional propert|invalid|cannot|could not|deprecated"
+)
+DEMANDING = re.compile(r"missing|must be (passed|provided|present)|is required|lacks")
+
+
+def build_body(
+    request: ModelRequest, quirks: Quirks, without: frozenset[str] = frozenset()
+) -> JsonObject:
+    """The body for *request*. *without* names what this server refused before (``refused``)."""
+    model = request.model
+    name = model.wire_id or model.id
+    body: JsonObject = {"model": name, "messages": messages_of(request, quirks, without)}
+    body["stream"] = True
+    if quirks.stream_options:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": {"type": "object", "properties": {}} | tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+    if request.max_output is not None:
+        newer = quirks.new_max_tokens and NEW_OPENAI.match(name) is not None
+        old, new = MAX_TOKENS
+        if (old in without) != newer:
+            body[new] = request.max_output
+        else:
+            body[old] = request.max_output
+    if request.temperature is not None and model.temperature:
+        body["temperature"] = request.temperature
+    if request.effort and quirks.effort == "plain":
+        body["reasoning_effort"] = request.effort
+    elif request.effort and quirks.effort == "openrouter":
+        body["reasoning"] = {"effort": request.effort}
+    if quirks.cache_key and request.session_id:
+        body["prompt_cache_key"] = request.session_id
+    for name, value in quirks.extra.items():
+        body[name] = _json_copy(value)
+    return {name: value for name, value in body.items() if name not in without}
+
+
+def _json_copy(value: object) -> Json:
+    copy: Json = json.loads(json.dumps(value))
+    return copy
+
+
+def refused(body: JsonObject, message: str) -> str | None:
+    """What a server's refusal objects to that can be left out, None if nothing is known.
+
+    *message* is the error's sentence. The answer is a name for ``build_body``'s *without*.
+    """
+    text = message.lower()
+    if not REFUSING.search(text):
+        return None
+    for name in (*OPTIONAL, *MAX_TOKENS):
+        if name in body and re.search(rf"\b{name}\b", text):
+            return name
+    messages = json.dumps(body.get("messages"))
+    if "image" in text and '"image_url"' in messages:
+        return IMAGES
+    if not DEMANDING.search(text) and any(
+        re.search(rf"\b{name}\b", text) and f'"{name}"' in messages for name in REASONING_FIELDS
+    ):
+        return REASONING
+    return None
+
+
+def encode(body: JsonObject) -> bytes:
+    """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,0 +1,63 @@
+"""Whether a failed model call is tried again, and after how long (spec 5, R7)."""
+
+import random
+from dataclasses import dataclass
+
+from agent.errors import ProviderError, ProviderErrorKind
+
+RETRIED = frozenset(
+    {ProviderErrorKind.RATE_LIMIT, ProviderErrorKind.OVERLOADED, ProviderErrorKind.NETWORK}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """*attempts* counts all tries, the first included; times are seconds.
+
+    *first* doubles with each failure up to *most*; a server's own delay is kept as it is, but
+    one above *longest* ends the turn with a message instead of a silent wait.
+    """
+
+    attempts: int = 5
+    first: float = 2.0
+    most: float = 30.0
+    longest: float = 600.0
+
+
+DEFAULT_POLICY = RetryPolicy()
+
+
+def retryable(error: ProviderError) -> bool:
+    """Whether a repeat of the same request can succeed at all."""
+    return error.kind in RETRIED or error.retry_once
+
+
+def delay(
+    attempt: int,
+    error: ProviderError,
+    rng: random.Random,
+    policy: RetryPolicy = DEFAULT_POLICY,
+) -> float | None:
+    """Seconds to wait after failure number *attempt* (from 1), None to give up."""
+    if not retryable(error) or attempt >= policy.attempts:
+        return None
+    if error.kind not in RETRIED and attempt > 1:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= policy.longest else None
+    doublings = min(attempt - 1, 30)
+    return rng.uniform(0, min(policy.most, policy.first * 2**doublings))
+
+
+def reason_to_stop(
+    attempt: int, error: ProviderError, policy: RetryPolicy = DEFAULT_POLICY
+) -> str | None:
+    """Why ``delay`` gave up though the error is of a kind that is retried, None otherwise."""
+    if error.kind not in RETRIED:
+        return None
+    if error.retry_after is not None and error.retry_after > policy.longest:
+        minutes = round(error.retry_after / 60)
+        return f"The server asks to wait for {minutes:,} minutes. Try again then."
+    if attempt >= policy.attempts:
+        return f"Gave up after {attempt} tries."
+    return None

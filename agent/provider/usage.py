@@ -1,0 +1,77 @@
+"""Token counts as providers send them, in our form; and what they cost (spec 5, R8)."""
+
+from agent.jsontypes import Json, JsonObject
+from agent.model import Usage
+from agent.provider.client import Price
+
+# No model reads or writes this many tokens in one call; what is above is a server's fault.
+MOST_TOKENS = 1_000_000_000
+MILLION = 1_000_000
+
+
+def tokens(value: Json) -> int:
+    """*value* as a count: 0 for what is no number, negative or not finite; clamped above."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    if not 0 < value < float("inf"):
+        return 0
+    return min(int(value), MOST_TOKENS)
+
+
+def chat_usage(raw: Json) -> Usage | None:
+    """The usage object of an OpenAI-compatible answer, None if it is no such object.
+
+    Two conventions are told apart by ``total_tokens``: most count reasoning inside
+    ``completion_tokens``; xAI and GitHub Copilot count it beside, and then the total is the sum
+    of all three. Nothing else is corrected here, even where the parts exceed the whole.
+    """
+    if not isinstance(raw, dict) or not raw:
+        return None
+    prompt = tokens(raw.get("prompt_tokens")) or tokens(raw.get("input_tokens"))
+    output = tokens(raw.get("completion_tokens")) or tokens(raw.get("output_tokens"))
+    prompt_parts = _part(raw, "prompt_tokens_details", "input_tokens_details")
+    output_parts = _part(raw, "completion_tokens_details", "output_tokens_details")
+    reasoning = tokens(output_parts.get("reasoning_tokens")) or tokens(raw.get("reasoning_tokens"))
+    if reasoning and tokens(raw.get("total_tokens")) == prompt + output + reasoning:
+        output += reasoning
+    return Usage(
+        input=prompt,
+        output=output,
+        reasoning=reasoning,
+        cache_read=tokens(prompt_parts.get("cached_tokens"))
+        or tokens(raw.get("prompt_cache_hit_tokens"))
+        or tokens(raw.get("cached_tokens"))
+        or tokens(raw.get("cache_read_input_tokens")),
+        cache_write=tokens(prompt_parts.get("cache_write_tokens"))
+        or tokens(raw.get("cache_creation_input_tokens")),
+    )
+
+
+def _part(raw: JsonObject, *names: str) -> JsonObject:
+    for name in names:
+        value = raw.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def cost(usage: Usage | None, price: Price | None) -> float | None:
+    """Dollars for *usage*, None where the price or the usage is unknown.
+
+    Billed input is input − cache read − cache write, never below zero; each part has its own
+    price, and a part without one is billed as plain input.
+    """
+    if usage is None or price is None:
+        return None
+    if price.beyond is not None and price.then is not None and usage.input > price.beyond:
+        price = price.then
+    plain = max(0, usage.input - usage.cache_read - usage.cache_write)
+    read = price.input if price.cache_read is None else price.cache_read
+    write = price.input if price.cache_write is None else price.cache_write
+    dollars = (
+        plain * price.input
+        + usage.cache_read * read
+        + usage.cache_write * write
+        + usage.output * price.output
+    )
+    return dollars / MILLION

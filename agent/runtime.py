@@ -1,0 +1,235 @@
+"""The composition root: every service of one opened folder, built once (spec 0).
+
+Front ends open a runtime and talk to ``sessions``, ``permissions`` and ``bus``; nothing
+else builds a service.
+"""
+
+import datetime as dt
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.agents import Agents
+from agent.bus import Bus
+from agent.config.loading import LoadedConfig, load_config
+from agent.config.model import Config, ModelConfig, ProviderConfig
+from agent.config.paths import Paths, ensure
+from agent.errors import ConfigError
+from agent.git import git
+from agent.jsontypes import Json
+from agent.model import Session
+from agent.permission.service import PermissionService
+from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.client import Price
+from agent.provider.clients import Clients
+from agent.provider.providers import KNOWN
+from agent.provider.retry import RetryPolicy
+from agent.session import system
+from agent.session.directory import Directory
+from agent.session.queue import Queues
+from agent.session.service import SessionService
+from agent.session.turn import TurnDeps
+from agent.store.store import Store
+from agent.tools.pipeline import Pipeline
+from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """*directory* is the opened folder, *project* its root; both absolute and resolved.
+
+    *notices* are sentences for the user about what was found while opening.
+    """
+
+    directory: Path
+    project: Path
+    paths: Paths
+    config: LoadedConfig
+    bus: Bus
+    store: Store
+    permissions: PermissionService
+    sessions: SessionService
+    agents: Agents
+    catalog: Catalog
+    clients: Clients
+    registry: Registry
+    notices: tuple[str, ...]
+
+    async def close(self) -> None:
+        """End running turns, close connections, write what is left."""
+        await self.sessions.close()
+        await self.clients.aclose()
+        await self.store.close()
+
+
+async def open_runtime(
+    directory: Path,
+    *,
+    env: Mapping[str, str],
+    overrides: Mapping[str, Json] | None = None,
+    auto: bool = False,
+) -> Runtime:
+    """Open *directory*. *overrides* are settings of the command line, in the form of a file.
+
+    Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
+    cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
+    """
+    directory = _opened(directory)
+    project = await project_root(directory)
+    paths = Paths.find(env)
+    loaded = load_config(directory, project, env, overrides, paths=paths)
+    bus = Bus()
+    store = await Store.open(ensure(paths.data) / "sessions.db", bus)
+    try:
+        await store.recover()
+        return _compose(directory, project, paths, loaded, bus, store, env, auto=auto)
+    except BaseException:
+        await store.close()
+        raise
+
+
+def _compose(
+    directory: Path,
+    project: Path,
+    paths: Paths,
+    loaded: LoadedConfig,
+    bus: Bus,
+    store: Store,
+    env: Mapping[str, str],
+    *,
+    auto: bool,
+) -> Runtime:
+    config = loaded.config
+    providers = {name: provider_settings(name, given) for name, given in config.provider.items()}
+    catalog = Catalog(providers, config.model, env)
+    catalog.model(catalog.default_model())  # a wrong name is told now, not at the first prompt
+    agents = Agents(loaded)
+    agents.get(config.default_agent)
+    clients = Clients(catalog)
+    permissions = PermissionService(
+        bus, store, agents.rules, auto=auto, deny_wins=config.permission_mode == "deny-wins"
+    )
+    tools = _tool_deps(config, paths, store, catalog)
+    registry = build_tools(tools)
+    sessions_directory = Directory(store, str(directory), str(project))
+    systems: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    async def system_prompt(session: Session, agent: str) -> tuple[str, ...]:
+        # Taken once a session, so that what stands ahead of the history never changes (C9).
+        key = (session.id, agent)
+        if key not in systems:
+            now = dt.datetime.now().astimezone()
+            rest = await system.rest(session.directory, session.project, now=now)
+            systems[key] = (system.head(agents.get(agent).prompt), rest)
+        return systems[key]
+
+    deps = TurnDeps(
+        store=store,
+        clients=clients,
+        catalog=catalog,
+        pipeline=Pipeline(registry, permissions, build_truncator(tools)),
+        permissions=permissions,
+        agents=agents,
+        registry=registry,
+        queues=Queues(store, bus),
+        system=system_prompt,
+        update=sessions_directory.update,
+        retry=RetryPolicy(attempts=config.retry.attempts),
+    )
+    sessions = SessionService(deps, bus, sessions_directory)
+    return Runtime(
+        directory=directory,
+        project=project,
+        paths=paths,
+        config=loaded,
+        bus=bus,
+        store=store,
+        permissions=permissions,
+        sessions=sessions,
+        agents=agents,
+        catalog=catalog,
+        clients=clients,
+        registry=registry,
+        notices=(*loaded.notices, *store.notices),
+    )
+
+
+def _opened(directory: Path) -> Path:
+    try:
+        found = directory.resolve(strict=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError(f"The folder {directory} cannot be opened: {reason}.") from error
+    if not found.is_dir():
+        raise ConfigError(f"{directory} is not a folder.")
+    if not os.access(found, os.R_OK | os.X_OK):
+        raise ConfigError(f"The folder {directory} cannot be read.")
+    return found
+
+
+async def project_root(directory: Path) -> Path:
+    """The root of the git work tree around *directory*, else *directory* itself."""
+    output = await git(str(directory), "rev-parse", "--show-toplevel")
+    root = (output or "").strip()
+    return _resolved(root) if root else directory
+
+
+def _resolved(path: str) -> Path:
+    return Path(path).resolve()
+
+
+def _tool_deps(config: Config, paths: Paths, store: Store, catalog: Catalog) -> ToolDeps:
+    secret = {name for spec in KNOWN.values() for name in spec.keys}
+    secret |= {name for provider in config.provider.values() for name in provider.env}
+    return ToolDeps(
+        store=store,
+        data_dir=paths.data,
+        secret_names=frozenset(secret),
+        default_timeout=config.bash.timeout / 1000,
+        max_timeout=config.bash.max_timeout / 1000,
+        max_lines=config.tool_output.max_lines,
+        max_bytes=config.tool_output.max_bytes,
+    )
+
+
+def provider_settings(name: str, given: ProviderConfig) -> ProviderSettings:
+    """A provider of the config as the catalogue takes it: times in seconds."""
+    options = given.options
+    timeout = None
+    if options.timeout is not None:
+        timeout = float("inf") if options.timeout is False else options.timeout / 1000
+    return ProviderSettings(
+        id=name,
+        name=given.name,
+        api=given.api,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        env=given.env,
+        headers=options.headers,
+        timeout=timeout,
+        proxy=options.proxy,
+        ca=options.ca,
+        models={id_: _model_settings(model) for id_, model in given.models.items()},
+    )
+
+
+def _model_settings(given: ModelConfig) -> ModelSettings:
+    cost = given.cost
+    price = None
+    if cost is not None and cost.input is not None and cost.output is not None:
+        price = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
+    return ModelSettings(
+        name=given.name,
+        wire_id=given.id or "",
+        context_limit=given.limit.context,
+        output_limit=given.limit.output,
+        tools=given.tool_call,
+        vision=given.vision,
+        reasoning=given.reasoning,
+        temperature=given.temperature,
+        price=price,
+    )

@@ -1,0 +1,138 @@
+"""The database file before anything is read from it: made, checked, set aside if damaged.
+
+All of it runs under a lock on a file beside the database, so that two processes which
+start together neither both create it nor one sets aside what the other has just made.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from agent.store.migrations import migrate
+
+CHECKED_SIZE = 32 * 1024 * 1024
+"""Bytes up to which the whole file is checked at every start (some 0.5 ms per MiB). A
+larger one is checked when a session before met damage and left a mark."""
+
+BUSY_TIMEOUT = 5_000
+"""Milliseconds SQLite waits for another process's lock before it says busy."""
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether *error* says that the file's content is broken."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def mark_damaged(path: Path) -> None:
+    """Leave a mark that makes the next start check the whole file."""
+    with contextlib.suppress(OSError):
+        _mark(path).touch(mode=0o600)
+
+
+def _mark(path: Path) -> Path:
+    return path.with_name(f"{path.name}.check")
+
+
+def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
+    """The connection that writes, on a file that is whole and of this program's schema.
+
+    A damaged file is renamed, with its companions, and told in *notices*. Raises
+    ``OSError``, ``sqlite3.Error`` or ``StoreTooNew``.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, mode=0o700)
+    with _locked(path.with_name(f"{path.name}.lock")):
+        connection = _intact(path, notices)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            migrate(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A second connection, only for reading: it never waits for a write."""
+    connection = _connect(path)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # Made in one thread and used in another, never in two at once.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT}")
+    return connection
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Generator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _intact(path: Path, notices: list[str]) -> sqlite3.Connection:
+    if path.exists() and path.stat().st_size == 0:
+        # SQLite would drop a log that belongs to an empty file: keep both.
+        notices.append(_set_aside(path, "was empty"))
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    connection = _connect(path)
+    try:
+        damaged = not _is_whole(connection, path)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            connection.close()
+            raise
+        damaged = True
+    if not damaged:
+        return connection
+    # Renamed before it is closed, as closing may write the log back into the file.
+    notices.append(_set_aside(path, "was damaged"))
+    connection.close()
+    return _intact(path, notices)
+
+
+def _is_whole(connection: sqlite3.Connection, path: Path) -> bool:
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    mark = _mark(path)
+    if path.stat().st_size <= CHECKED_SIZE or mark.exists():
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        mark.unlink(missing_ok=True)
+        return found == "ok"
+    for (name,) in tables:
+        connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()  # noqa: S608 - our schema
+    return True
+
+
+def _set_aside(path: Path, reason: str) -> str:
+    """Rename the file and its companions; returns the sentence for the user."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    kept = path.with_name(f"{path.name}.damaged-{stamp}")
+    count = 1
+    while kept.exists():
+        count += 1
+        kept = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
+    for suffix in ("-wal", "-shm", ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(kept.with_name(kept.name + suffix))
+    return (
+        f"The session database {reason}, so a new one was started. The old file is kept as {kept}."
+    )

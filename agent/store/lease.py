@@ -1,0 +1,181 @@
+"""Leases: which process runs a turn in a session (spec 7, D1a).
+
+An owner is a process, told apart from a later one with the same number by its start time.
+Where that can be read (Linux), an owner lives as long as its process does, even stopped;
+elsewhere, and for owners on another machine or in another container, by its heartbeat.
+"""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import platform
+import sqlite3
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agent.errors import StoreError
+from agent.store.database import Database
+
+HEARTBEAT = 5.0
+"""Seconds between two heartbeats of a held lease (spec 7, D1a)."""
+
+STALE = 4 * HEARTBEAT
+"""Seconds after which an owner that can only be judged by its heartbeat counts as dead."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """*token* names one open store; *started* is the process's start time, empty where it
+    can't be known; *heartbeat* is in seconds since the epoch."""
+
+    session_id: str
+    token: str
+    pid: int
+    started: str
+    machine: str
+    heartbeat: float
+
+    def is_alive(self, now: float) -> bool:
+        """Whether the owner still runs."""
+        fresh = now - self.heartbeat < STALE
+        if self.machine != machine():
+            return fresh
+        if self.started:
+            return process_start(self.pid) == self.started
+        return fresh and _exists(self.pid)
+
+
+@functools.cache
+def machine() -> str:
+    """The machine's run and process-number space: pids are comparable only within it."""
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        parts += [boot.strip(), str(Path("/proc/self/ns/pid").readlink())]
+    return " ".join(parts)
+
+
+def process_start(pid: int) -> str:
+    """The start time of a running process in clock ticks since boot; empty if it has ended
+    or can't be known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    # Fields 3 (state) and 22 (start time) of proc(5), counted after the name in brackets.
+    return "" if fields[0] in b"ZX" else fields[19].decode()
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def read(connection: sqlite3.Connection, session_id: str) -> Lease | None:
+    row = connection.execute(
+        "SELECT session_id, owner, pid, started, machine, heartbeat FROM lease "
+        "WHERE session_id = ?",
+        (session_id,),
+    ).fetchone()
+    return Lease(*row) if row is not None else None
+
+
+def _acquire(connection: sqlite3.Connection, lease: Lease) -> bool:
+    present = read(connection, lease.session_id)
+    if present is not None and present.token != lease.token and present.is_alive(lease.heartbeat):
+        return False
+    connection.execute(
+        "INSERT OR REPLACE INTO lease (session_id, owner, pid, started, machine, heartbeat) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            lease.session_id,
+            lease.token,
+            lease.pid,
+            lease.started,
+            lease.machine,
+            lease.heartbeat,
+        ),
+    )
+    return True
+
+
+def _release(connection: sqlite3.Connection, token: str, session_ids: Iterable[str]) -> None:
+    connection.executemany(
+        "DELETE FROM lease WHERE session_id = ? AND owner = ?",
+        [(session_id, token) for session_id in session_ids],
+    )
+
+
+def _beat(connection: sqlite3.Connection, token: str, now: float) -> int:
+    return connection.execute(
+        "UPDATE lease SET heartbeat = ? WHERE owner = ?", (now, token)
+    ).rowcount
+
+
+class Leases:
+    """The leases that one open store holds, kept alive while there are any."""
+
+    def __init__(self, database: Database, token: str) -> None:
+        self._database = database
+        self._token = token
+        self._beating: asyncio.Task[None] | None = None
+        self.held: set[str] = set()
+
+    async def acquire(self, session_id: str) -> bool:
+        """Take the lease; false while a living process other than this one has it."""
+        pid = os.getpid()
+        lease = Lease(session_id, self._token, pid, process_start(pid), machine(), time.time())
+        if not await self._database.write(partial(_acquire, lease=lease)):
+            return False
+        self.held.add(session_id)
+        if self._beating is None or self._beating.done():
+            self._beating = asyncio.create_task(self._beat(), name="store heartbeat")
+        return True
+
+    async def release(self, session_id: str) -> None:
+        """Give the lease back; nothing happens if it is not held."""
+        if session_id not in self.held:
+            return
+        self.held.discard(session_id)
+        if not self.held:
+            self._stop()
+        await self._database.write(partial(_release, token=self._token, session_ids=(session_id,)))
+
+    async def close(self) -> None:
+        """Give back every lease."""
+        self._stop()
+        held, self.held = self.held, set()
+        if held:
+            await self._database.write(partial(_release, token=self._token, session_ids=held))
+
+    def _stop(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+            self._beating = None
+
+    async def _beat(self) -> None:
+        while self.held:
+            await asyncio.sleep(HEARTBEAT)
+            try:
+                kept = await self._database.write(
+                    partial(_beat, token=self._token, now=time.time())
+                )
+            except StoreError as error:
+                log.warning("the heartbeat of %d sessions failed: %s", len(self.held), error)
+                continue
+            if kept < len(self.held):
+                log.warning(
+                    "%d of %d leases were taken over", len(self.held) - kept, len(self.held)
+                )

@@ -1,0 +1,173 @@
+"""Writing sessions, messages and parts: plain functions that run inside a transaction."""
+
+import sqlite3
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias, assert_never
+
+from agent.model import (
+    AssistantMessage,
+    Message,
+    Part,
+    ReasoningPart,
+    Session,
+    TextPart,
+    ToolPart,
+    UserMessage,
+    is_open,
+)
+from agent.store.codec import clean, encode_message, encode_part, encode_session
+
+Record: TypeAlias = Session | Message | Part
+
+_SESSION = """
+INSERT INTO session (id, directory, parent_id, title, updated, archived, pinned, data)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
+    title = excluded.title, updated = excluded.updated, archived = excluded.archived,
+    pinned = excluded.pinned, data = excluded.data
+"""
+
+_MESSAGE = """
+INSERT INTO message (id, session_id, created, role, turn_id, open, data)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, created = excluded.created,
+    role = excluded.role, turn_id = excluded.turn_id, open = excluded.open, data = excluded.data
+"""
+
+_PART_COLUMNS = "id, session_id, message_id, type, tool, status, open, indexed, data"
+
+_PART_UPDATE = """
+ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id,
+    message_id = excluded.message_id, type = excluded.type, tool = excluded.tool,
+    status = excluded.status, open = excluded.open, indexed = excluded.indexed,
+    data = excluded.data
+"""
+
+_PART = (
+    f"INSERT INTO part ({_PART_COLUMNS}) "  # noqa: S608 - constants
+    f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_PART_UPDATE}"
+)
+
+_PART_OF_STORED = (
+    f"INSERT INTO part ({_PART_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608 - constants
+    f"WHERE EXISTS (SELECT 1 FROM message WHERE id = ?3) {_PART_UPDATE}"
+)
+
+
+def user_message_ids(records: Iterable[Record]) -> set[str]:
+    """The user messages among *records*: their text is never open, whatever it says."""
+    return {record.id for record in records if isinstance(record, UserMessage)}
+
+
+def write(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]:
+    """Insert or replace *records*; returns the ids of sessions that were not there before."""
+    records = tuple(records)
+    users = user_message_ids(records)
+    created: set[str] = set()
+    for record in records:
+        match record:
+            case Session():
+                if _write_session(connection, record):
+                    created.add(record.id)
+            case UserMessage() | AssistantMessage():
+                _write_message(connection, record)
+            case _:
+                connection.execute(_PART, _part_row(record, users))
+    return created
+
+
+def write_open_parts(connection: sqlite3.Connection, parts: Iterable[Part]) -> None:
+    """Write the present state of *parts*, leaving out those whose message is gone: another
+    process may delete a session at any time."""
+    for part in parts:
+        connection.execute(_PART_OF_STORED, _part_row(part, frozenset()))
+
+
+def _write_session(connection: sqlite3.Connection, session: Session) -> bool:
+    known = connection.execute("SELECT 1 FROM session WHERE id = ?", (session.id,)).fetchone()
+    connection.execute(
+        _SESSION,
+        (
+            session.id,
+            clean(session.directory),
+            session.parent_id,
+            clean(session.title),
+            session.updated,
+            session.archived,
+            session.pinned,
+            encode_session(session),
+        ),
+    )
+    return known is None
+
+
+def _write_message(connection: sqlite3.Connection, message: Message) -> None:
+    match message:
+        case UserMessage():
+            unfinished = False
+        case AssistantMessage():
+            unfinished = message.completed is None
+        case _:
+            assert_never(message)
+    connection.execute(
+        _MESSAGE,
+        (
+            message.id,
+            message.session_id,
+            message.created,
+            message.role,
+            message.turn_id,
+            unfinished,
+            encode_message(message),
+        ),
+    )
+
+
+def _part_row(part: Part, users: AbstractSet[str]) -> tuple[str | int | None, ...]:
+    unfinished = is_open(part) and part.message_id not in users
+    tool = status = None
+    if isinstance(part, ToolPart):
+        tool, status = clean(part.tool), part.state.status
+    elif isinstance(part, TextPart | ReasoningPart):
+        status = "open" if unfinished else "ended"
+    searchable = isinstance(part, TextPart) and not (unfinished or part.synthetic or not part.text)
+    return (
+        part.id,
+        part.session_id,
+        part.message_id,
+        part.type,
+        tool,
+        status,
+        unfinished,
+        searchable,
+        encode_part(part),
+    )
+
+
+def delete_session(connection: sqlite3.Connection, session_id: str) -> list[str]:
+    """Delete a session and its descendants; returns their ids, children before parents."""
+    rows = connection.execute(
+        """
+        WITH RECURSIVE tree (id, depth) AS (
+            SELECT id, 0 FROM session WHERE id = ?
+            UNION
+            SELECT session.id, depth + 1 FROM session JOIN tree ON session.parent_id = tree.id
+            WHERE depth < 100
+        )
+        SELECT id FROM tree GROUP BY id ORDER BY max(depth) DESC, id
+        """,
+        (clean(session_id),),
+    ).fetchall()
+    for row in rows:
+        connection.execute("DELETE FROM session WHERE id = ?", row)
+        connection.execute("DELETE FROM lease WHERE session_id = ?", row)
+    return [id_ for (id_,) in rows]
+
+
+def delete_message(connection: sqlite3.Connection, message_id: str) -> None:
+    connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
+
+
+def delete_part(connection: sqlite3.Connection, part_id: str) -> None:
+    connection.execute("DELETE FROM part WHERE id = ?", (part_id,))

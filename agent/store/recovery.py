@@ -1,0 +1,118 @@
+"""Closing what a crashed process left open (spec 7, D1a and D3)."""
+
+import sqlite3
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from agent.model import (
+    AssistantMessage,
+    Failed,
+    Message,
+    Part,
+    Pending,
+    ReasoningPart,
+    Running,
+    TextPart,
+    ToolPart,
+)
+from agent.store import lease
+from agent.store.codec import decode_all, decode_message, decode_part
+from agent.store.records import write
+
+INTERRUPTED = (
+    "The program ended before this call finished, so its result is not known. "
+    "It may have been carried out in part: check before you repeat it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The sessions that were touched and the records as they are now."""
+
+    session_ids: tuple[str, ...]
+    records: tuple[Message | Part, ...]
+
+
+def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> Recovered:
+    """End everything open in sessions that no living process holds, but for those in *own*.
+
+    Part of one write transaction, so that two processes that start together do it once.
+    """
+    session_ids: list[str] = []
+    records: list[Message | Part] = []
+    for session_id in _candidates(connection):
+        holder = lease.read(connection, session_id)
+        if session_id in own or (holder is not None and holder.is_alive(now)):
+            continue
+        ended = holder.heartbeat if holder is not None else 0.0
+        closed = [
+            *_closed_messages(connection, session_id, ended),
+            *_closed_parts(connection, session_id, ended),
+        ]
+        write(connection, closed)
+        connection.execute("DELETE FROM lease WHERE session_id = ?", (session_id,))
+        if closed:
+            session_ids.append(session_id)
+            records += closed
+    return Recovered(tuple(session_ids), tuple(records))
+
+
+def _candidates(connection: sqlite3.Connection) -> list[str]:
+    rows = connection.execute(
+        "SELECT session_id FROM message WHERE open = 1 "
+        "UNION SELECT session_id FROM part WHERE open = 1 "
+        "UNION SELECT session_id FROM lease"
+    ).fetchall()
+    return [session_id for (session_id,) in rows]
+
+
+def _closed_messages(
+    connection: sqlite3.Connection, session_id: str, ended: float
+) -> Iterable[AssistantMessage]:
+    rows = connection.execute(
+        "SELECT data FROM message WHERE session_id = ? AND open = 1 ORDER BY id", (session_id,)
+    ).fetchall()
+    for message in decode_all(decode_message, (data for (data,) in rows)):
+        if isinstance(message, AssistantMessage):
+            yield replace(message, completed=max(message.created, ended), interrupted=True)
+
+
+def _closed_parts(connection: sqlite3.Connection, session_id: str, ended: float) -> Iterable[Part]:
+    rows = connection.execute(
+        "SELECT message.created, part.data FROM part JOIN message ON message.id = part.message_id "
+        "WHERE part.session_id = ? AND part.open = 1 AND message.role = 'assistant' "
+        "ORDER BY part.id",
+        (session_id,),
+    ).fetchall()
+    for created, data in rows:
+        for part in decode_all(decode_part, (data,)):
+            yield closed_part(part, max(created, ended))
+
+
+def closed_part(part: Part, ended: float) -> Part:
+    """*part* as it is once its process has died at about *ended*; unchanged if not open."""
+    match part:
+        case TextPart(ended=None):
+            return replace(part, ended=max(part.started, ended), interrupted=True)
+        case ReasoningPart(ended=None):
+            return replace(part, ended=max(part.started, ended), interrupted=True)
+        case ToolPart(state=Pending() as state):
+            failed = Failed(
+                error=INTERRUPTED, kind="interrupted", started=ended, ended=ended, raw=state.raw
+            )
+            return replace(part, state=failed)
+        case ToolPart(state=Running() as state):
+            failed = Failed(
+                error=INTERRUPTED,
+                kind="interrupted",
+                started=state.started,
+                ended=max(state.started, ended),
+                input=state.input,
+                label=state.label,
+                blocks=state.blocks,
+                output=state.output,
+            )
+            return replace(part, state=failed)
+        case _:
+            return part

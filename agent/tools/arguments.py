@@ -1,0 +1,239 @@
+"""A model's arguments: parsed, mended where harmless, refused with words that teach (T4).
+
+Mended without a word: text that is empty or ``null`` for no arguments, a JSON string where
+an object or list was meant, "10" for 10 and 10 for "10", null for an absent optional,
+``filePath`` for ``file_path``.
+"""
+
+import json
+import re
+from typing import Any, TypeVar, cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from agent.errors import InvalidArguments
+from agent.jsontypes import Json, JsonObject
+from agent.tools.base import ToolArgs
+from agent.tools.encodable import encodable_json
+
+MAX_ISSUES = 5
+MAX_ISSUE = 100
+ROUNDS = 3
+"""How often the input is mended and checked again; each round can reveal a deeper slip."""
+
+QUOTED = 40
+
+ArgsT = TypeVar("ArgsT", bound=ToolArgs)
+
+_EXPECTED = {
+    "int": "integer",
+    "float": "number",
+    "bool": "true or false",
+    "string": "string",
+    "list": "list",
+    "tuple": "list",
+    "set": "list",
+    "dict": "object",
+    "model": "object",
+    "dataclass": "object",
+    "none": "null",
+}
+"""First word of pydantic's error types, in JSON's words."""
+
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "multiple_of": ("a multiple of", "multiple_of"),
+}
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def parse_arguments(raw: str) -> JsonObject:
+    """The arguments in *raw*. Raises ``InvalidArguments`` that quotes what is wrong."""
+    if raw.strip() in {"", "null"}:
+        return {}
+    value = _load(raw)
+    if isinstance(value, str):
+        value = _load(value) if value.strip() else {}
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidArguments(
+            f"Please rewrite the input with valid arguments. Errors: expected a JSON object, "
+            f"got {_quote(value)}"
+        )
+    return cast("JsonObject", encodable_json(value))
+
+
+def _load(raw: str) -> Json:
+    try:
+        return json.loads(raw, parse_constant=_refuse_constant, strict=False)
+    except json.JSONDecodeError as error:
+        start = max(0, error.pos - 20)
+        near = raw[start : error.pos + 20]
+        detail = f"{error.msg} at character {error.pos + 1}, near {json.dumps(near)}"
+    except RecursionError:
+        detail = "it is nested too deeply"
+    except ValueError as error:
+        detail = str(error)[:MAX_ISSUE]
+    raise InvalidArguments(
+        "Please rewrite the input with valid arguments; the call was not run. "
+        f"Errors: the arguments are not valid JSON: {detail}"
+    )
+
+
+def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]:
+    """*values* as *model*, and the values as they stand after harmless slips were mended.
+
+    Raises ``InvalidArguments`` with an instruction to try again.
+    """
+    for _ in range(ROUNDS):
+        try:
+            return model.model_validate(values), values
+        except ValidationError as error:
+            issues = error.errors(include_url=False)
+            mended = _mend(model, values, issues)
+            if mended is None:
+                raise InvalidArguments(_lesson(model, issues)) from None
+            values = mended
+    try:
+        return model.model_validate(values), values
+    except ValidationError as error:
+        raise InvalidArguments(_lesson(model, error.errors(include_url=False))) from None
+
+
+def _mend(
+    model: type[ToolArgs], values: JsonObject, issues: list[ErrorDetails]
+) -> JsonObject | None:
+    """A copy of *values* with what can be mended safely, None if there is nothing."""
+    result = cast("JsonObject", json.loads(json.dumps(values)))
+    changed = False
+    for issue in issues:
+        holder = _holder(result, issue["loc"])
+        if holder is not None:
+            changed = _mend_one(model, holder, issue["loc"], issue) or changed
+    return result if changed else None
+
+
+def _holder(values: JsonObject, loc: tuple[int | str, ...]) -> dict[Any, Any] | list[Any] | None:
+    """The object or list that holds the value at *loc*; None if the path is not the input's."""
+    holder: Any = values
+    for key in loc[:-1]:
+        try:
+            holder = holder[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    if not loc or not isinstance(holder, dict | list):
+        return None
+    return cast("dict[Any, Any] | list[Any]", holder)
+
+
+def _mend_one(
+    model: type[ToolArgs],
+    holder: dict[Any, Any] | list[Any],
+    loc: tuple[int | str, ...],
+    issue: ErrorDetails,
+) -> bool:
+    key: Any = loc[-1]
+    kind = issue["type"]
+    value: Any = issue["input"]
+    if kind == "extra_forbidden" and isinstance(holder, dict):
+        return _rename(model if len(loc) == 1 else None, holder, key)
+    if kind == "missing":
+        return False
+    try:
+        held = holder[key]
+    except (KeyError, IndexError, TypeError):
+        return False
+    if held != value:
+        return False
+    if value is None and isinstance(holder, dict):
+        field = model.model_fields.get(str(key)) if len(loc) == 1 else None
+        if field is not None and field.is_required():
+            return False
+        del holder[key]
+        return True
+    if kind == "string_type" and isinstance(value, int | float) and not isinstance(value, bool):
+        holder[key] = json.dumps(value)
+        return True
+    word = _EXPECTED.get(kind.partition("_")[0])
+    if isinstance(value, str) and word in {"list", "object"}:
+        wanted = list if word == "list" else dict
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return False
+        if isinstance(parsed, wanted):
+            holder[key] = encodable_json(cast("Json", parsed))
+            return True
+    return False
+
+
+def _rename(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> bool:
+    """Take an unknown key for a known one in another spelling; drop an unknown null."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]+", "_", str(key)).lower()
+    if model is not None and snake != key and snake in model.model_fields and snake not in holder:
+        holder[snake] = holder.pop(key)
+        return True
+    if holder[key] is None:
+        del holder[key]
+        return True
+    return False
+
+
+def _lesson(model: type[ToolArgs], issues: list[ErrorDetails]) -> str:
+    shown = [_cut(_issue(model, issue)) for issue in issues[:MAX_ISSUES]]
+    more = len(issues) - len(shown)
+    tail = f"; and {more} more" if more else ""
+    return f"Please rewrite the input with valid arguments. Errors: {'; '.join(shown)}{tail}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_ISSUE else text[: MAX_ISSUE - 1] + "…"
+
+
+def _issue(model: type[ToolArgs], issue: ErrorDetails) -> str:
+    place = ".".join(str(part) for part in issue["loc"])
+    problem = _problem(model, issue)
+    return f"{place}: {problem}" if place else problem
+
+
+def _problem(model: type[ToolArgs], issue: ErrorDetails) -> str:
+    kind = issue["type"]
+    context = issue.get("ctx", {})
+    got = _quote(issue["input"])
+    if kind == "missing":
+        return "field required"
+    if kind == "extra_forbidden":
+        known = f", known are {', '.join(model.model_fields)}" if len(issue["loc"]) == 1 else ""
+        return f"unknown field{known}"
+    if kind in {"literal_error", "enum"}:
+        return f"expected {context.get('expected', 'another value')}, got {got}"
+    if kind in _BOUNDS:
+        words, name = _BOUNDS[kind]
+        return f"must be {words} {context.get(name)}, got {got}"
+    if kind.endswith("_too_short"):
+        return "must not be empty" if context.get("min_length") == 1 else f"too short: {got}"
+    if kind.endswith("_too_long"):
+        return f"longer than {context.get('max_length')}"
+    if kind == "value_error":
+        return str(context.get("error", issue["msg"]))
+    expected = _EXPECTED.get(kind.partition("_")[0])
+    if expected is not None:
+        return f"expected {expected}, got {got}"
+    return issue["msg"][:1].lower() + issue["msg"][1:]
+
+
+def _quote(value: Any) -> str:
+    """*value* as JSON, cut short."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = type(value).__name__
+    return text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"

@@ -1,0 +1,167 @@
+"""A change of one file from plan to disk, shared by write and edit (spec 4, M6 and M10).
+
+The plan holds the bytes' stamp and the exact new text. What is written is that text, or
+the part of it that the user accepted, and only if the file is still the one that was shown.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TypeVar
+
+from agent.display import ToolLabel
+from agent.errors import ToolError
+from agent.files import FileStamp, TextFile
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolContext
+from agent.tools.diffing import FileDiff, Span, apply_hunks, change_note, make_diff
+from agent.tools.filetext import (
+    Loaded,
+    check_surrogates,
+    encode_text,
+    load_bytes,
+    write_back,
+)
+from agent.tools.paths import ToolPath, edit_needs
+
+PayloadT = TypeVar("PayloadT")
+
+EXCERPT = 3
+"""Lines shown around a change in the result."""
+
+MAX_EXCERPT = 40
+"""Lines of excerpts in one result."""
+
+
+class ChangedMeanwhile(ToolError):
+    """The file is not the one that the change was made for. Nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From *old* (None: the file does not exist) to *new*, as *diff* shows it."""
+
+    target: ToolPath
+    file: TextFile | None
+    stamp: FileStamp | None
+    new: str
+    diff: FileDiff
+
+    @property
+    def creates(self) -> bool:
+        return self.file is None
+
+    @property
+    def old(self) -> str:
+        return "" if self.file is None else self.file.text
+
+    def to_plan(self, verb: str, payload: PayloadT) -> Plan[PayloadT]:
+        return Plan(
+            label=ToolLabel(verb, self.target.shown, change_note(self.diff.block)),
+            payload=payload,
+            needs=edit_needs(self.target),
+            blocks=(self.diff.block,),
+            heading="Create this file?" if self.creates else "Make this change?",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was written: the whole *text*, its *diff*, and *note* on accepted hunks."""
+
+    target: ToolPath
+    text: str
+    diff: FileDiff
+    note: str
+
+    def to_result(self, message: str, verb: str, *, excerpt: bool = False) -> Result:
+        parts = [message, self.note, self.excerpt() if excerpt else ""]
+        return Result(
+            "\n".join(part for part in parts if part),
+            label=ToolLabel(verb, self.target.shown, change_note(self.diff.block)),
+            blocks=(self.diff.block,),
+        )
+
+    def excerpt(self) -> str:
+        """The changed places as numbered lines, as the file is now."""
+        shown: list[str] = []
+        for hunk in self.diff.block.hunks:
+            lines = [f"{line.new}: {line.text}" for line in hunk.lines if line.new is not None]
+            if len(shown) + len(lines) > MAX_EXCERPT:
+                shown.append("…")
+                break
+            shown.extend(lines)
+        return "\n".join(shown)
+
+
+def check_text(text: str, field: str) -> None:
+    """Refuse text that no file could hold."""
+    check_surrogates(text, field)
+
+
+def plan_change(target: ToolPath, loaded: Loaded | None, new: str) -> Change:
+    """The change to *new*. Raises ``ToolError`` if the file's encoding cannot hold it."""
+    file = None if loaded is None else loaded.file
+    encode_text(file, new, target.shown)
+    old = "" if file is None else file.text
+    diff = make_diff(target.shown, old, new, "create" if file is None else "modify")
+    return Change(target, file, None if loaded is None else loaded.stamp, new, diff)
+
+
+async def apply_change(change: Change, reply: PermissionReply | None, ctx: ToolContext) -> Done:
+    """Write what was accepted. Raises ``ChangedMeanwhile`` for another file than shown (M10)."""
+    target = change.target
+    text, note = _accepted(change, reply)
+    data = encode_text(change.file, text, target.shown)
+    async with ctx.files.lock(target.real):
+        now = await asyncio.to_thread(load_bytes, target)
+        stamp = None if now is None else now.stamp
+        if not _as_shown(change.stamp, stamp):
+            raise ChangedMeanwhile(
+                f"{target.shown} changed after this change was prepared, so nothing was "
+                "written. Read it again and repeat the change on what is there now."
+            )
+        del now
+        await write_back(target, data, ctx, create=change.creates)
+    diff = change.diff
+    if text is not change.new:
+        kind = "create" if change.creates else "modify"
+        diff = await asyncio.to_thread(make_diff, target.shown, change.old, text, kind)
+    return Done(target, text, diff, note)
+
+
+def _as_shown(shown: FileStamp | None, now: FileStamp | None) -> bool:
+    if shown is None or now is None:
+        return shown is now
+    return shown.same_file(now)
+
+
+def _accepted(change: Change, reply: PermissionReply | None) -> tuple[str, str]:
+    """The text to write and the word on hunks. Raises if no hunk was accepted."""
+    if reply is None or reply.hunks is None:
+        return change.new, ""
+    spans = change.diff.spans
+    accepted = [n for n in range(len(spans)) if n in reply.hunks]
+    refused = [n for n in range(len(spans)) if n not in reply.hunks]
+    if not refused:
+        return change.new, ""
+    if not accepted:
+        raise ToolError(
+            f"The user refused every hunk of this change, so {change.target.shown} was not changed."
+        )
+    text = apply_hunks(change.old, change.new, change.diff, frozenset(accepted))
+    total = len(spans)
+    applied = ", ".join(_describe(change, n) for n in accepted)
+    left = ", ".join(_describe(change, n) for n in refused)
+    return text, (
+        f"The user accepted only a part of this change ({len(accepted)} of {total} hunks). "
+        f"Applied: {applied}. Refused and not applied: {left}. "
+        "Do not repeat the refused hunks unless the user asks for them."
+    )
+
+
+def _describe(change: Change, index: int) -> str:
+    span: Span = change.diff.spans[index]
+    first = change.old.count("\n", 0, span.old_start) + 1
+    last = max(first, first + change.old.count("\n", span.old_start, span.old_end) - 1)
+    lines = f"line {first}" if first == last else f"lines {first}–{last}"
+    return f"hunk {index + 1} (old {lines})"

@@ -1,0 +1,58 @@
+"""Text that can always be stored and sent: no lone surrogates (trial DECODE).
+
+They come from JSON escapes of a model (``\\ud83d`` alone) and from file names that are not
+UTF-8. One of them in a session would make every later request fail.
+"""
+
+import dataclasses
+from typing import Any, TypeVar, cast
+
+from agent.jsontypes import Json
+
+ValueT = TypeVar("ValueT")
+
+
+def encodable(text: str) -> str:
+    """*text* with U+FFFD in place of each lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def encodable_json(value: Json) -> Json:
+    """The same for every string of a JSON value."""
+    match value:
+        case str():
+            return encodable(value)
+        case list():
+            return [encodable_json(item) for item in value]
+        case dict():
+            return {encodable(key): encodable_json(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def encodable_record(value: ValueT) -> ValueT:
+    """The same for every string of a frozen record (a block, a label) or a tuple of them."""
+    return cast("ValueT", _record(value))
+
+
+def _record(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, tuple):
+        items = cast("tuple[Any, ...]", value)
+        changed = tuple([_record(item) for item in items])
+        same = all(new is old for new, old in zip(changed, items, strict=True))
+        return items if same else changed
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changes: dict[str, Any] = {}
+        for field in dataclasses.fields(value):
+            old = getattr(value, field.name)
+            new = _record(old)
+            if new is not old:
+                changes[field.name] = new
+        return dataclasses.replace(value, **changes) if changes else value
+    return value

@@ -1,0 +1,93 @@
+"""Glob patterns of models: checked, so that a slip is an error and never "no match"."""
+
+import re
+from collections.abc import Callable
+
+from agent.errors import ToolError
+
+_MAGIC = re.compile(r"[*?\[{\\]")
+
+
+def check_glob(pattern: str, field: str) -> None:
+    """Raise ``ToolError`` for a glob that no file could match by mistake (SEARCH-SILENT)."""
+    problem = _problem(pattern)
+    if problem:
+        raise ToolError(
+            f"{field} {pattern!r} is not a valid glob: {problem}. Write a literal bracket or "
+            "brace as [[], [{] or with a backslash; a good pattern is **/*.{ts,tsx}."
+        )
+
+
+def _problem(pattern: str) -> str:
+    if not pattern.strip():
+        return "it is empty"
+    if "\0" in pattern:
+        return "it contains a NUL byte"
+    braces = position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        if char == "\\":
+            if position + 1 == len(pattern):
+                return "it ends with a lone backslash"
+            position += 1
+        elif char == "[":
+            end = _class_end(pattern, position)
+            if end < 0:
+                return "a [ is never closed"
+            position = end
+        elif char == "{":
+            braces += 1
+        elif char == "}":
+            braces -= 1
+            if braces < 0:
+                return "a } has no {"
+        position += 1
+    return "a { is never closed" if braces else ""
+
+
+def _class_end(pattern: str, start: int) -> int:
+    """Where the class that begins at *start* is closed, -1 if nowhere."""
+    position = start + 1
+    if pattern[position : position + 1] in ("!", "^"):
+        position += 1
+    if pattern[position : position + 1] == "]":
+        position += 1
+    return pattern.find("]", position)
+
+
+def is_magic(text: str) -> bool:
+    """Whether *text* has characters that mean something in a glob."""
+    return _MAGIC.search(text) is not None
+
+
+def literal_prefix(pattern: str) -> tuple[str, str]:
+    """The leading folders without wildcards, and the rest: ``("src/a", "**/*.py")``.
+
+    The rest is never empty; the prefix is empty if the first part has a wildcard.
+    """
+    parts = pattern.split("/")
+    count = 0
+    while count < len(parts) - 1 and not is_magic(parts[count]):
+        count += 1
+    prefix = "/".join(parts[:count])
+    if count and not prefix:
+        prefix = "/"
+    return prefix, "/".join(parts[count:])
+
+
+def names_hidden(pattern: str) -> bool:
+    """Whether a part of *pattern* begins with a dot: then hidden files are meant."""
+    return re.search(r"(^|[/{,])\.[^./]", pattern) is not None
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """A test of paths relative to the searched folder. A pattern without a slash matches
+    names at any depth, as in .gitignore."""
+    # wcmatch pulls in a good part of the standard library; only searches need it.
+    from wcmatch import glob  # noqa: PLC0415 - kept off the start-up path
+
+    bare = pattern.removeprefix("./").lstrip("/")
+    anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"
+    flags = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
+    compiled = glob.compile(anchored, flags=flags, limit=1_000)
+    return lambda path: bool(compiled.match(path))

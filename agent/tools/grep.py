@@ -1,0 +1,211 @@
+"""The ``grep`` tool: lines of files by regular expression."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import AliasChoices, Field
+
+from agent.display import ListingBlock, ToolLabel
+from agent.errors import ToolError
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.globs import check_glob
+from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
+from agent.tools.paths import (
+    ToolPath,
+    is_secret,
+    missing,
+    resolve_path,
+    search_needs,
+    show_path,
+    within,
+)
+from agent.tools.search import MAX_COUNT, Outcome, Searcher, find_rg
+from agent.tools.search_worker import Order
+from agent.tools.tree import Ignore, find_links, is_ignored
+
+MAX_COLUMNS = 500
+"""Characters shown of a matching line: 100 of them stay below the limit of one output (T5)."""
+
+
+class GrepArgs(ToolArgs):
+    """Arguments of ``grep``."""
+
+    pattern: str = Field(description="The regular expression to search for")
+    path: str | None = Field(
+        default=None, description="The folder or file to search (default: the working directory)"
+    )
+    include: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("include", "glob"),
+        description="A glob that file names must match, for example *.{ts,tsx}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GrepPlan:
+    root: ToolPath
+    order: Order
+
+
+class GrepTool:
+    """Searches contents. *searcher* is given by tests; by default ripgrep or the fallback.
+
+    *spill* is the folder of kept outputs, free to search (T5).
+    """
+
+    spec = ToolSpec(
+        name="grep",
+        verb="Grep",
+        aliases=("search", "ripgrep", "search_files", "grep_search"),
+        variables={"limit": str(LIMIT)},
+    )
+    args = GrepArgs
+
+    def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:
+        self._searcher = searcher or Searcher(find_rg())
+        self._spill = None if spill is None else os.path.realpath(spill)
+
+    def concurrency_safe(self, args: GrepArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: GrepArgs, ctx: ToolContext) -> Plan[GrepPlan]:
+        if not args.pattern:
+            raise ToolError("The pattern is empty. Give a regular expression to search for.")
+        if "\0" in args.pattern:
+            raise ToolError("The pattern contains a NUL byte. Give a plain regular expression.")
+        if args.include is not None:
+            check_glob(args.include, "include")
+            if args.include.startswith("!"):
+                raise ToolError("include names what to search; a leading ! is not supported.")
+        root = resolve_path(args.path or ".", ctx)
+        payload = await asyncio.to_thread(_plan, args, root, ctx)
+        where = f" in {root.shown}" if args.path else ""
+        which = f" ({args.include})" if args.include else ""
+        free = self._spill is not None and within(root.real, self._spill)
+        is_folder = payload.order.root == payload.order.folder
+        return Plan(
+            label=ToolLabel("Grep", f'"{args.pattern}"{where}{which}'),
+            payload=payload,
+            needs=() if free else search_needs("grep", args.pattern, root, folder=is_folder),
+            heading="Search these files?",
+        )
+
+    async def execute(
+        self, plan: Plan[GrepPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        hits = _Hits(plan.payload)
+        outcome = await self._searcher.run(plan.payload.order, hits.take)
+        links = [] if hits.any else await asyncio.to_thread(_linked_folders, plan.payload)
+        return hits.result(outcome, links, ctx)
+
+
+class _Hits:
+    """Takes records, leaves out what must not show, and makes the result."""
+
+    def __init__(self, plan: GrepPlan) -> None:
+        self._named_secret = plan.root.is_secret
+        self._found = NewestMatches()
+        self._secrets: set[str] = set()
+        # ripgrep lets an include glob override ignore rules: here they hold all the same.
+        filtered = plan.order.include is not None and not plan.order.ignored
+        self._ignore = Ignore(plan.order.folder) if filtered else None
+        self._verdicts: dict[str, bool] = {}
+
+    def take(self, record: bytes) -> None:
+        name, zero, rest = record.partition(b"\0")
+        number, colon, line = rest.partition(b":")
+        if not (zero and colon and number.isdigit()):
+            return  # a remark of the program, not a match
+        path = os.fsdecode(name)
+        if not self._named_secret and is_secret(path):
+            self._secrets.add(path)
+            return
+        if self._ignore is not None:
+            ignored = self._verdicts.get(path)
+            if ignored is None:
+                ignored = self._verdicts[path] = self._ignore.below(path)
+            if ignored:
+                return
+        text = line.decode("utf-8", "replace").removesuffix("\r")
+        if len(text) > MAX_COLUMNS:
+            text = text[:MAX_COLUMNS] + "…"
+        self._found.offer(path, f"{int(number)}: {text}")
+
+    @property
+    def any(self) -> bool:
+        return self._found.total > 0
+
+    def result(self, outcome: Outcome, links: list[str], ctx: ToolContext) -> Result:
+        """*links* are folders behind links that were not searched."""
+        notes = self._notes(outcome)
+        if links:
+            names = ", ".join(show_path(link, ctx) for link in links[:3])
+            notes.append(f"Links to folders were not followed ({names}); name one as path.")
+        lines: list[str] = []
+        items: list[str] = []
+        for path, matches in self._found.groups():
+            shown = show_path(path, ctx)
+            lines += [shown, *(f"  {match}" for match in matches), ""]
+            items += [f"{shown}:{match}" for match in matches]
+        total = self._found.total
+        if total > len(items):
+            notes.insert(
+                0,
+                f"At least {total:,} lines match in {self._found.files:,} files; these are the "
+                f"{len(items)} in the newest files. Narrow the pattern, path or include.",
+            )
+        if not items:
+            lines = ["No lines match.", ""]
+        if notes:
+            lines.append(f"({' '.join(notes)})")
+        return Result(
+            "\n".join(lines).rstrip("\n"),
+            blocks=(ListingBlock(tuple(items), total),),
+            facts=(f"{total:,} {'match' if total == 1 else 'matches'}",),
+        )
+
+    def _notes(self, outcome: Outcome) -> list[str]:
+        notes: list[str] = []
+        if self._secrets:
+            count = len(self._secrets)
+            notes.append(
+                f"{count} {'file' if count == 1 else 'files'} that may hold secrets "
+                f"{'matches' if count == 1 else 'match'} too; name one as path to ask for it."
+            )
+        if outcome.timed_out:
+            notes.append(TIMED_OUT)
+        if outcome.partial:
+            notes.append(PARTIAL)
+        return notes
+
+
+def _linked_folders(plan: GrepPlan) -> list[str]:
+    order = plan.order
+    if order.root != order.folder:
+        return []
+    links = find_links(order.root, hidden=order.hidden, ignored=order.ignored)
+    return [link for link in links if Path(link).is_dir()]
+
+
+def _plan(args: GrepArgs, root: ToolPath, ctx: ToolContext) -> GrepPlan:
+    path = Path(root.path)
+    if not path.exists():
+        raise missing(root)
+    if not path.is_dir() and not path.is_file():
+        raise ToolError(f"{root.shown} is neither a file nor a folder, so it is not searched.")
+    folder = root.path if path.is_dir() else str(path.parent)
+    order = Order(
+        root=root.path,
+        folder=folder,
+        hidden=True,
+        ignored=args.path is not None and is_ignored(root.path, ctx.project),
+        pattern=args.pattern,
+        include=args.include,
+        max_count=MAX_COUNT,
+    )
+    return GrepPlan(root, order)

@@ -1,0 +1,181 @@
+"""The ``list`` tool: a folder as a tree, level by level until the limit is reached."""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from agent.display import ListingBlock, ToolLabel
+from agent.errors import ToolError
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.globs import check_glob, matcher
+from agent.tools.newest import LIMIT, mtime_of
+from agent.tools.paths import ToolPath, explain, missing, printable, resolve_path, search_needs
+from agent.tools.tree import Ignore, is_ignored
+
+MAX_FOLDER = 20_000
+"""Entries of one folder that are looked at."""
+
+
+class ListArgs(ToolArgs):
+    """Arguments of ``list``."""
+
+    path: str | None = Field(
+        default=None, description="The folder to list (default: the working directory)"
+    )
+    ignore: list[str] | None = Field(
+        default=None, description="Globs of names or paths to leave out, for example *.lock"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlan:
+    root: ToolPath
+    leave_out: tuple[str, ...]
+    ignored: bool
+
+
+@dataclass(slots=True)
+class _Node:
+    """An entry; *children* is None for what was not opened, *count* its entries then."""
+
+    path: str
+    name: str
+    is_folder: bool
+    children: list["_Node"] | None = None
+    count: int = field(default=0)
+
+
+class ListTool:
+    """Lists folders."""
+
+    spec = ToolSpec(
+        name="list",
+        verb="List",
+        aliases=("ls", "list_files", "list_dir", "list_directory"),
+        variables={"limit": str(LIMIT)},
+    )
+    args = ListArgs
+
+    def concurrency_safe(self, args: ListArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: ListArgs, ctx: ToolContext) -> Plan[ListPlan]:
+        leave_out = tuple(args.ignore or ())
+        for pattern in leave_out:
+            check_glob(pattern, "ignore")
+        root = resolve_path(args.path or ".", ctx)
+        ignored = args.path is not None and is_ignored(root.path, ctx.project)
+        return Plan(
+            label=ToolLabel("List", root.shown),
+            payload=ListPlan(root, leave_out, ignored),
+            needs=search_needs("list", root.pattern, root, folder=True),
+            heading="List this folder?",
+        )
+
+    async def execute(
+        self, plan: Plan[ListPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply, ctx
+        return await asyncio.to_thread(_list, plan.payload)
+
+
+def _list(plan: ListPlan) -> Result:
+    root = plan.root
+    top = _Node(root.path, root.shown, is_folder=True)
+    reader = _Reader(plan)
+    try:
+        shown, complete = _fill(top, reader)
+    except FileNotFoundError:
+        raise missing(root) from None
+    except NotADirectoryError:
+        raise ToolError(f"{root.shown} is a file, not a folder. Read it instead.") from None
+    except OSError as error:
+        raise explain(error, root.shown, "listed") from None
+    if not shown:
+        return Result(f"{root.shown}/ has nothing to show.", facts=("empty",))
+    items = _draw(top.children or [], 1)
+    lines = [f"{root.shown}/", *items]
+    if not complete:
+        lines += ["", f"(The first {shown} entries; list a folder by itself to see more of it.)"]
+    return Result(
+        "\n".join(lines),
+        blocks=(ListingBlock(tuple(items), shown + reader.left_out),),
+        facts=(f"{shown:,} {'entry' if shown == 1 else 'entries'}",),
+    )
+
+
+def _fill(top: _Node, reader: "_Reader") -> tuple[int, bool]:
+    """Open folders breadth first. Returns how many entries are shown, and whether all are."""
+    top.children = reader.entries(top.path)
+    reader.left_out += max(0, len(top.children) - LIMIT)
+    del top.children[LIMIT:]
+    shown, complete = len(top.children), reader.left_out == 0
+    waiting = deque(child for child in top.children if child.is_folder)
+    while waiting:
+        node = waiting.popleft()
+        try:
+            children = reader.entries(node.path)
+        except OSError:
+            node.children = []  # closed to us: shown by its name alone
+            continue
+        if shown + len(children) > LIMIT:
+            node.count = len(children)
+            reader.left_out += len(children)
+            complete = False
+            continue
+        node.children = children
+        shown += len(children)
+        waiting.extend(child for child in children if child.is_folder)
+    return shown, complete
+
+
+class _Reader:
+    """Entries of one folder, without what is ignored, newest first."""
+
+    def __init__(self, plan: ListPlan) -> None:
+        self._base = plan.root.path.rstrip("/") + "/"
+        self._ignore = None if plan.ignored else Ignore(plan.root.path)
+        self._leave_out: list[Callable[[str], bool]] = [matcher(p) for p in plan.leave_out]
+        self.left_out = 0
+
+    def entries(self, folder: str) -> list[_Node]:
+        nodes: list[tuple[int, str, _Node]] = []
+        with os.scandir(folder) as found:
+            for entry in found:
+                if len(nodes) >= MAX_FOLDER:
+                    break
+                is_link = entry.is_symlink()
+                is_folder = not is_link and entry.is_dir(follow_symlinks=False)
+                if not self._wanted(entry, is_folder=is_folder):
+                    continue
+                name = printable(entry.name)
+                if is_link:
+                    name += f" -> {printable(os.readlink(entry.path))}"  # noqa: PTH115
+                node = _Node(entry.path, name, is_folder)
+                nodes.append((-mtime_of(entry.path), name, node))
+        nodes.sort(key=lambda item: item[:2])
+        return [node for _, _, node in nodes]
+
+    def _wanted(self, entry: os.DirEntry[str], *, is_folder: bool) -> bool:
+        if entry.name == ".git":
+            return False
+        relative = entry.path.removeprefix(self._base)
+        if any(test(relative) for test in self._leave_out):
+            return False
+        return self._ignore is None or not self._ignore.entry(entry.path, is_folder=is_folder)
+
+
+def _draw(nodes: list[_Node], depth: int) -> list[str]:
+    lines: list[str] = []
+    for node in nodes:
+        mark = "/" if node.is_folder else ""
+        note = f" ({node.count:,} entries)" if node.count else ""
+        lines.append(f"{'  ' * depth}{node.name}{mark}{note}")
+        lines += _draw(node.children or [], depth + 1)
+    return lines

@@ -1,0 +1,113 @@
+"""Keeping the newest of many hits without holding them all."""
+
+import heapq
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT = 100
+"""Results of glob and grep (spec 3, the tool table)."""
+
+TIMED_OUT = "The search ran out of time: there may be more. Search a smaller folder."
+PARTIAL = "Some folders or files could not be read."
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Hit:
+    """Ordered from the one to drop first: oldest, then last by name."""
+
+    mtime_ns: int
+    name: "_Backwards"
+
+
+@dataclass(frozen=True, slots=True)
+class _Backwards:
+    text: str
+
+    def __lt__(self, other: "_Backwards") -> bool:
+        return self.text > other.text
+
+
+class Newest:
+    """The *limit* files changed last, of all that were offered; *total* counts these."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._heap: list[_Hit] = []
+        self.total = 0
+
+    def offer(self, path: str) -> None:
+        self.total += 1
+        hit = _Hit(mtime_of(path), _Backwards(path))
+        if len(self._heap) < self._limit:
+            heapq.heappush(self._heap, hit)
+        else:
+            heapq.heappushpop(self._heap, hit)
+
+    def paths(self) -> list[str]:
+        """Newest first; equally old ones by name."""
+        return [hit.name.text for hit in sorted(self._heap, reverse=True)]
+
+
+class NewestMatches:
+    """Matches by file: whole files, newest first, until *limit* matches are there."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._files: dict[str, tuple[int, list[str]]] = {}
+        self._skipped: str = ""
+        self._kept = 0
+        self.total = 0
+        self.files = 0
+
+    def offer(self, path: str, match: str) -> None:
+        """Take a match. Matches of one file come one after the other."""
+        self.total += 1
+        known = self._files.get(path)
+        if known is not None:
+            known[1].append(match)
+            self._kept += 1
+            return
+        if path == self._skipped:
+            return
+        self.files += 1
+        mtime = mtime_of(path)
+        # Only when twice the limit is held is it worth looking for what can go.
+        if self._kept > 2 * self._limit:
+            self._prune()
+            if self._kept >= self._limit and mtime < min(m for m, _ in self._files.values()):
+                self._skipped = path
+                return
+        self._files[path] = (mtime, [match])
+        self._kept += 1
+
+    def _prune(self) -> None:
+        kept: dict[str, tuple[int, list[str]]] = {}
+        count = 0
+        for path, (mtime, matches) in self._sorted():
+            if count >= self._limit:
+                break
+            kept[path] = (mtime, matches)
+            count += len(matches)
+        self._files, self._kept = kept, count
+
+    def _sorted(self) -> list[tuple[str, tuple[int, list[str]]]]:
+        return sorted(self._files.items(), key=lambda item: (-item[1][0], item[0]))
+
+    def groups(self) -> list[tuple[str, list[str]]]:
+        """``(path, matches)``, newest file first, at most *limit* matches in all."""
+        left = self._limit
+        result: list[tuple[str, list[str]]] = []
+        for path, (_, matches) in self._sorted():
+            if left <= 0:
+                break
+            result.append((path, matches[:left]))
+            left -= len(matches)
+        return result
+
+
+def mtime_of(path: str) -> int:
+    """Nanoseconds since the epoch, 0 for what has gone meanwhile."""
+    try:
+        return Path(path).lstat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,259 @@
+"""Paths that tools are given: where they lead, how they are shown, what they need consent for.
+
+Consent follows the *real* path (links resolved); rules that deny also see the name by
+which it was called.
+"""
+
+import errno
+import fnmatch
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent.errors import ToolError
+from agent.files.disk import NotRegular
+from agent.questions import Action, Need
+from agent.tools.base import ToolContext
+
+SENSITIVE_REASON = "may hold secrets"
+PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
+OUTSIDE_REASON = "outside the project"
+
+_SECRET_NAMES = (
+    ".env", ".env.*", ".env-*", ".env_*", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
+    "*.keystore", "*.kdbx", "*.ppk", ".npmrc", ".netrc", "_netrc", ".pgpass", ".pypirc",
+    ".git-credentials", ".dockercfg", ".htpasswd", ".my.cnf", "credentials.json", "auth.json",
+)  # fmt: skip
+_HARMLESS_ENDINGS = (".example", ".sample", ".template")
+_SECRET_FOLDERS = frozenset(
+    {
+        ".aws",
+        ".ssh",
+        ".kube",
+        ".gnupg",
+        ".azure",
+        ".docker",
+        ".password-store",
+        "gcloud",
+        "keyrings",
+    }
+)
+_GOVERNING_NAMES = frozenset(
+    {
+        "agents.md", "claude.md", "claude.local.md", "context.md", "gemini.md", "skill.md",
+        ".cursorrules", ".mcp.json", "opencode.json", "opencode.jsonc", "opencode-py.json",
+        "opencode-py.jsonc", "copilot-instructions.md",
+    }
+)  # fmt: skip
+_GOVERNING_FOLDERS = frozenset(
+    {".git", ".opencode", ".opencode-py", ".claude", ".agents", ".cursor", "opencode-py"}
+)
+"""``opencode-py`` counts below ``_OWN_PARENTS`` only: a project may be called so."""
+
+_OWN_PARENTS = frozenset({".config", "share", "application support"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPath:
+    """A path as a tool got it and as it is.
+
+    *path* is absolute with links kept, *real* with links resolved; *shown* is for people and
+    the model: relative to the project where possible. *pattern* is what permission rules see
+    (relative to the project, else absolute).
+    """
+
+    path: str
+    real: str
+    shown: str
+    pattern: str
+    real_pattern: str
+    outside: bool
+
+    @property
+    def is_secret(self) -> bool:
+        return is_secret(self.path) or is_secret(self.real)
+
+    @property
+    def is_protected(self) -> bool:
+        return is_protected(self.path) or is_protected(self.real)
+
+
+def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
+    """Where *given* leads: ``~`` expands, relative paths start at the session's folder.
+
+    Results show paths relative to the project (T7), so one that exists only there is found too.
+    """
+    if not given.strip():
+        raise ToolError("The path is empty. Give the path of a file or folder.")
+    if "\0" in given:
+        raise ToolError("The path contains a NUL byte. Give a plain path.")
+    try:
+        joined = os.path.join(ctx.directory, os.path.expanduser(given))  # noqa: PTH111, PTH118
+        shown = os.path.join(ctx.project, given)  # noqa: PTH118
+        if not os.path.lexists(joined) and os.path.lexists(shown):
+            joined = shown
+        real = os.path.realpath(joined)
+        path = os.path.normpath(joined)
+        # "link/.." is not the folder that holds the link: then only the real path is true.
+        if os.path.realpath(path) != real:
+            path = real
+        project = os.path.realpath(ctx.project)
+    except (OSError, UnicodeEncodeError) as error:
+        raise ToolError(f"The path cannot be used: {error}.") from None
+    outside = not within(real, project)
+    pattern = _pattern(path, project, ctx.project)
+    real_pattern = _pattern(real, project, ctx.project)
+    return ToolPath(path, real, printable(pattern), pattern, real_pattern, outside)
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether *path* is *folder* or lies in it (both absolute and normal)."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _pattern(path: str, *roots: str) -> str:
+    for root in roots:
+        if within(path, root):
+            return os.path.relpath(path, root)
+    return path
+
+
+def show_path(path: str, ctx: ToolContext) -> str:
+    """*path* (absolute) relative to the project where possible (T7), always printable."""
+    return printable(_pattern(path, ctx.project, os.path.realpath(ctx.project)))
+
+
+def printable(text: str) -> str:
+    """File names are bytes: what is no UTF-8 becomes U+FFFD, so that nothing unencodable leaves."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
+
+
+def is_secret(path: str) -> bool:
+    """Whether a file of this name or folder usually holds secrets (security, class F)."""
+    parts = [part.casefold() for part in path.split("/") if part]
+    if not parts:
+        return False
+    if any(part in _SECRET_FOLDERS for part in parts):
+        return True
+    name = parts[-1]
+    if name.endswith(_HARMLESS_ENDINGS):
+        return False
+    if name.startswith("id_") and not name.endswith(".pub"):
+        return "." not in name or name.startswith(("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"))
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES)
+
+
+def is_protected(path: str) -> bool:
+    """Whether the file steers the agent or git: instructions, config, hooks, repositories."""
+    parts = [part.casefold() for part in path.split("/") if part]
+    for before, part in zip(["", *parts], parts, strict=False):
+        if part in _GOVERNING_FOLDERS and (part != "opencode-py" or before in _OWN_PARENTS):
+            return True
+    return bool(parts) and parts[-1] in _GOVERNING_NAMES
+
+
+def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:
+    """The consent for leaving the project, if *target* does. *folder*: it is one itself."""
+    if not target.outside:
+        return ()
+    top = target.real if folder else os.path.dirname(target.real)  # noqa: PTH120
+    pattern = top.rstrip("/") + "/*"
+    return (Need("external_directory", pattern, always=pattern, reason=OUTSIDE_REASON),)
+
+
+def read_needs(target: ToolPath) -> tuple[Need, ...]:
+    """Consent to read one file (M4a: allowed inside the project unless it holds secrets)."""
+    secret = target.is_secret
+    pattern = printable(target.real_pattern)
+    parent = os.path.dirname(pattern)  # noqa: PTH120
+    need = Need(
+        "read",
+        pattern,
+        always=f"{parent}/*" if parent and not secret else pattern,
+        reason=SENSITIVE_REASON if secret else "",
+        floor="ask" if secret else "allow",
+        aliases=_aliases(target),
+    )
+    return (*outside_need(target), need)
+
+
+def edit_needs(target: ToolPath) -> tuple[Need, ...]:
+    """Consent to change one file; no rule covers a protected one (security, class C)."""
+    protected = target.is_protected
+    pattern = printable(target.real_pattern)
+    need = Need(
+        "edit",
+        pattern,
+        always=None if protected else pattern,
+        reason=PROTECTED_REASON if protected else "",
+        strict="guarded" if protected else "",
+        aliases=_aliases(target),
+    )
+    return (*outside_need(target), need)
+
+
+def search_needs(
+    permission: Literal["glob", "grep", "list"], pattern: str, root: ToolPath, *, folder: bool
+) -> tuple[Need, ...]:
+    """Consent to search below *root*; naming a secret file or folder asks like reading it."""
+    floor: Action = "allow"
+    needs = [Need(permission, printable(pattern), always="*", floor=floor)]
+    if root.is_secret:
+        needs.append(
+            Need("read", root.real_pattern, always=root.real_pattern, reason=SENSITIVE_REASON)
+        )
+    return (*outside_need(root, folder=folder), *needs)
+
+
+def _aliases(target: ToolPath) -> tuple[str, ...]:
+    """The name by which the file was called, where that leads through a link."""
+    return () if target.pattern == target.real_pattern else (printable(target.pattern),)
+
+
+def explain(error: OSError, shown: str, doing: str) -> ToolError:
+    """An operating system's refusal as a sentence. *doing*: "read", "written", "searched"."""
+    if isinstance(error, NotRegular):
+        return ToolError(f"{shown} is a {error.kind}, not a file, and cannot be {doing}.")
+    reasons = {
+        errno.ENOENT: "it does not exist",
+        errno.EACCES: "permission is denied",
+        errno.EPERM: "permission is denied",
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EROFS: "the file system is read-only",
+        errno.ELOOP: "its links lead in a circle or were changed meanwhile",
+        errno.ENOTDIR: "a part of its path is not a folder",
+        errno.EISDIR: "it is a folder",
+        errno.ENAMETOOLONG: "its name is too long",
+        errno.EFBIG: "it is too large",
+    }
+    reason = reasons.get(error.errno or 0, (error.strerror or str(error)).lower())
+    kept = " The file was left as it was." if doing == "written" else ""
+    return ToolError(f"{shown} cannot be {doing}: {reason}.{kept}")
+
+
+def near_names(target: ToolPath) -> list[str]:
+    """Up to three names in the same folder that look like the missing one, best first."""
+    folder, name = Path(target.path).parent, Path(target.path).name
+    try:
+        names = [entry.name for entry in os.scandir(folder)][:5_000]
+    except OSError:
+        return []
+    # Loaded for a mistyped name only.
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+
+    hits = process.extract(name, names, scorer=fuzz.WRatio, limit=3, score_cutoff=60)
+    parent = os.path.dirname(target.shown)  # noqa: PTH120
+    return [printable(f"{parent}/{hit[0]}" if parent else hit[0]) for hit in hits]
+
+
+def missing(target: ToolPath) -> ToolError:
+    """The error for a file that is not there, with near names where they may be shown."""
+    names = [] if target.outside else near_names(target)
+    hint = f" Did you mean {' or '.join(names)}?" if names else ""
+    return ToolError(f"{target.shown} does not exist.{hint}")

@@ -1,0 +1,282 @@
+"""What every tool call goes through, whatever the tool (spec 3, T2).
+
+    find by name → validate → prepare → permission → execute → truncate and spill
+
+No tool steps around it. A call ends as one of two outcomes and never as an exception, but
+for ``CancelledError``, which passes untouched: this is the boundary at which a fault of a
+tool is caught, whatever it is. An edited command goes back to *validate*.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+from agent.display import Block, ToolLabel
+from agent.errors import InvalidArguments, PermissionRejected, ToolError
+from agent.jsontypes import JsonObject
+from agent.model import FailureKind, FilePart
+from agent.permission.service import AskContext, PermissionService
+from agent.questions import Need, PermissionReply
+from agent.tools.arguments import parse_arguments, validate
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext
+from agent.tools.encodable import encodable, encodable_record
+from agent.tools.registry import AnyTool, Registry
+from agent.tools.truncate import Truncated, Truncator
+
+log = logging.getLogger(__name__)
+
+
+class Observer(Protocol):
+    """Hears how a call goes, so that it can be stored and shown."""
+
+    async def running(
+        self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
+    ) -> None:
+        """The call is prepared: this is what it would do. Again after a command was edited."""
+        ...
+
+    def waiting(self, request_id: str | None) -> None:
+        """A question is open (its id), or over (None)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedCall:
+    """A call whose tool was found and whose arguments fit.
+
+    *input* is what the model sent, mended; *safe* tells whether it may run beside others (L8).
+    """
+
+    name: str
+    input: JsonObject
+    safe: bool
+    polling: bool
+    tool: AnyTool
+    args: ToolArgs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCompleted:
+    """A call with a result. *failed_sibling*: it cancels the other calls of its step (L8)."""
+
+    input: JsonObject
+    label: ToolLabel
+    output: str
+    blocks: tuple[Block, ...] = ()
+    facts: tuple[str, ...] = ()
+    exit_code: int | None = None
+    spill: str | None = None
+    files: tuple[FilePart, ...] = ()
+    failed_sibling: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailed:
+    """A call without a result; *error* is for the model.
+
+    *stop_turn* is true when the user refused it without a word to the model (M5).
+    """
+
+    kind: FailureKind
+    error: str
+    input: JsonObject | None = None
+    label: ToolLabel = field(default_factory=lambda: ToolLabel(""))
+    blocks: tuple[Block, ...] = ()
+    output: str = ""
+    stop_turn: bool = False
+
+
+CallOutcome: TypeAlias = CallCompleted | CallFailed
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a call has come: what its failure can still show."""
+
+    input: JsonObject
+    label: ToolLabel
+    blocks: tuple[Block, ...] = ()
+
+
+class Pipeline:
+    """Runs calls. Built once; it holds nothing of a call."""
+
+    def __init__(
+        self, registry: Registry, permissions: PermissionService, truncator: Truncator
+    ) -> None:
+        self._registry = registry
+        self._permissions = permissions
+        self._truncator = truncator
+
+    def resolve(self, name: str, arguments: str) -> ResolvedCall | CallFailed:
+        """Find the tool and check its *arguments*, the JSON text as it came."""
+        tool = self._registry.find(name)
+        if tool is None:
+            known = ", ".join(self._registry.names)
+            shown = encodable(name)[:80]
+            return CallFailed(
+                kind="invalid",
+                error=f"There is no tool named {shown!r}. The tools are: {known}.",
+                label=ToolLabel(shown),
+            )
+        label = ToolLabel(tool.spec.verb)
+        values: JsonObject | None = None
+        try:
+            values = parse_arguments(arguments)
+            args, values = validate(tool.args, values)
+        except InvalidArguments as error:
+            return CallFailed(kind="invalid", error=str(error), input=values, label=label)
+        return ResolvedCall(
+            name=tool.spec.name,
+            input=values,
+            safe=self._safe(tool, args),
+            polling=tool.spec.polling,
+            tool=tool,
+            args=args,
+        )
+
+    def _safe(self, tool: AnyTool, args: ToolArgs) -> bool:
+        try:
+            return tool.concurrency_safe(args)
+        except Exception:
+            log.exception("the tool %s could not tell whether a call is safe", tool.spec.name)
+            return False
+
+    async def run(
+        self, call: ResolvedCall, context: ToolContext, observer: Observer
+    ) -> CallOutcome:
+        """Take *call* from prepare to its outcome.
+
+        *context* is the caller's; its ``ask`` is replaced by one that shows the question as
+        this call's.
+        """
+        asking = AskContext(
+            session_id=context.session_id,
+            root_id=context.root_id,
+            message_id=context.message_id,
+            call_id=context.call_id,
+            agent=context.agent,
+            tool=call.name,
+            folder=context.directory,
+            on_asked=observer.waiting,
+        )
+
+        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+            reply = await self._permissions.ask(asking, needs, heading, progress.blocks)
+            return reply or PermissionReply("once")
+
+        context = replace(context, ask=ask)
+        progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
+        try:
+            return await self._steps(call, context, observer, asking, progress)
+        except InvalidArguments as error:
+            return self._failed("invalid", str(error), call, progress)
+        except PermissionRejected as error:
+            stop = not error.by_rule and not error.feedback
+            return self._failed("denied", str(error), call, progress, stop_turn=stop)
+        except ToolError as error:
+            return self._failed("error", str(error), call, progress)
+        except Exception as error:
+            log.exception("the tool %s failed", call.name)
+            text = f"The tool {call.name} failed: {type(error).__name__}: {error}"
+            return self._failed("error", text, call, progress)
+
+    async def _steps(
+        self,
+        call: ResolvedCall,
+        context: ToolContext,
+        observer: Observer,
+        asking: AskContext,
+        progress: _Progress,
+    ) -> CallCompleted:
+        comments: list[str] = []
+        while True:
+            plan = await self._prepare(call, context, observer, progress)
+            reply: PermissionReply | None = None
+            if plan.needs:
+                reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
+            if reply is not None and reply.comment:
+                comments.append(f"The user allowed this and said: {reply.comment}")
+            edited = _edited(call, reply)
+            if edited is None:
+                break
+            # What the user wrote is judged like what the model wrote: a deny still holds.
+            args, edited = validate(call.tool.args, edited)
+            call = replace(call, input=edited, args=args)
+            comments.append(f"The user changed the command. What ran is: {edited['command']}")
+        result = await call.tool.execute(plan, reply, context)
+        return await self._completed(call, result, comments, progress)
+
+    async def _prepare(
+        self,
+        call: ResolvedCall,
+        context: ToolContext,
+        observer: Observer,
+        progress: _Progress,
+    ) -> Plan[Any]:
+        plan = await call.tool.prepare(call.args, context)
+        plan = replace(
+            plan, label=encodable_record(plan.label), blocks=encodable_record(plan.blocks)
+        )
+        progress.input, progress.label, progress.blocks = call.input, plan.label, plan.blocks
+        await observer.running(call.input, plan.label, plan.blocks)
+        return plan
+
+    async def _completed(
+        self, call: ResolvedCall, result: Result, comments: list[str], progress: _Progress
+    ) -> CallCompleted:
+        cut = await self._truncated(call.tool, result)
+        text = cut.text
+        if comments:
+            text = "\n\n".join((text, *(f"[{encodable(comment)}]" for comment in comments)))
+        blocks = progress.blocks if result.blocks is None else encodable_record(result.blocks)
+        return CallCompleted(
+            input=call.input,
+            label=encodable_record(result.label or progress.label),
+            output=text,
+            blocks=blocks,
+            facts=encodable_record(result.facts),
+            exit_code=result.exit_code,
+            spill=cut.spill or result.spill,
+            files=result.files,
+            failed_sibling=result.failed,
+        )
+
+    async def _truncated(self, tool: AnyTool, result: Result) -> Truncated:
+        text = encodable(result.output)
+        if self._truncator.fits(text, paged=tool.spec.pages):
+            return Truncated(text)
+        return await asyncio.to_thread(self._truncator.apply, text, tool.spec.keep)
+
+    def _failed(
+        self,
+        kind: FailureKind,
+        error: str,
+        call: ResolvedCall,
+        progress: _Progress,
+        *,
+        stop_turn: bool = False,
+    ) -> CallFailed:
+        return CallFailed(
+            kind=kind,
+            error=self._truncator.shorten(encodable(error), call.tool.spec.keep),
+            input=progress.input,
+            label=progress.label,
+            blocks=progress.blocks,
+            stop_turn=stop_turn,
+        )
+
+
+def _edited(call: ResolvedCall, reply: PermissionReply | None) -> JsonObject | None:
+    """The input with the command that the user wrote; None if it is as the model sent it."""
+    if (
+        reply is None
+        or reply.edited_command is None
+        or "command" not in call.tool.args.model_fields
+    ):
+        return None
+    command = encodable(reply.edited_command)
+    if command.strip() == str(call.input.get("command", "")).strip():
+        return None
+    return {**call.input, "command": command}

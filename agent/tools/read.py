@@ -1,0 +1,189 @@
+"""The ``read`` tool: a page of a text file with line numbers, or a folder's entries."""
+
+import asyncio
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import AliasChoices, Field
+
+from agent.display import Block, CodeBlock, ListingBlock, ToolLabel
+from agent.errors import ToolError
+from agent.files import FileStamp
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.filetext import language_of
+from agent.tools.paging import MAX_BYTES, MAX_COLUMNS, MAX_LINES, Page, read_page
+from agent.tools.paths import (
+    ToolPath,
+    explain,
+    missing,
+    printable,
+    read_needs,
+    resolve_path,
+    within,
+)
+
+SHOWN_LINES = 200
+"""Lines kept in the transcript's block."""
+
+
+class ReadArgs(ToolArgs):
+    """Arguments of ``read``."""
+
+    file_path: str = Field(
+        validation_alias=AliasChoices("file_path", "filePath", "path"),
+        description="The file or folder to read",
+    )
+    offset: int | None = Field(
+        default=None, ge=0, description="The first line to read, counted from 1 (default 1)"
+    )
+    limit: int | None = Field(
+        default=None, ge=1, description=f"How many lines to read (default {MAX_LINES})"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    target: ToolPath
+    offset: int
+    limit: int
+
+
+class ReadTool:
+    """Reads text files and folders. *spill* is the folder of kept outputs, free to read (M4a)."""
+
+    spec = ToolSpec(
+        name="read",
+        verb="Read",
+        aliases=("read_file", "view", "cat", "open_file"),
+        pages=True,
+        variables={
+            "max_lines": f"{MAX_LINES:,}",
+            "max_kib": str(MAX_BYTES // 1024),
+            "max_columns": f"{MAX_COLUMNS:,}",
+        },
+    )
+    args = ReadArgs
+
+    def __init__(self, spill: str | None = None) -> None:
+        self._spill = None if spill is None else os.path.realpath(spill)
+
+    def concurrency_safe(self, args: ReadArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: ReadArgs, ctx: ToolContext) -> Plan[ReadPlan]:
+        target = resolve_path(args.file_path, ctx)
+        _refuse_system(target)
+        free = self._spill is not None and within(target.real, self._spill)
+        payload = ReadPlan(
+            target, max(1, args.offset or 1), min(args.limit or MAX_LINES, MAX_LINES)
+        )
+        return Plan(
+            label=ToolLabel("Read", target.shown),
+            payload=payload,
+            needs=() if free else read_needs(target),
+            heading="Read this file?",
+        )
+
+    async def execute(
+        self, plan: Plan[ReadPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        target = plan.payload.target
+        stop = threading.Event()
+        try:
+            found = await asyncio.to_thread(_read, plan.payload, stop)
+        except FileNotFoundError:
+            raise missing(target) from None
+        except OSError as error:
+            raise explain(error, target.shown, "read") from None
+        finally:
+            stop.set()  # a cancelled call must not go on through a huge file
+        if isinstance(found, Result):
+            return found
+        _record(target, found, ctx)
+        return _result(target, found)
+
+
+def _read(plan: ReadPlan, stop: threading.Event) -> Page | Result:
+    target = plan.target
+    if Path(target.real).is_dir():
+        return _list_folder(target, plan.offset, plan.limit)
+    return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
+
+
+def _refuse_system(target: ToolPath) -> None:
+    """Devices and process files can block or hold secrets: never opened at all."""
+    for path in (target.path, target.real):
+        shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
+        if (within(path, "/dev") and not shared) or within(path, "/proc"):
+            raise ToolError(
+                f"{target.shown} is a device or process file and is not read. Use bash if you "
+                "need what the system tells there."
+            )
+
+
+def _record(target: ToolPath, page: Page, ctx: ToolContext) -> None:
+    ctx.files.record(ctx.session_id, target.real, FileStamp(page.size, page.mtime_ns, page.digest))
+
+
+def _result(target: ToolPath, page: Page) -> Result:
+    if page.size == 0 or page.total == 0:
+        return Result(f"{target.shown} is empty (0 lines).", facts=("empty",))
+    numbered = [f"{page.first + n}: {line}" for n, line in enumerate(page.lines)]
+    shown = page.lines[:SHOWN_LINES]
+    block: Block = CodeBlock(target.shown, "\n".join(shown), page.first, language_of(target.real))
+    count = len(page.lines)
+    return Result(
+        "\n".join((*numbered, "", _footer(page))),
+        blocks=(block,),
+        facts=(f"{count:,} {'line' if count == 1 else 'lines'}",),
+    )
+
+
+def _footer(page: Page) -> str:
+    last = page.first + len(page.lines) - 1
+    notes: list[str] = []
+    if page.cut_lines:
+        notes.append(f"{page.cut_lines} long lines were cut at {MAX_COLUMNS:,} characters.")
+    if page.encoding:
+        notes.append(f"The file is stored as {page.encoding}.")
+    if page.more:
+        total = f" of {page.total:,}" if page.total is not None else ""
+        notes.append(f"Lines {page.first:,}–{last:,}{total}. Go on with offset={last + 1}.")
+    else:
+        notes.append(f"End of file, {last:,} {'line' if last == 1 else 'lines'}.")
+    return f"({' '.join(notes)})"
+
+
+def _list_folder(target: ToolPath, offset: int, limit: int) -> Result:
+    entries: list[str] = []
+    with os.scandir(target.real) as found:
+        for entry in found:
+            name = printable(entry.name)
+            if entry.is_symlink():
+                link = printable(str(Path(entry.path).readlink()))
+                name += f"{'/' if entry.is_dir() else ''} -> {link}"
+            elif entry.is_dir():
+                name += "/"
+            entries.append(name)
+    entries.sort()
+    if not entries:
+        return Result(f"{target.shown} is an empty folder.", facts=("empty folder",))
+    if offset > len(entries):
+        raise ToolError(
+            f"{target.shown} has {len(entries):,} entries; offset {offset:,} is beyond the end."
+        )
+    page = entries[offset - 1 : offset - 1 + limit]
+    last = offset + len(page) - 1
+    note = f"({len(entries):,} entries.)"
+    if last < len(entries):
+        note = f"(Entries {offset:,}–{last:,} of {len(entries):,}. Go on with offset={last + 1}.)"
+    return Result(
+        "\n".join((f"{target.shown} is a folder:", *page, "", note)),
+        blocks=(ListingBlock(tuple(page[:SHOWN_LINES]), len(entries)),),
+        facts=(f"{len(entries):,} {'entry' if len(entries) == 1 else 'entries'}",),
+    )

@@ -1,0 +1,118 @@
+"""All tools in one place: by name, as schemas, and how they are built (spec 3, T1, T2)."""
+
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.process import SpillStore
+from agent.provider.client import ToolSchema
+from agent.store.store import Store
+from agent.tools.base import Tool
+from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
+from agent.tools.describe import describe
+from agent.tools.edit import EditTool
+from agent.tools.glob import GlobTool
+from agent.tools.grep import GrepTool
+from agent.tools.list import ListTool
+from agent.tools.read import ReadTool
+from agent.tools.schema import parameters
+from agent.tools.todo import TodoReadTool, TodoWriteTool
+from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
+from agent.tools.write import WriteTool
+
+AnyTool = Tool[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDeps:
+    """What tools work with, resolved once. Time limits in seconds.
+
+    *data_dir* is the data directory, whose ``spill`` folder keeps what was cut;
+    *secret_names* are variables that no command gets to see.
+    """
+
+    store: Store
+    data_dir: Path
+    secret_names: frozenset[str] = frozenset()
+    default_timeout: float = DEFAULT_TIMEOUT
+    max_timeout: float = MAX_TIMEOUT
+    max_lines: int = MAX_LINES
+    max_bytes: int = MAX_BYTES
+
+
+class Registry:
+    """Tools by name. Raises ``ValueError`` if two claim the same name or alias."""
+
+    def __init__(self, tools: Iterable[AnyTool], *, limits: Limits | None = None) -> None:
+        ordered = sorted(tools, key=lambda tool: tool.spec.name)
+        self._tools = {tool.spec.name: tool for tool in ordered}
+        self._known: dict[str, AnyTool] = {}
+        limits = limits or Limits()
+        common = {
+            "platform": sys.platform,
+            "max_lines": f"{limits.lines:,}",
+            "max_kib": str(limits.bytes // 1024),
+        }
+        self._schemas: dict[str, ToolSchema] = {}
+        for tool in ordered:
+            name = tool.spec.name
+            for spelling in (name, *tool.spec.aliases):
+                other = self._known.setdefault(_normal(spelling), tool)
+                if other is not tool:
+                    raise ValueError(f"{name} and {other.spec.name} both claim {spelling!r}")
+            self._schemas[name] = ToolSchema(name, describe(tool, common), parameters(tool.args))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' own names, sorted."""
+        return tuple(self._tools)
+
+    def __iter__(self) -> Iterator[AnyTool]:
+        return iter(self._tools.values())
+
+    def find(self, name: str) -> AnyTool | None:
+        """The tool that *name* means: exactly, or in another case, spelling or by an alias."""
+        tool = self._tools.get(name)
+        return tool if tool is not None else self._known.get(_normal(name))
+
+    def schemas(self, names: Collection[str] | None = None) -> tuple[ToolSchema, ...]:
+        """The schemas of *names* (None: all), sorted by name: the same bytes on each request."""
+        return tuple(
+            schema for name, schema in self._schemas.items() if names is None or name in names
+        )
+
+
+def _normal(name: str) -> str:
+    """*name* without case, blanks and separators: models write todo_write and TodoWrite."""
+    return re.sub(r"[^a-z0-9]", "", name.removeprefix("functions.").casefold())
+
+
+def build_truncator(deps: ToolDeps) -> Truncator:
+    """The truncator of the pipeline and of the tools that cut their own output."""
+    limits = Limits(deps.max_lines, deps.max_bytes)
+    return Truncator(limits, SpillStore(deps.data_dir / "spill"))
+
+
+def build_tools(deps: ToolDeps) -> Registry:
+    """All built-in tools."""
+    truncator = build_truncator(deps)
+    settings = BashSettings(
+        secret_names=deps.secret_names,
+        default_timeout=deps.default_timeout,
+        max_timeout=deps.max_timeout,
+    )
+    tools: tuple[AnyTool, ...] = (
+        BashTool(settings, truncator),
+        EditTool(),
+        GlobTool(),
+        GrepTool(),
+        ListTool(),
+        ReadTool(spill=str(truncator.spills.folder)),
+        TodoReadTool(deps.store),
+        TodoWriteTool(deps.store),
+        WriteTool(),
+    )
+    return Registry(tools, limits=truncator.limits)

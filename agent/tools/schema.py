@@ -1,0 +1,72 @@
+"""A tool's JSON schema as models read it best: no titles, no references, no open objects."""
+
+from typing import cast
+
+from agent.jsontypes import Json, JsonObject
+from agent.tools.base import ToolArgs
+
+
+def parameters(model: type[ToolArgs]) -> JsonObject:
+    """The schema of *model*, type object, self-contained.
+
+    Raises ``ValueError`` for a model that refers to itself: no tool needs one.
+    """
+    raw = cast("JsonObject", model.model_json_schema())
+    definitions = cast("dict[str, JsonObject]", raw.pop("$defs", {}))
+    clean = _clean(raw, definitions, ())
+    clean.pop("description", None)  # The class's docstring is for readers of the code.
+    clean.setdefault("properties", {})
+    return clean
+
+
+def _clean(
+    schema: JsonObject, definitions: dict[str, JsonObject], open_names: tuple[str, ...]
+) -> JsonObject:
+    schema = dict(schema)
+    reference = schema.pop("$ref", None)
+    if isinstance(reference, str):
+        name = reference.rsplit("/", 1)[-1]
+        if name in open_names:
+            raise ValueError(f"the arguments model {name} refers to itself")
+        target = {key: value for key, value in definitions[name].items() if key != "description"}
+        return _clean({**target, **schema}, definitions, (*open_names, name))
+    schema.pop("title", None)
+    if schema.get("default", ...) is None:
+        del schema["default"]
+    result: JsonObject = {}
+    for key, value in schema.items():
+        if key == "properties":
+            fields = cast("dict[str, JsonObject]", value)
+            result[key] = {
+                name: _clean(field, definitions, open_names) for name, field in fields.items()
+            }
+        elif key in {"default", "const", "enum", "examples", "required"}:
+            result[key] = value
+        else:
+            result[key] = _inner(value, definitions, open_names)
+    if result.get("type") == "object" and "additionalProperties" not in result:
+        result["additionalProperties"] = False
+    return _without_null(result)
+
+
+def _inner(value: Json, definitions: dict[str, JsonObject], open_names: tuple[str, ...]) -> Json:
+    if isinstance(value, dict):
+        return _clean(value, definitions, open_names)
+    if isinstance(value, list):
+        return [_inner(item, definitions, open_names) for item in value]
+    return value
+
+
+def _without_null(schema: JsonObject) -> JsonObject:
+    """``X or null`` as X: an optional that is absent says the same."""
+    choices = schema.get("anyOf")
+    if not isinstance(choices, list):
+        return schema
+    kept = [choice for choice in choices if choice != {"type": "null"}]
+    if len(kept) == len(choices) or not kept:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    only = kept[0]
+    if len(kept) == 1 and isinstance(only, dict):
+        return {**only, **rest}
+    return {**rest, "anyOf": kept}

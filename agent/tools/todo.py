@@ -1,0 +1,130 @@
+"""The ``todowrite`` and ``todoread`` tools: the session's todo list."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from agent.display import TodoBlock, TodoItem, TodoStatus, ToolLabel
+from agent.errors import ToolError
+from agent.questions import Need, PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+
+MAX_ITEMS = 200
+MAX_CONTENT = 2_000
+
+_MARKS: dict[TodoStatus, str] = {
+    "pending": "[ ]",
+    "in_progress": "[>]",
+    "completed": "[x]",
+    "cancelled": "[-]",
+}
+
+
+class TodoStore(Protocol):
+    """Where todo lists are kept, by session."""
+
+    async def todos(self, session_id: str) -> tuple[TodoItem, ...]: ...
+
+    async def save_todos(self, session_id: str, items: Sequence[TodoItem]) -> None: ...
+
+
+class TodoArg(ToolArgs):
+    """One entry as the model writes it."""
+
+    content: str = Field(min_length=1, description="What is to be done, in one sentence")
+    status: TodoStatus = Field(default="pending", description="How far it is")
+    priority: Literal["high", "medium", "low"] = Field(
+        default="medium", description="How much it matters"
+    )
+
+
+class TodoWriteArgs(ToolArgs):
+    """Arguments of ``todowrite``."""
+
+    todos: list[TodoArg] = Field(description="The whole list, in the order to be worked through")
+
+
+class TodoReadArgs(ToolArgs):
+    """``todoread`` has no arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class TodoPlan:
+    items: tuple[TodoItem, ...]
+
+
+class TodoWriteTool:
+    """Replaces the list."""
+
+    spec = ToolSpec(name="todowrite", verb="Todo", aliases=("todo_write", "update_todos"))
+    args = TodoWriteArgs
+
+    def __init__(self, store: TodoStore) -> None:
+        self._store = store
+
+    def concurrency_safe(self, args: TodoWriteArgs) -> bool:
+        _ = args
+        return False
+
+    async def prepare(self, args: TodoWriteArgs, ctx: ToolContext) -> Plan[TodoPlan]:
+        _ = ctx
+        if len(args.todos) > MAX_ITEMS:
+            raise ToolError(f"A todo list holds at most {MAX_ITEMS} entries. Group smaller steps.")
+        items = tuple(
+            TodoItem(todo.content[:MAX_CONTENT], todo.status, todo.priority) for todo in args.todos
+        )
+        return Plan(
+            label=_label(items),
+            payload=TodoPlan(items),
+            needs=(Need("todowrite", "*", always="*", floor="allow"),),
+            blocks=(TodoBlock(items),),
+            heading="Change the todo list?",
+        )
+
+    async def execute(
+        self, plan: Plan[TodoPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        await self._store.save_todos(ctx.session_id, plan.payload.items)
+        return _result(plan.payload.items, "The todo list is now:")
+
+
+class TodoReadTool:
+    """Reads the list."""
+
+    spec = ToolSpec(name="todoread", verb="Todo", aliases=("todo_read",))
+    args = TodoReadArgs
+
+    def __init__(self, store: TodoStore) -> None:
+        self._store = store
+
+    def concurrency_safe(self, args: TodoReadArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
+        _ = args, ctx
+        need = Need("todoread", "*", always="*", floor="allow")
+        return Plan(label=ToolLabel("Todo"), payload=None, needs=(need,))
+
+    async def execute(
+        self, plan: Plan[None], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = plan, reply
+        return _result(await self._store.todos(ctx.session_id), "The todo list:")
+
+
+def _label(items: tuple[TodoItem, ...]) -> ToolLabel:
+    done = sum(item.status == "completed" for item in items)
+    return ToolLabel("Todo", f"{done} of {len(items)} done" if items else "empty")
+
+
+def _result(items: tuple[TodoItem, ...], heading: str) -> Result:
+    lines = [f"{_MARKS[item.status]} {item.content} ({item.priority})" for item in items]
+    return Result(
+        "\n".join([heading, *lines]) if items else "The todo list is empty.",
+        label=_label(items),
+        blocks=(TodoBlock(items),),
+    )

@@ -1,0 +1,86 @@
+"""The ``write`` tool: a whole file, new or in place of what is there."""
+
+import asyncio
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.display import ToolLabel
+from agent.errors import ToolError
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.change import Change, apply_change, check_text, plan_change
+from agent.tools.filetext import check_unchanged, load_text
+from agent.tools.paths import ToolPath, resolve_path
+
+
+class WriteArgs(ToolArgs):
+    """Arguments of ``write``."""
+
+    file_path: str = Field(
+        validation_alias=AliasChoices("file_path", "filePath", "path"),
+        description="The file to write; missing folders are made",
+    )
+    content: str = Field(description="The whole text of the file")
+
+
+@dataclass(frozen=True, slots=True)
+class WritePlan:
+    """*change* is None where the file already holds the text."""
+
+    target: ToolPath
+    content: str
+    change: Change | None
+
+
+class WriteTool:
+    """Writes whole files."""
+
+    spec = ToolSpec(name="write", verb="Write", aliases=("write_file", "create_file", "create"))
+    args = WriteArgs
+
+    def concurrency_safe(self, args: WriteArgs) -> bool:
+        _ = args
+        return False
+
+    async def prepare(self, args: WriteArgs, ctx: ToolContext) -> Plan[WritePlan]:
+        target = resolve_path(args.file_path, ctx)
+        check_text(args.content, "content")
+        change = await asyncio.to_thread(_plan, target, args.content, ctx)
+        payload = WritePlan(target, args.content, change)
+        if change is None:
+            return Plan(label=ToolLabel("Write", target.shown), payload=payload)
+        return change.to_plan("Write", payload)
+
+    async def execute(
+        self, plan: Plan[WritePlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        payload = plan.payload
+        if payload.change is None:
+            return Result(
+                f"{payload.target.shown} already holds exactly this text; nothing was written.",
+                facts=("unchanged",),
+            )
+        done = await apply_change(payload.change, reply, ctx)
+        lines = done.text.count("\n") + (not done.text.endswith("\n") and done.text != "")
+        return done.to_result(
+            f"{'Created' if payload.change.creates else 'Wrote'} {payload.target.shown} "
+            f"({lines:,} {'line' if lines == 1 else 'lines'}).",
+            "Write",
+        )
+
+
+def _plan(target: ToolPath, content: str, ctx: ToolContext) -> Change | None:
+    loaded = load_text(target)
+    if loaded is None:
+        return plan_change(target, None, content)
+    known = check_unchanged(target, loaded.stamp, ctx)
+    new = loaded.file.with_newlines(content.removeprefix("\ufeff"))
+    if new == loaded.file.text:
+        return None
+    if not known and loaded.stamp.size > 0:
+        raise ToolError(
+            f"{target.shown} exists and you have not read it in this session. Read it first, "
+            "then write it, or use edit for a part of it. Nothing was written."
+        )
+    return plan_change(target, loaded, new)

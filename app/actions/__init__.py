@@ -1,0 +1,5 @@
+"""The actions: importing this package fills the registry of ``app.commands``."""
+
+from app.actions import model as model
+from app.actions import program as program
+from app.actions import session as session

@@ -1,0 +1,111 @@
+"""Actions on sessions."""
+
+from agent.model import AssistantMessage, TextPart
+from app.commands import action
+from app.context import Context
+from app.screens.confirm import ConfirmScreen
+from app.screens.sessions import SessionsScreen
+from app.screens.text import TextScreen
+from app.state import SessionView
+from app.tasks import ask
+
+LISTED = 500
+"""Sessions that the list reads; older ones are reached by their id."""
+
+NONE_OPEN = "No session is open yet: send a prompt first."
+
+
+@action("session.new", "New session", "Session", slash=("new", "clear"), keys=("<leader>n",))
+async def new(context: Context, argument: str) -> None:
+    """Start over with an empty session; one that works goes on by itself."""
+    context.live.close()
+    if argument:
+        await context.live.send(argument)
+
+
+@action(
+    "session.list",
+    "Sessions",
+    "Session",
+    slash=("sessions", "resume", "continue"),
+    keys=("<leader>l",),
+)
+async def sessions(context: Context, argument: str) -> None:
+    """List the sessions of the folder, or open the one whose id is given."""
+    live = context.live
+    if argument:
+        await live.open(argument)
+        return
+    service = live.runtime.sessions
+    found = await service.directory.list(limit=LISTED)
+    if not found:
+        context.tell("There are no sessions in this folder yet.")
+        return
+    screen = SessionsScreen(
+        found,
+        current=live.session.id if live.session is not None else None,
+        tasks=context.tasks,
+        delete=service.delete,
+        rename=service.directory.rename,
+    )
+    chosen = await ask(context.app, screen)
+    if chosen is not None:
+        await live.open(chosen)
+
+
+@action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
+async def rename(context: Context, argument: str) -> None:
+    session = context.live.session
+    if session is None:
+        context.tell(NONE_OPEN)
+        return
+    title = argument or await ask(context.app, TextScreen("Name this session", session.title))
+    if title:
+        await context.live.runtime.sessions.directory.rename(session.id, title)
+
+
+@action("session.fork", "Go on in a copy of the session", "Session", slash=("fork",))
+async def fork(context: Context, argument: str) -> None:
+    del argument
+    session = context.live.session
+    if session is None:
+        context.tell(NONE_OPEN)
+        return
+    copy = await context.live.runtime.sessions.directory.fork(session.id)
+    await context.live.open(copy.id)
+    context.tell("This is a copy. The session it was made from stays as it is.")
+
+
+@action("session.delete", "Delete the session", "Session", slash=("delete",))
+async def delete(context: Context, argument: str) -> None:
+    del argument
+    session = context.live.session
+    if session is None:
+        context.tell(NONE_OPEN)
+        return
+    question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "It is removed for good.")
+    if await ask(context.app, question):
+        await context.live.runtime.sessions.delete(session.id)
+
+
+@action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
+async def copy_answer(context: Context, argument: str) -> None:
+    del argument
+    text = last_answer(context.live.view)
+    if text:
+        context.app.copy_to_clipboard(text)
+        context.tell("Sent to the clipboard.")
+    else:
+        context.tell("There is no answer to copy yet.")
+
+
+def last_answer(view: SessionView | None) -> str:
+    """The text of the newest answer that has any."""
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is None or not isinstance(entry.message, AssistantMessage):
+            continue
+        texts = [part.text for part in entry.parts if isinstance(part, TextPart)]
+        if any(text.strip() for text in texts):
+            return "\n\n".join(texts).strip()
+    return ""

@@ -1,0 +1,146 @@
+"""The app: Textual's part of the front end. What it shows and does is the controller's.
+
+The first frame is painted before the harness is imported; the runtime opens in a task, and
+what is typed or sent meanwhile waits for it (spec 8; spec 9, Q1).
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, cast
+
+from rich.text import Text
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
+from app.commands import actions
+from app.controller import Controller, Opener
+from app.driver import TerminalDriver
+from app.launch import Launch
+from app.logs import start_log
+from app.opening import load
+from app.screens.permission import QUIET
+from app.screens.session import SessionScreen
+from app.themes import register
+
+log = logging.getLogger(__name__)
+
+
+class OpencodeApp(App[int]):
+    """*open_runtime* is awaited once, after the first frame. *grace* is how long a new
+    permission dialog ignores keys, in seconds (tests set it to 0)."""
+
+    TITLE = "opencode-py"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - typed by Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True)
+    ]
+
+    def __init__(
+        self,
+        launch: Launch,
+        env: Mapping[str, str],
+        open_runtime: Opener,
+        *,
+        log_path: str = "",
+        grace: float = QUIET,
+    ) -> None:
+        super().__init__(driver_class=TerminalDriver)
+        register(cast("App[object]", self))
+        self._log_path = log_path
+        self.controller = Controller(
+            self, launch, env, open_runtime, log_path=log_path, grace=grace
+        )
+
+    def on_mount(self) -> None:
+        self.push_screen(self.controller.main)
+        self.call_after_refresh(self.controller.start)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys of actions come before any widget's (U15)."""
+        if not self._takes(event):
+            await super().on_event(event)
+
+    def _takes(self, event: events.Event) -> bool:
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            return False
+        return self.controller.takes(event.key)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action that has a name (U13)."""
+        del screen
+        for known in actions():
+            if known.palette:
+                keys = ", ".join(self.controller.keys.keys_of(known.id))
+                run = lambda known=known: self.controller.call(known)  # noqa: E731
+                yield SystemCommand(known.title, keys, run)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The palette's key belongs to a list while one is open."""
+        del parameters
+        return action != "command_palette" or self.controller.at_main()
+
+    def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
+        self.controller.send(event.text)
+
+    def on_session_screen_called(self, event: SessionScreen.Called) -> None:
+        self.controller.call(event.action, event.argument)
+
+    def on_session_screen_interrupted(self) -> None:
+        if self.controller.live.busy:
+            self.controller.cancel()
+
+    def on_session_screen_leaving(self) -> None:
+        self.exit(0)
+
+    def on_session_screen_resumed(self) -> None:
+        self.controller.sync_questions()
+
+    def action_interrupt(self) -> None:
+        self.controller.interrupt()
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    def resume_command(self) -> str | None:
+        """The command that opens this session again, None if there is nothing to resume."""
+        view = self.controller.live.view
+        if view is None or not view.message_ids:
+            return None
+        return f"opencode-py --session {view.session_id}"
+
+    def _fatal_error(self) -> None:
+        """Textual's hook for an exception in a message handler: log it, leave in one piece."""
+        log.error("the user interface failed", exc_info=sys.exc_info())
+        self.panic(
+            Text(
+                "opencode-py stopped because of a fault of its own. The session is saved.\n"
+                f"Details are in {self._log_path}"
+            )
+        )
+
+
+def run_app(launch: Launch, env: Mapping[str, str]) -> int:
+    """Run the full screen until it is left and return the exit code."""
+    log_path = start_log(env)
+    return asyncio.run(_run(OpencodeApp(launch, env, load, log_path=str(log_path))))
+
+
+async def _run(opencode: OpencodeApp) -> int:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, opencode.exit, 128 + number, 128 + number)
+    try:
+        result = await opencode.run_async()
+    finally:
+        await opencode.controller.close()
+    resume = opencode.resume_command()
+    if resume is not None:
+        sys.stdout.write(f"To go on: {resume}\n")
+    return opencode.return_code or result or 0

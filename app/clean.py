@@ -1,0 +1,215 @@
+"""The one cleaning function for text that comes from outside (spec 4, M12; spec 8, U21).
+
+Textual and Rich hand control characters in widget text on to the terminal. Whatever a
+model, a tool, a file, a server or the user wrote goes through ``clean`` before it is shown,
+and through ``clean_ansi`` where the colours of a command's output are kept. What was
+harmful stays visible, so that nobody is shown less than there is.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+TAB_WIDTH = 4
+
+_C0 = {code: chr(0x2400 + code) for code in range(0x20) if code not in {0x09, 0x0A, 0x0D}}
+
+# Control characters, lone surrogates, and what hides or reorders text: soft hyphen,
+# zero-width and bidi controls, fillers, variation selectors, tags.
+_SUSPECT = re.compile(
+    "[\x00-\x08\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+
+_JOINERS = "\u200c\u200d"
+
+_ESCAPE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # strings
+    r"|\x1b[ -/]*[0-~]"
+)
+_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+
+
+def clean(text: str, *, tab_width: int = TAB_WIDTH) -> str:
+    """*text* as it may be shown: only printable characters and line feeds.
+
+    Control characters become their pictures (``␛``), characters that hide or reorder text
+    become ``\\u{202e}``, tabs become blanks up to the next stop, and a carriage return
+    overwrites its line: what comes after the last one stays. The joiners that emoji and
+    some scripts are written with are kept between such characters.
+    """
+    if _SUSPECT.search(text) is None:
+        return text
+    if "\r" in text or "\t" in text:
+        lines = text.replace("\r\n", "\n").split("\n")
+        text = "\n".join(_flatten(line, tab_width) for line in lines)
+    return _SUSPECT.sub(_visible, text)
+
+
+def clean_line(text: str) -> str:
+    """*text* cleaned and on one line: line feeds become blanks (titles, paths, labels)."""
+    return clean(text).replace("\n", " ")
+
+
+def _flatten(line: str, tab_width: int) -> str:
+    if "\r" in line:
+        line = line.rstrip("\r").rsplit("\r", 1)[-1]
+    return line.expandtabs(tab_width) if "\t" in line else line
+
+
+def _visible(match: re.Match[str]) -> str:
+    character = match.group()
+    code = ord(character)
+    if code in _C0:
+        return _C0[code]
+    if code == 0x7F:
+        return "␡"
+    before = match.string[match.start() - 1 : match.start()]
+    after = match.string[match.end() : match.end() + 1]
+    if character == "\ufe0f" and _pictograph(before):
+        return character
+    if character in _JOINERS and _joins(before, after):
+        return character
+    return f"\\u{{{code:x}}}"
+
+
+def _pictograph(character: str) -> bool:
+    """Whether *character* may carry an emoji presentation or stand beside a joiner."""
+    if not character:
+        return False
+    code = ord(character)
+    return (
+        0x1F000 <= code <= 0x1FAFF
+        or 0x2190 <= code <= 0x2BFF
+        or code in {0x203C, 0x2049, 0x2122, 0x2139, 0x3030, 0x303D, 0x3297, 0x3299, 0xFE0F}
+        or character in "#*0123456789©®"
+    )
+
+
+def _joins(before: str, after: str) -> bool:
+    """Whether a joiner between these two is part of an emoji or of a script that needs it."""
+    if not before or not after:
+        return False
+    if _pictograph(before) and _pictograph(after) and not before.isascii():
+        return True
+    return all(_needs_joiners(ord(side)) for side in before + after)
+
+
+def _needs_joiners(code: int) -> bool:
+    """Arabic, Syriac and the scripts of India write with zero-width joiners."""
+    return 0x0600 <= code <= 0x08FF or 0x0900 <= code <= 0x0DFF
+
+
+@dataclass(frozen=True, slots=True)
+class AnsiStyle:
+    """What SGR sequences asked for. *color* is a name of the 16 ANSI colours or ``#rrggbb``.
+
+    Grounds, blinking and hidden text are not kept: they can make text unreadable.
+    """
+
+    color: str | None = None
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: bool = False
+    strike: bool = False
+
+
+PLAIN = AnsiStyle()
+
+_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+
+
+def clean_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
+    """Lines of styled spans of a command's output: colours kept, all other sequences dropped."""
+    if "\x1b" not in text and "\x9b" not in text:
+        return [[(line, PLAIN)] if line else [] for line in clean(text).split("\n")]
+    kept = _ESCAPE.sub(lambda match: match.group() if _SGR.fullmatch(match.group()) else "", text)
+    lines: list[list[tuple[str, AnsiStyle]]] = []
+    style = PLAIN
+    for raw in kept.replace("\r\n", "\n").split("\n"):
+        spans: list[tuple[str, AnsiStyle]] = []
+        returned = False
+        # Split gives text and codes by turns; a carriage return drops what came before it.
+        for index, piece in enumerate(_SGR.split(raw)):
+            if index % 2:
+                style = _apply(style, piece)
+                continue
+            if piece and (returned or "\r" in piece.rstrip("\r")):
+                spans.clear()
+            returned = piece.endswith("\r") or (returned and not piece)
+            if shown := clean(piece):
+                spans.append((shown, style))
+        lines.append(spans)
+    return lines
+
+
+def _apply(style: AnsiStyle, codes: str) -> AnsiStyle:
+    numbers = [int(code) if code else 0 for code in codes.replace(":", ";").split(";")]
+    index = 0
+    while index < len(numbers):
+        number = numbers[index]
+        index += 1
+        if number in {38, 48, 58}:
+            color, index = _extended(numbers, index)
+            style = replace(style, color=color) if number == 38 else style
+        else:
+            style = _apply_one(style, number)
+    return style
+
+
+def _apply_one(style: AnsiStyle, number: int) -> AnsiStyle:
+    if number == 0:
+        return PLAIN
+    if number == 22:
+        return replace(style, bold=False, dim=False)
+    if (field := _SWITCHES.get(number)) is not None:
+        name, on = field
+        values = {"bold": style.bold, "dim": style.dim, "italic": style.italic}
+        values |= {"underline": style.underline, "strike": style.strike, name: on}
+        return AnsiStyle(style.color, **values)
+    if 30 <= number <= 37:
+        return replace(style, color=_NAMES[number - 30])
+    if 90 <= number <= 97:
+        return replace(style, color=f"bright_{_NAMES[number - 90]}")
+    return replace(style, color=None) if number == 39 else style
+
+
+_SWITCHES = {
+    1: ("bold", True),
+    2: ("dim", True),
+    3: ("italic", True),
+    4: ("underline", True),
+    9: ("strike", True),
+    23: ("italic", False),
+    24: ("underline", False),
+    29: ("strike", False),
+}
+
+
+def _extended(numbers: list[int], index: int) -> tuple[str | None, int]:
+    """The colour of a ``38;5;n`` or ``38;2;r;g;b`` sequence and where it ends."""
+    kind = numbers[index] if index < len(numbers) else None
+    if kind == 5 and index + 1 < len(numbers):
+        return _indexed(numbers[index + 1] & 0xFF), index + 2
+    if kind == 2 and index + 3 < len(numbers):
+        red, green, blue = (value & 0xFF for value in numbers[index + 1 : index + 4])
+        return f"#{red:02x}{green:02x}{blue:02x}", index + 4
+    return None, len(numbers)
+
+
+def _indexed(number: int) -> str:
+    """A colour of the 256-colour table."""
+    if number < 8:
+        return _NAMES[number]
+    if number < 16:
+        return f"bright_{_NAMES[number - 8]}"
+    if number < 232:
+        levels = (0, 95, 135, 175, 215, 255)
+        cube = number - 16
+        red, green, blue = levels[cube // 36], levels[cube // 6 % 6], levels[cube % 6]
+        return f"#{red:02x}{green:02x}{blue:02x}"
+    level = 8 + 10 * (number - 232)
+    return f"#{level:02x}{level:02x}{level:02x}"

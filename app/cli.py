@@ -1,0 +1,151 @@
+"""The command line (spec 11, F1 and F5). Imports what it needs only once it needs it."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from app.launch import Launch
+
+DONE, FAILED, USAGE = 0, 1, 2
+
+NOT_HERE: dict[str, str] = {
+    "serve": "opencode-py has no server: it runs in the terminal where you start it.",
+    "web": "opencode-py has no web page: it runs in the terminal where you start it.",
+    "attach": "opencode-py has no server to attach to: use --session ID to resume a session.",
+    "share": "opencode-py shares nothing: a session stays on this machine.",
+    "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
+    "(uv tool upgrade opencode-py, or pipx upgrade opencode-py).",
+    "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
+    "github": "opencode-py has no GitHub action.",
+    "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
+    "run": "opencode-py has no run command yet: use --plain to work without the full screen.",
+    "acp": "opencode-py does not speak the Agent Client Protocol yet.",
+    "auth": "opencode-py has no auth command yet: set the provider's key in the environment, "
+    "such as ANTHROPIC_API_KEY.",
+    "providers": "opencode-py has no providers command yet: name them in its config file.",
+    "models": "opencode-py has no models command yet: /model in the program lists them.",
+    "mcp": "opencode-py has no MCP servers yet.",
+    "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
+    "session": "opencode-py has no session command yet: /sessions in the program lists them.",
+    "export": "opencode-py has no export command yet.",
+    "import": "opencode-py has no import command yet.",
+    "stats": "opencode-py has no stats command yet.",
+    "plugin": "opencode-py has no plugins yet.",
+    "debug": "opencode-py has no debug command yet.",
+    "completion": "opencode-py has no shell completion yet.",
+}
+"""Known words of this and other programs that are not there, each with what to do instead."""
+
+
+def version() -> str:
+    """The version of the installed package."""
+    from importlib.metadata import (  # noqa: PLC0415 - 15 ms that only --version needs
+        PackageNotFoundError,
+        version,
+    )
+
+    try:
+        return version("opencode-py")
+    except PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+def parser() -> "argparse.ArgumentParser":
+    """The parser of the whole command line."""
+    import argparse  # noqa: PLC0415 - kept off the way of known words
+
+    made = argparse.ArgumentParser(
+        prog="opencode-py",
+        description="A coding agent that lives in the terminal.",
+        epilog="Started in a terminal it opens the full screen; / lists the commands there.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("folder", nargs="?", help="the folder to work in (default: the current one)")
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
+    add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
+    add("--prompt", metavar="TEXT", help="send this at once")
+    add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
+    add("-s", "--session", metavar="ID", help="resume this session")
+    add("--fork", action="store_true", help="with -c or -s: go on in a copy")
+    add("--auto", action="store_true", help="allow whatever asks, once each; denies still hold")
+    add("--plain", action="store_true", help="line by line, without the full screen")
+    add("-v", "--version", action="store_true", help="print the version")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Run the program with *argv* (without the program's name) and return its exit code:
+    0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    os.umask(0o077)
+    if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
+        return _say(NOT_HERE[argv[0]], USAGE)
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    if arguments.version:
+        sys.stdout.write(f"opencode-py {version()}\n")
+        return DONE
+    launch = _launch(arguments)
+    if isinstance(launch, str):
+        return _say(launch, USAGE)
+    return _run(launch)
+
+
+def _launch(arguments: "argparse.Namespace") -> "Launch | str":
+    """The launch that *arguments* ask for, or a sentence on why they can't be."""
+    from pathlib import Path  # noqa: PLC0415 - not needed by --help and --version
+
+    from app.launch import Launch  # noqa: PLC0415 - as above
+
+    try:
+        folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)
+    except OSError:
+        return f"There is no folder {arguments.folder or 'here: it was removed'}."
+    if not folder.is_dir():
+        return f"{arguments.folder} is not a folder."
+    if arguments.resume and arguments.session:
+        return "Use either --continue or --session, not both."
+    if arguments.fork and not (arguments.resume or arguments.session):
+        return "--fork needs the session to copy: add --continue or --session ID."
+    return Launch(
+        directory=folder,
+        model=arguments.model,
+        agent=arguments.agent,
+        effort=arguments.effort,
+        prompt=arguments.prompt,
+        resume=arguments.resume,
+        session=arguments.session,
+        fork=arguments.fork,
+        auto=arguments.auto,
+        plain=arguments.plain,
+    )
+
+
+def _run(launch: "Launch") -> int:
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        if launch.plain:
+            from app.plain import run_plain  # noqa: PLC0415 - the other front end
+
+            return run_plain(launch, os.environ)
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return _say("The full screen needs a terminal. Use --plain without one.", USAGE)
+        from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
+
+        return run_app(launch, os.environ)
+    except OpencodePyError as error:
+        return _say(error.message, FAILED)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code

@@ -1,0 +1,255 @@
+"""Between the open session and the main screen: opens the runtime, runs actions, shows
+what changed. The app above it is Textual's; this is ours."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.app import App
+
+from agent.errors import ModelNotFound, OpencodePyError
+from agent.events import Event, Notice, PermissionAsked, PluginFailed, SessionError, SessionIdle
+from agent.model import Session
+from agent.questions import PermissionReply
+from app import keymap
+from app.asking import Asking
+from app.clean import clean
+from app.commands import Action, actions, find
+from app.context import Context
+from app.interrupting import Interrupting
+from app.launch import Launch
+from app.live import LiveSession
+from app.place import Place, look, short_folder
+from app.screens.error import ErrorScreen
+from app.screens.session import SessionScreen, context_used
+from app.state import Change, SessionView
+from app.tasks import Tasks
+from app.terminal import Terminal
+from app.widgets.home import HomeFacts, model_reason
+
+if TYPE_CHECKING:  # brings the whole harness
+    from agent.runtime import Runtime
+
+Opener = Callable[[Launch, Mapping[str, str]], Awaitable["Runtime"]]
+
+log = logging.getLogger(__name__)
+
+
+class Controller:
+    """Everything between Textual's app and the harness. *open_runtime* is awaited once,
+    after the first frame; *grace* is passed on to permission dialogs (seconds)."""
+
+    def __init__(
+        self,
+        app: App[int],
+        launch: Launch,
+        env: Mapping[str, str],
+        open_runtime: Opener,
+        *,
+        log_path: str,
+        grace: float,
+    ) -> None:
+        self._app = app
+        self._launch = launch
+        self._env = env
+        self._open_runtime = open_runtime
+        self._log_path = log_path
+        self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._recent: tuple[Session, ...] = ()
+        self._leader = keymap.Leader()
+        self._terminal = Terminal(app)
+        self.keys = keymap.build(actions())
+        self.tasks = Tasks(self.warn, self._failed)
+        self.live = LiveSession(self.tasks, self._opened, self._changed)
+        self.main = SessionScreen(actions(), HomeFacts(place=self._place))
+        self._interrupting = Interrupting(
+            app, self.main, self.live, cancel=self.cancel, cleared=self._cleared
+        )
+        self._asking = Asking(app, self._reply, self.cancel, self.at_main, grace)
+
+    def start(self) -> None:
+        """Open the runtime in a task; the first frame is on the screen by now."""
+        self.tasks.spawn(self._open(), "starting")
+
+    async def _open(self) -> None:
+        try:
+            runtime = await self._open_runtime(self._launch, self._env)
+            await self.live.start(runtime, self._launch)
+        except OpencodePyError as error:
+            self._app.exit(1, return_code=1, message=Text(error.message))
+            return
+        config = runtime.config.config
+        self.keys = keymap.build(actions(), config.keybinds)
+        if config.theme is not None and config.theme in self._app.available_themes:
+            self._app.theme = config.theme
+        for notice in (*runtime.notices, *self.keys.conflicts):
+            self.warn(notice)
+        if self._launch.prompt:
+            self.send(self._launch.prompt)
+        self.main.prompt.set_history(await runtime.store.history())
+        self._recent = tuple(await runtime.sessions.directory.list(limit=3))
+        self._show()
+        self._place = await look(self._launch.directory, self._env.get("HOME", ""))
+        self._show()
+
+    async def close(self) -> None:
+        """Stop the front end's tasks, then the harness."""
+        self._terminal.restore()
+        await self.tasks.close()
+        if self.live.is_ready:
+            await self.live.runtime.close()
+
+    def at_main(self) -> bool:
+        """Whether nothing lies over the main screen."""
+        return self._app.is_running and self._app.screen is self.main
+
+    def takes(self, key: str) -> bool:
+        """Whether *key* belongs to an action (it is run then). Only the main screen has them."""
+        if not self.at_main() or (key == "tab" and self.main.completing):
+            return False
+        if key not in keymap.FIXED and self._leader.take():
+            self.call(find(self.keys.after_leader.get(key, "")))
+            return True
+        if key == self.keys.leader:
+            self._leader.press()
+            return True
+        known = find(self.keys.direct.get(key, ""))
+        self.call(known)
+        return known is not None
+
+    def call(self, known: Action | None, argument: str = "") -> None:
+        """Run an action in a task of its own."""
+        if known is None:
+            return
+        if not self.live.is_ready and known.group in {"Session", "Model and agent"}:
+            self.warn("Still starting. Try again in a moment.")
+            return
+        context = Context(
+            app=self._app,
+            live=self.live,
+            tasks=self.tasks,
+            transcript=self.main.transcript,
+            prompt=self.main.prompt,
+            keymap=lambda: self.keys,
+        )
+        self.tasks.spawn(_run(known, context, argument), known.title)
+
+    def send(self, text: str) -> None:
+        """Send a prompt; one that is refused comes back into the editor."""
+        self.tasks.spawn(self._send(text), "sending")
+        self._show()
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self.live.send(text)
+        except OpencodePyError:
+            if not self.main.prompt.text:
+                self.main.prompt.put(text)
+            raise
+        finally:
+            self._show()
+
+    def cancel(self) -> None:
+        """Cancel the turn that runs."""
+        self.tasks.spawn(self._cancel(), "cancelling")
+
+    async def _cancel(self) -> None:
+        await self.live.cancel()
+
+    def interrupt(self) -> None:
+        """Ctrl+C."""
+        self._interrupting.press()
+
+    def sync_questions(self) -> None:
+        self._asking.sync(self.live.view.permissions if self.live.view is not None else ())
+
+    def warn(self, sentence: str) -> None:
+        self._app.notify(clean(sentence), severity="warning", markup=False, timeout=8)
+
+    def _failed(self, error: BaseException) -> None:
+        """A task of ours failed; it was logged. Show it and go on."""
+        if self.at_main():
+            kind = type(error).__name__
+            screen = ErrorScreen(f"{kind}: {error}", self._log_path)
+            self._app.push_screen(screen, lambda go_on: None if go_on else self._app.exit(1))
+
+    def _cleared(self, text: str) -> None:
+        if self.live.is_ready:
+            directory = str(self._launch.directory)
+            store = self.live.runtime.store
+            self.tasks.spawn(store.add_history(text, directory), "keeping a prompt")
+
+    def _reply(self, request_id: str, reply: PermissionReply) -> None:
+        self.live.runtime.permissions.reply(request_id, reply)
+
+    def _opened(self, view: SessionView | None) -> None:
+        self.main.show_view(view)
+        self._show()
+        self.sync_questions()
+
+    def _changed(self, change: Change, events: Sequence[Event]) -> None:
+        self.main.show_change(self.live.view, change)
+        if change.messages or change.other:
+            self._show()
+        if change.other:
+            self.sync_questions()
+        for event in events:
+            self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        """Events that are more than a change of the transcript."""
+        match event:
+            case Notice(message=message) | PluginFailed(message=message):
+                self.warn(message)
+            case SessionError(error=error):
+                self.warn(error.message)
+            case SessionIdle(outcome=outcome):
+                if outcome != "cancelled":
+                    self._terminal.want("opencode-py is done")
+            case PermissionAsked():
+                self._terminal.want("opencode-py has a question")
+            case _:
+                pass
+
+    def _show(self) -> None:
+        """The status line, the working line, the first-run page and the terminal's title."""
+        live = self.live
+        self.main.status.show(
+            agent=live.agent,
+            model=live.model,
+            effort=live.effort,
+            branch=self._place.branch,
+            changed=self._place.changed,
+            context=context_used(live.view) if live.view is not None else 0,
+            limit=self._limit(),
+            cost=live.session.cost if live.session is not None else None,
+            auto=self._launch.auto,
+        )
+        self.main.show_agent(live.agent)
+        self.main.show_work(live.view, live.waiting_to_send)
+        self.main.show_home(
+            HomeFacts(
+                place=self._place,
+                model=live.model,
+                reason=model_reason(live.model, chosen=self._launch.model is not None),
+                recent=self._recent,
+                now=time.time(),
+            )
+        )
+        title = live.session.title if live.session is not None else ""
+        state = "◆ " if live.view and live.view.permissions else ("◐ " if live.busy else "")
+        self._terminal.title(f"{state}{title or 'opencode-py'}")
+
+    def _limit(self) -> int | None:
+        if not self.live.is_ready:
+            return None
+        try:
+            return self.live.runtime.catalog.model(self.live.model).context_limit
+        except ModelNotFound:
+            return None
+
+
+async def _run(known: Action, context: Context, argument: str) -> None:
+    await known.run(context, argument)

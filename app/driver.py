@@ -1,0 +1,191 @@
+"""The terminal driver: Textual's own, with a reader that knows where one read ends.
+
+Three things can only be told from the bytes as they came, and get lost once they are keys:
+
+- a lone Esc, when the next key follows in a read of its own (spec trial KEY-ENCODING);
+- text pasted into a terminal without bracketed paste: line breaks inside one read (TUI-PASTE);
+- bytes that are not UTF-8: old mouse reports, line noise (INPUT-BYTES).
+
+The reader sleeps until there is input; Textual's wakes ten times a second.
+"""
+
+import contextlib
+import os
+import select
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._parser import ParseError, Read1
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys
+from textual.message import Message
+
+ESCAPE_WAIT = 0.05
+"""Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
+
+BURST_WAIT = 0.01
+"""Seconds to wait for the rest of text pasted without markers."""
+
+BURST_LIMIT = 4_000_000
+"""Characters after which an unmarked paste is handed on in parts."""
+
+# Alt+Enter as most terminals send it. Textual has no name for it and swallows it.
+ALT_ENTER: dict[str, tuple[Keys, ...]] = {"\x1b\r": (Keys.ControlJ,), "\x1b\n": (Keys.ControlJ,)}
+
+_KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
+
+
+def unmarked_paste(data: str) -> tuple[str, str] | None:
+    """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
+
+    Nobody types a line break and more text within one read. A last carriage return after
+    lines that were broken by line feeds is the Enter key.
+    """
+    if "\x1b" in data:
+        return None
+    body = data.rstrip("\r\n")
+    inner = body.lstrip("\r\n")
+    if "\n" not in body and "\r" not in body:
+        return None
+    if not inner or any(ord(char) < 32 and char not in "\t\r\n" for char in inner):
+        return None
+    if data.endswith("\r") and "\r" not in body:
+        return data[:-1], "\r"
+    return data, ""
+
+
+class KeyParser(XTermParser):
+    """Textual's parser, told about reads: feed it one read at a time."""
+
+    @staticmethod
+    def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Textual's own wait for the rest of a sequence is 0.1 s: too long for a lone Esc."""
+        return Read1(None if timeout is None else ESCAPE_WAIT)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lone_escape = False
+        self._tail = ""
+        self.in_paste = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an escape sequence has begun and not ended."""
+        return self._awaiting.timeout is not None
+
+    def feed(self, data: str) -> Iterator[Message]:
+        """The messages of one read. An Esc that ended the read before was a key of its own,
+        unless a sequence goes on here."""
+        if data and self._lone_escape and data[0] not in "[O":
+            self._timeout_time = 0.0
+            yield from self.tick()
+        self._lone_escape = False
+        paste = unmarked_paste(data) if not (self.in_paste or self.waiting) else None
+        if paste is not None:
+            pasted, data = paste
+            yield events.Paste(_without_surrogates(pasted))
+        if not data:
+            return
+        yield from self._keys(super().feed(data))
+        self._note(data)
+
+    def close(self) -> None:
+        """Read to the end: what is half a sequence becomes keys nobody gets."""
+        for _ in super().feed(""):
+            pass
+
+    def _note(self, data: str) -> None:
+        recent = self._tail + data
+        if (start := recent.rfind(BRACKETED_PASTE_START)) >= 0:
+            self.in_paste = recent.rfind(BRACKETED_PASTE_END) < start
+        elif BRACKETED_PASTE_END in recent:
+            self.in_paste = False
+        self._tail = recent[-(len(BRACKETED_PASTE_START) - 1) :]
+        self._lone_escape = data.endswith("\x1b") and self.waiting and not self.in_paste
+
+    def _keys(self, messages: Iterable[Message]) -> Iterator[Message]:
+        for message in messages:
+            if isinstance(message, events.Paste):
+                yield events.Paste(_without_surrogates(message.text))
+            elif not isinstance(message, events.Key):
+                yield message
+            elif message.key.endswith("+\r"):
+                # xterm's modifyOtherKeys form of shift+enter
+                yield events.Key(message.key[:-1] + "enter", None)
+            elif not (message.character and "\ud800" <= message.character <= "\udfff"):
+                yield message
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "ignore").decode("utf-8")
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with the reader of this module."""
+
+    def __init__(
+        self,
+        app: App[object],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
+        self._wake_read, self._wake_write = os.pipe()
+        for sequence, keys in ALT_ENTER.items():
+            _KEYS.setdefault(sequence, keys)
+
+    def disable_input(self) -> None:
+        """Wake the reader so that it sees the end at once."""
+        os.write(self._wake_write, b"x")
+        super().disable_input()
+
+    def close(self) -> None:
+        super().close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def run_input_thread(self) -> None:
+        """Read until ``disable_input``; runs in its own thread."""
+        parser = KeyParser()
+        decode = getincrementaldecoder("utf-8")("surrogateescape").decode
+        try:
+            while not self.exit_event.is_set():
+                data = decode(self._read(ESCAPE_WAIT if parser.waiting else None))
+                while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:
+                    more = decode(self._read(BURST_WAIT))
+                    if not more:
+                        break
+                    if more in "\r\n":  # the Enter key, pressed right after the paste
+                        self._hand_on(parser.feed(data))
+                        data = more
+                        break
+                    data += more
+                self._hand_on(parser.feed(data))
+                self._hand_on(parser.tick())
+        finally:
+            with contextlib.suppress(EOFError, ParseError):
+                parser.close()
+
+    def _hand_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
+
+    def _read(self, timeout: float | None) -> bytes:
+        """One read, or nothing when *timeout* seconds passed or the reader was woken."""
+        ready, _, _ = select.select([self.fileno, self._wake_read], [], [], timeout)
+        if self._wake_read in ready:
+            os.read(self._wake_read, 64)
+            return b""
+        if self.fileno not in ready:
+            return b""
+        data = os.read(self.fileno, 64 * 1024)
+        if not data:  # the terminal is gone
+            self.exit_event.set()
+        return data

@@ -1,0 +1,77 @@
+"""Ctrl+C, by what is open (spec 8, U6)."""
+
+import time
+from collections.abc import Callable
+
+from textual.app import App
+from textual.screen import ModalScreen
+
+from app.live import LiveSession
+from app.screens.session import SessionScreen
+
+AGAIN = 2.0
+"""Seconds within which a second press on an empty prompt leaves the program."""
+
+
+class Interrupting:
+    """A dialog or picker closes by its own ``interrupt``; on the main screen a turn is
+    cancelled, else a selection copied, else the prompt cleared, else leaving is offered."""
+
+    def __init__(
+        self,
+        app: App[int],
+        main: SessionScreen,
+        live: LiveSession,
+        *,
+        cancel: Callable[[], None],
+        cleared: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._main = main
+        self._live = live
+        self._cancel = cancel
+        self._cleared = cleared
+        self._clock = clock
+        self._armed = float("-inf")
+
+    def press(self) -> None:
+        screen = self._app.screen
+        if screen is not self._main:
+            close = getattr(screen, "interrupt", None)
+            if callable(close):
+                close()
+            elif isinstance(screen, ModalScreen):
+                screen.dismiss()
+            return
+        if self._live.busy:
+            self._cancel()
+        elif not self._copies() and not self._clears():
+            self._leaves()
+
+    def _copies(self) -> bool:
+        selected = self._main.get_selected_text() or self._main.prompt.selected_text
+        if selected:
+            self._app.copy_to_clipboard(selected)
+            self._app.notify("Sent to the clipboard.", markup=False)
+            self._main.clear_selection()
+            self._main.prompt.selection = type(self._main.prompt.selection).cursor(
+                self._main.prompt.cursor_location
+            )
+        return bool(selected)
+
+    def _clears(self) -> bool:
+        if not self._main.prompt.text:
+            return False
+        text = self._main.prompt.take()
+        self._main.prompt.remember(text)
+        self._cleared(text)
+        return True
+
+    def _leaves(self) -> None:
+        now = self._clock()
+        if now - self._armed <= AGAIN:
+            self._app.exit(0)
+        else:
+            self._armed = now
+            self._app.notify("Press ctrl+c again to exit.", timeout=AGAIN, markup=False)

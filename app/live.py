@@ -1,0 +1,198 @@
+"""The session that is open: what the screen shows of it and what it can be told to do."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent.events import Event, Notice, PluginFailed
+from agent.model import Idle, Session
+from agent.session.view import PromptInput
+from app.bridge import pump
+from app.launch import Launch
+from app.state import NOTHING, Change, SessionView
+
+if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
+    from agent.bus import Subscription
+    from agent.runtime import Runtime
+    from app.tasks import Tasks
+
+
+class LiveSession:
+    """One front end's session. It exists before the runtime does: what is sent until then
+    waits, so that nothing typed early is lost.
+
+    *opened* is called when another session (or none, None) is shown, *changed* after events
+    were applied, with what they touched.
+    """
+
+    def __init__(
+        self,
+        tasks: "Tasks",
+        opened: Callable[[SessionView | None], None],
+        changed: Callable[[Change, Sequence[Event]], None],
+    ) -> None:
+        self._tasks = tasks
+        self._opened = opened
+        self._changed = changed
+        self._runtime: Runtime | None = None
+        self._ready = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._subscription: Subscription | None = None
+        self._agent: str | None = None
+        self._model: str | None = None
+        self._effort: str | None = None
+        self.view: SessionView | None = None
+        self.waiting_to_send = 0
+
+    @property
+    def runtime(self) -> "Runtime":
+        """The harness; only once it is there."""
+        if self._runtime is None:
+            raise RuntimeError("the runtime is not open yet")
+        return self._runtime
+
+    @property
+    def is_ready(self) -> bool:
+        return self._runtime is not None
+
+    @property
+    def session(self) -> Session | None:
+        return self.view.session if self.view is not None else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs that has not been told to stop."""
+        if self.view is None or isinstance(self.view.status, Idle):
+            return False
+        return not getattr(self.view.status, "cancelling", False)
+
+    @property
+    def agent(self) -> str:
+        """The agent of the next prompt."""
+        held = self.session
+        if self._agent is not None:
+            return self._agent
+        if held is not None:
+            return held.agent
+        return self._runtime.config.config.default_agent if self._runtime else "build"
+
+    @property
+    def model(self) -> str:
+        """The model of the next prompt, ``provider/model``; empty before the runtime is open."""
+        held = self.session
+        if self._model is not None:
+            return self._model
+        if held is not None and held.model is not None:
+            return held.model
+        return self._runtime.catalog.default_model() if self._runtime else ""
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort of the next prompt, None for the model's default."""
+        held = self.session
+        if self._effort is not None or self._model is not None or held is None:
+            return self._effort or None
+        return held.effort
+
+    async def start(self, runtime: "Runtime", launch: Launch) -> None:
+        """Take the runtime and open what the command line asked for."""
+        self._runtime = runtime
+        self._agent, self._effort = launch.agent, launch.effort
+        if launch.model is not None:
+            self._model = runtime.catalog.model(launch.model).full_name
+        directory = runtime.sessions.directory
+        wanted: Session | None = None
+        if launch.session is not None:
+            wanted = await directory.get(launch.session)
+        elif launch.resume:
+            wanted = await directory.latest()
+        if wanted is not None and launch.fork:
+            wanted = await directory.fork(wanted.id)
+        if wanted is not None:
+            await self._attach(wanted.id)
+        else:
+            self.close()
+        self._ready.set()
+
+    async def open(self, session_id: str) -> None:
+        """Show another session. What was chosen for the one before is forgotten."""
+        self._agent = self._model = self._effort = None
+        await self._attach(session_id)
+
+    def close(self) -> None:
+        """Show no session: the next prompt makes a new one. A running turn goes on."""
+        self._unsubscribe()
+        self.view = None
+        subscription = self.runtime.bus.subscribe(
+            lambda event: isinstance(event, Notice | PluginFailed)
+        )
+        self._follow(subscription)
+        self._opened(None)
+
+    async def send(self, text: str) -> None:
+        """Send a prompt, in the order of the calls; to a busy session it is queued there."""
+        self.waiting_to_send += 1
+        try:
+            async with self._sending:
+                await self._ready.wait()
+                session = self.session or await self._create()
+                prompt = PromptInput(
+                    text=text, agent=self.agent, model=self.model, effort=self.effort
+                )
+                await self.runtime.sessions.prompt(session.id, prompt)
+        finally:
+            self.waiting_to_send -= 1
+
+    async def cancel(self) -> bool:
+        """Cancel the turn that runs; true if there was one."""
+        session = self.session
+        return session is not None and await self.runtime.sessions.cancel(session.id)
+
+    async def use_agent(self, name: str) -> None:
+        """The agent from the next prompt on."""
+        self._agent = name
+        if self.session is not None:
+            await self.runtime.sessions.directory.set_agent(self.session.id, name)
+        self._changed(Change(other=True), ())
+
+    async def use_model(self, model: str, effort: str | None = None) -> None:
+        """The model (``provider/model``) and effort from the next prompt on."""
+        self._model, self._effort = model, effort
+        if self.session is not None:
+            await self.runtime.sessions.directory.set_model(self.session.id, model, effort)
+        self._changed(Change(other=True), ())
+
+    async def _create(self) -> Session:
+        session = await self.runtime.sessions.directory.create(
+            agent=self.agent, model=self.model, effort=self.effort
+        )
+        await self._attach(session.id)
+        return session
+
+    async def _attach(self, session_id: str) -> None:
+        subscription, snapshot = await self.runtime.sessions.attach(session_id)
+        self._unsubscribe()
+        self.view = SessionView(snapshot)
+        self._follow(subscription)
+        self._opened(self.view)
+
+    def _follow(self, subscription: "Subscription") -> None:
+        self._subscription = subscription
+        self._tasks.spawn(pump(subscription, self._apply), "showing events")
+
+    def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        change = NOTHING
+        if self.view is not None:
+            for event in events:
+                change |= self.view.apply(event)
+            if change.stale:
+                self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
+                return
+        self._changed(change, events)
+        if self.view is not None and self.view.deleted:
+            self.close()

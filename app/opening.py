@@ -1,0 +1,21 @@
+"""Opens the harness for a front end. Imported late: it brings everything with it."""
+
+import asyncio
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agent.jsontypes import Json
+from app.launch import Launch
+
+if TYPE_CHECKING:
+    from agent.runtime import Runtime
+
+
+async def load(launch: Launch, env: Mapping[str, str]) -> "Runtime":
+    """The runtime for *launch*. The import runs in a thread: keys echo meanwhile."""
+    await asyncio.to_thread(importlib.import_module, "agent.runtime")
+    from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above
+
+    overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
+    return await open_runtime(launch.directory, env=env, overrides=overrides, auto=launch.auto)

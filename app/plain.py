@@ -1,0 +1,260 @@
+"""``--plain``: the same service, line by line, with typed answers (spec 8, U20).
+
+No screen is painted and no escape sequence is written: fit for screen readers, dumb
+terminals and pipes.
+"""
+
+import asyncio
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from agent.errors import OpencodePyError
+from agent.events import Event, PermissionAsked, PermissionReplied, SessionIdle
+from agent.model import Idle, Session
+from agent.questions import PermissionReply, PermissionRequest
+from agent.session.view import PromptInput
+from app.launch import Launch
+from app.logs import start_log
+from app.opening import load
+from app.printing import Printer
+
+if TYPE_CHECKING:  # brings the whole harness
+    from agent.bus import Subscription
+    from agent.runtime import Runtime
+
+HELP = """\
+Type a prompt and press enter; a line that ends with \\ goes on in the next one.
+/new starts over, /sessions lists sessions, /resume ID opens one, /model NAME and /agent NAME
+set the model and the agent, /exit or ctrl+d leaves. ctrl+c stops the agent."""
+
+ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
+    **dict.fromkeys(("y", "yes", "o", "once"), "once"),
+    **dict.fromkeys(("a", "always"), "always"),
+    **dict.fromkeys(("n", "no", "r", "reject"), "reject"),
+}
+
+LISTED = 20
+
+
+def run_plain(launch: Launch, env: Mapping[str, str]) -> int:
+    """Run until the input ends and return the exit code."""
+    start_log(env)
+    return asyncio.run(_run(launch, env))
+
+
+async def _run(launch: Launch, env: Mapping[str, str]) -> int:
+    runtime = await load(launch, env)
+    try:
+        plain = Plain(runtime, launch, Printer(sys.stdout), read_lines(sys.stdin))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)
+        await plain.run()
+    finally:
+        await runtime.close()
+    return 0
+
+
+def read_lines(source: TextIO) -> "asyncio.Queue[str | None]":
+    """The lines of *source* as they come, then None. Reads in a thread that dies with us."""
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def put(line: str | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    def read() -> None:
+        for line in source:
+            put(line.rstrip("\r\n"))
+        put(None)
+
+    threading.Thread(target=read, name="plain-input", daemon=True).start()
+    return lines
+
+
+class Plain:
+    """A conversation over *lines* (None ends it)."""
+
+    def __init__(
+        self,
+        runtime: "Runtime",
+        launch: Launch,
+        printer: Printer,
+        lines: "asyncio.Queue[str | None]",
+    ) -> None:
+        self._runtime = runtime
+        self._launch = launch
+        self._printer = printer
+        self._lines = lines
+        self._session: Session | None = None
+        self._subscription: Subscription | None = None
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        for notice in self._runtime.notices:
+            self._printer.line(notice)
+        await self._open_first()
+        model = self._launch.model or self._runtime.catalog.default_model()
+        self._printer.line(f"opencode-py in {self._launch.directory}, model {model}. /help helps.")
+        if self._launch.prompt:
+            await self._turn(self._launch.prompt)
+        while not self._stopping.is_set():
+            self._printer.line(">")
+            text = await self._read()
+            if text is None or text.strip() in {"/exit", "/quit", "/q", "exit", "quit", ":q"}:
+                break
+            try:
+                await self._take(text.strip())
+            except OpencodePyError as error:
+                self._printer.line(error.message)
+        if self._session is not None:
+            self._printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
+
+    def interrupt(self) -> None:
+        """Ctrl+C: stop the turn that runs, else leave."""
+        session = self._session
+        if session is not None and not isinstance(self._runtime.sessions.status(session.id), Idle):
+            asyncio.get_running_loop().create_task(self._runtime.sessions.cancel(session.id))
+        else:
+            self._stopping.set()
+            self._lines.put_nowait(None)
+
+    async def _read(self) -> str | None:
+        """The next prompt, with the lines that a backslash at the end joins."""
+        text = ""
+        while True:
+            line = await self._lines.get()
+            if line is None:
+                return text or None
+            if not line.endswith("\\"):
+                return text + line
+            text += line[:-1] + "\n"
+
+    async def _open_first(self) -> None:
+        directory = self._runtime.sessions.directory
+        session: Session | None = None
+        if self._launch.session is not None:
+            session = await directory.get(self._launch.session)
+        elif self._launch.resume:
+            session = await directory.latest()
+        if session is not None and self._launch.fork:
+            session = await directory.fork(session.id)
+        if session is not None:
+            await self._attach(session)
+
+    async def _attach(self, session: Session) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+        self._subscription, snapshot = await self._runtime.sessions.attach(session.id)
+        self._session = snapshot.session
+        self._printer.line(f"Session {session.id}: {session.title or 'new'}")
+
+    async def _take(self, text: str) -> None:
+        """One line of the user's: a command or a prompt."""
+        name, _, argument = text.partition(" ")
+        argument = argument.strip()
+        directory = self._runtime.sessions.directory
+        match name:
+            case "":
+                pass
+            case "/help":
+                self._printer.line(HELP)
+            case "/new" | "/clear":
+                self._session = None
+            case "/sessions":
+                for session in await directory.list(limit=LISTED):
+                    self._printer.line(f"{session.id}  {session.title}")
+            case "/resume" | "/continue":
+                session = await directory.get(argument) if argument else await directory.latest()
+                if session is not None:
+                    await self._attach(session)
+            case "/model" | "/agent" if argument:
+                await self._choose(name, argument)
+            case _ if name.startswith("/") and name[1:].isalnum():
+                self._printer.line(f"There is no command {name} here. /help lists them.")
+            case _:
+                await self._turn(text)
+
+    async def _choose(self, what: str, name: str) -> None:
+        session = await self._ensure()
+        directory = self._runtime.sessions.directory
+        if what == "/model":
+            full_name = self._runtime.catalog.model(name).full_name
+            self._session = await directory.set_model(session.id, full_name)
+        else:
+            agent = self._runtime.agents.get(name).name
+            self._session = await directory.set_agent(session.id, agent)
+
+    async def _ensure(self) -> Session:
+        if self._session is None:
+            session = await self._runtime.sessions.directory.create(
+                agent=self._launch.agent or self._runtime.config.config.default_agent,
+                model=self._launch.model,
+                effort=self._launch.effort,
+            )
+            await self._attach(session)
+            return session
+        return self._session
+
+    async def _turn(self, text: str) -> None:
+        """Send *text* and print what happens until the turn is over."""
+        session = await self._ensure()
+        subscription = self._subscription
+        assert subscription is not None  # noqa: S101 - every session here was attached to
+        message_id = await self._runtime.sessions.prompt(session.id, PromptInput(text=text))
+        self._printer.own(message_id)
+        async for event in subscription:
+            self._printer.show(event)
+            if isinstance(event, PermissionAsked):
+                await self._ask(event.request)
+            elif isinstance(event, SessionIdle) and event.session_id == session.id:
+                return
+
+    async def _ask(self, request: PermissionRequest) -> None:
+        """Ask until there is an answer, or until the question was withdrawn."""
+        waiting = [r.id for r in self._runtime.permissions.pending(request.root_id)]
+        if request.id not in waiting:
+            return
+        self._printer.question(request, len(waiting))
+        offered = "once, always or reject" if request.always else "once or reject"
+        while True:
+            self._printer.line(f"{offered}? A word for the model may follow.")
+            typed = await self._answer(request)
+            if typed is None:
+                return
+            word, _, comment = typed.strip().partition(" ")
+            answer = ANSWERS.get(word.lower())
+            if answer is not None and (answer != "always" or request.always):
+                reply = PermissionReply(answer, comment.strip())
+                self._runtime.permissions.reply(request.id, reply)
+                return
+
+    async def _answer(self, request: PermissionRequest) -> str | None:
+        """The next line, or None when the question went away. The end of input rejects."""
+        line = asyncio.create_task(self._lines.get())
+        gone = asyncio.create_task(_withdrawn(self._runtime, request))
+        try:
+            await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not line.done():
+                return None
+            typed = line.result()
+            if typed is None:
+                self._lines.put_nowait(None)  # the end of the input ends the program too
+            return "reject" if typed is None else typed
+        finally:
+            line.cancel()
+            gone.cancel()
+
+
+async def _withdrawn(runtime: "Runtime", request: PermissionRequest) -> None:
+    """Return once *request* was answered or withdrawn by someone else."""
+
+    def ours(event: Event) -> bool:
+        return isinstance(event, PermissionReplied) and event.request_id == request.id
+
+    with runtime.bus.subscribe(ours) as replies:
+        waits = {held.id for held in runtime.permissions.pending(request.root_id)}
+        if request.id in waits:
+            await replies.wait()

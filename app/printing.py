@@ -1,0 +1,129 @@
+"""Events as lines of plain text, for ``--plain`` (spec 8, U20)."""
+
+from typing import TextIO, assert_never
+
+from agent.events import (
+    Event,
+    MessageUpdated,
+    Notice,
+    PartDelta,
+    PartUpdated,
+    SessionError,
+    SessionIdle,
+    SessionStatusChanged,
+)
+from agent.model import Completed, Failed, Pending, Retry, Running, TextPart, ToolPart, UserMessage
+from agent.questions import PermissionRequest
+from app.clean import clean, clean_line
+from app.screens.subject import subject
+
+
+class Printer:
+    """Prints what happens: text streams, a tool is one line when it starts and when it ends.
+    Everything is cleaned; no escape sequence is written."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._printed: dict[str, int] = {}
+        self._states: dict[str, str] = {}
+        self._own: set[str] = set()
+        self._fresh = True
+
+    def own(self, message_id: str) -> None:
+        """The user's own words are not printed again."""
+        self._own.add(message_id)
+
+    def line(self, text: str) -> None:
+        """*text* on lines of its own."""
+        self.end_line()
+        self._write(clean(text) + "\n")
+
+    def end_line(self) -> None:
+        if not self._fresh:
+            self._write("\n")
+
+    def question(self, request: PermissionRequest, waiting: int) -> None:
+        """A permission request, whole."""
+        count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
+        self.line(f"\n{request.heading}  [{request.agent}]{count}")
+        if request.blocks:
+            self.line(subject(request.blocks).plain)
+        for judged in request.needs:
+            need = judged.need
+            reason = judged.reason or need.reason
+            self.line(f"  {judged.action:5}  {clean_line(need.shown or need.pattern)}  {reason}")
+        self.line(f"  folder {request.folder}")
+        if request.always:
+            patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
+            self.line(f"  always would allow {patterns} for this session")
+
+    def show(self, event: Event) -> None:
+        """Print *event*, or nothing if it is not for people."""
+        match event:
+            case MessageUpdated(message=UserMessage(id=message_id)):
+                self._own.add(message_id)
+            case PartDelta(field="text", part_id=part_id, offset=offset, delta=delta):
+                if part_id in self._printed:
+                    self._stream(part_id, offset, delta)
+            case PartUpdated(part=TextPart() as part):
+                if part.message_id not in self._own and not part.synthetic:
+                    self._text(part)
+            case PartUpdated(part=ToolPart() as part):
+                self._tool(part)
+            case SessionStatusChanged(status=Retry(message=message)):
+                self.line(f"The provider failed: {clean_line(message)} Trying again.")
+            case Notice(message=message):
+                self.line(message)
+            case SessionError(error=error):
+                self.line(error.message)
+            case SessionIdle():
+                self._idle(event)
+            case _:
+                pass
+
+    def _text(self, part: TextPart) -> None:
+        if part.id not in self._printed:
+            self.end_line()
+            self._printed[part.id] = 0
+        self._stream(part.id, 0, part.text)
+        if part.ended is not None:
+            self.end_line()
+
+    def _stream(self, part_id: str, offset: int, text: str) -> None:
+        known = self._printed[part_id]
+        new = text[max(0, known - offset) :]
+        if new:
+            self._printed[part_id] = offset + len(text)
+            self._write(clean(new))
+
+    def _tool(self, part: ToolPart) -> None:
+        state = part.state
+        if self._states.get(part.id) == state.status:
+            return
+        self._states[part.id] = state.status
+        match state:
+            case Pending():
+                pass
+            case Running(label=label):
+                self.line(clean_line(f"-> {label.verb} {label.object} {label.note}").rstrip())
+            case Completed(label=label, facts=facts):
+                done = (f"{label.verb} {label.object} {label.note}".strip(), *facts)
+                self.line(clean_line("ok " + "  ".join(done)))
+            case Failed(label=label, kind=kind, error=error):
+                what = f"{label.verb or part.tool} {label.object}".strip()
+                first = clean(error).strip().partition("\n")[0]
+                self.line(f"{kind}: {clean_line(what)}: {first}")
+            case _:
+                assert_never(state)
+
+    def _idle(self, event: SessionIdle) -> None:
+        self.end_line()
+        if event.error is not None:
+            self.line(event.error.message)
+        elif event.outcome != "completed":
+            self.line(f"({event.outcome.replace('_', ' ')})")
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+        self._fresh = text.endswith("\n")

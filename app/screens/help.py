@@ -1,0 +1,71 @@
+"""Keys and commands, generated from the registry (spec 8, U13)."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from app.commands import GROUPS, Action
+from app.keymap import Keymap
+
+PROMPT_KEYS: tuple[tuple[str, str], ...] = (
+    ("enter", "Send; while the agent works it waits its turn"),
+    ("shift+enter, alt+enter", "New line, where the terminal tells them apart"),
+    ("ctrl+j, or \\ then enter", "New line, everywhere"),
+    ("up, down", "Earlier prompts that begin like this one"),
+    ("page up, page down", "Scroll the session"),
+    ("esc", "Close what is open, else interrupt"),
+    ("ctrl+c", "Interrupt; clear the prompt; twice on an empty one to leave"),
+    ("ctrl+d", "Leave, on an empty prompt"),
+)
+
+
+def help_text(actions: Sequence[Action], keymap: Keymap) -> Content:
+    """All rows of the help, by group."""
+    lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
+    lines += [_row(key, what) for key, what in PROMPT_KEYS]
+    for group in GROUPS:
+        shown = [known for known in actions if known.group == group]
+        if shown:
+            lines += [Content(""), Content.styled(group, "bold")]
+        for known in shown:
+            names = " ".join(f"/{name}" for name in known.slash[:1])
+            argument = f" {known.argument}" if known.argument else ""
+            keys = ", ".join(keymap.keys_of(known.id))
+            left = "  ".join(part for part in (names + argument, keys) if part.strip())
+            also = ", ".join(f"/{name}" for name in known.slash[1:])
+            lines.append(_row(left, known.title, also))
+    return Content("\n").join(lines)
+
+
+def _row(left: str, what: str, also: str = "") -> Content:
+    return Content.assemble(
+        (left.ljust(30), "$tone-accent"), what, (f"   {also}" if also else "", "$tone-muted")
+    )
+
+
+class HelpScreen(ModalScreen[None]):
+    """Scrolls; any of the usual keys closes it."""
+
+    CSS_PATH = "help.tcss"
+    AUTO_FOCUS = "#help-text"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
+
+    def __init__(self, actions: Sequence[Action], keymap: Keymap) -> None:
+        super().__init__()
+        self._text = help_text(actions, keymap)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="help"), VerticalScroll(id="help-text"):
+            yield Static(self._text)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)

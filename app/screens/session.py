@@ -1,0 +1,242 @@
+"""The main screen: the session, the prompt, and one line below (spec 8, 8.1 and 8.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import TextArea
+
+from agent.model import AssistantMessage, Busy, Idle
+from app.commands import Action, by_slash, parse
+from app.state import Change, SessionView
+from app.widgets.home import Home, HomeFacts
+from app.widgets.prompt import Prompt
+from app.widgets.slash import Entry, SlashList
+from app.widgets.status import StatusLine, agent_tone
+from app.widgets.transcript.view import Transcript
+from app.widgets.working import Work, WorkingLine
+
+
+class SessionScreen(Screen[None]):
+    """Shows one session, or the first-run page while it is empty. Knows nothing of the
+    runtime: it posts what the user wants and is told what to show."""
+
+    CSS_PATH = "session.tcss"
+    AUTO_FOCUS = "#prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "escape", "Close or interrupt", show=False),
+        Binding("ctrl+home", "page('home')", "First line", show=False),
+        Binding("ctrl+end", "page('end')", "Last line", show=False),
+    ]
+
+    @dataclass
+    class Sent(Message):
+        """A prompt for the model."""
+
+        text: str
+
+    @dataclass
+    class Called(Message):
+        """An action with its argument."""
+
+        action: Action
+        argument: str
+
+    class Interrupted(Message):
+        """Esc with nothing left to close."""
+
+    class Leaving(Message):
+        """Ctrl+D on an empty prompt."""
+
+    class Resumed(Message):
+        """Nothing lies over this screen any more."""
+
+    def __init__(self, actions: Sequence[Action], facts: HomeFacts) -> None:
+        super().__init__()
+        self._entries = [Entry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
+        self._facts = facts
+        self._drafts: dict[str | None, str] = {}
+        self._session_id: str | None = None
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="home-scroll", can_focus=False):
+            yield Home(self._facts, id="home")
+        transcript = Transcript(id="transcript")
+        transcript.can_focus = False
+        transcript.display = False
+        yield transcript
+        yield SlashList(self._entries, id="slash")
+        yield WorkingLine(id="working")
+        with Vertical(id="prompt-box"):
+            yield Prompt(id="prompt")
+        yield StatusLine(id="status")
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    @property
+    def status(self) -> StatusLine:
+        return self.query_one(StatusLine)
+
+    @property
+    def completing(self) -> bool:
+        """Whether the list of commands is open."""
+        return self.query_one(SlashList).is_open
+
+    def show_home(self, facts: HomeFacts) -> None:
+        self.query_one(Home).show(facts)
+
+    def show_view(self, view: SessionView | None) -> None:
+        """Show another session, keeping what was being typed with the one before."""
+        before, self._session_id = self._session_id, view.session_id if view else None
+        if before != self._session_id:
+            typed = self.prompt.text
+            draft = self._drafts.pop(self._session_id, None)
+            if before is not None or draft is not None:
+                self._drafts[before] = typed
+                self.prompt.put(draft or "")
+        if view is not None:
+            self.transcript.show(view)
+        self._show_page(view)
+
+    def show_change(self, view: SessionView | None, change: Change) -> None:
+        """Show what events changed in the open session."""
+        if view is not None and change:
+            self.transcript.update(change)
+            if change.messages:
+                self._show_page(view)
+
+    def show_agent(self, agent: str) -> None:
+        """The prompt's edge has the colour of the agent that would get it."""
+        self.query_one("#prompt-box").set_class(agent_tone(agent) == "$tone-plan", "-plan")
+
+    def show_work(self, view: SessionView | None, to_send: int) -> None:
+        """Bring the line above the prompt up to date."""
+        status = view.status if view is not None else Idle()
+        since = self.query_one(WorkingLine).work.since
+        if isinstance(status, Busy):
+            since = status.since
+        self.query_one(WorkingLine).show(
+            Work(
+                status=status,
+                since=since,
+                output=output_so_far(view),
+                queued=to_send + (len(view.queued) if view is not None else 0),
+                cancelling=isinstance(status, Busy) and status.cancelling,
+                waiting=len(view.permissions) if view is not None else 0,
+            )
+        )
+
+    def _show_page(self, view: SessionView | None) -> None:
+        filled = view is not None and bool(view.message_ids)
+        self.transcript.display = filled
+        self.query_one("#home-scroll").display = not filled
+
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        event.stop()
+        command = parse(event.text)
+        if command is None:
+            if event.text.strip():
+                self.prompt.remember(self.prompt.take())
+                self.post_message(self.Sent(event.text))
+        elif command.action is None:
+            self.notify(
+                f"There is no command /{command.name}. Type / to see them all.",
+                severity="warning",
+                markup=False,
+            )
+        else:
+            self.prompt.remember(self.prompt.take())
+            self.post_message(self.Called(command.action, command.argument))
+
+    def on_prompt_steer(self, event: Prompt.Steer) -> None:
+        event.stop()
+        listing = self.query_one(SlashList)
+        if event.move in {"up", "down"}:
+            listing.move(1 if event.move == "down" else -1)
+            return
+        chosen = listing.chosen
+        if chosen is None:
+            return
+        known = by_slash(chosen)
+        if event.move == "tab" or known is None:
+            self.prompt.put(f"/{chosen} ")
+        else:
+            self.prompt.take()
+            self.post_message(self.Called(known, ""))
+
+    def on_prompt_leave(self, event: Prompt.Leave) -> None:
+        event.stop()
+        self.post_message(self.Leaving())
+
+    def on_prompt_page(self, event: Prompt.Page) -> None:
+        event.stop()
+        self.action_page(event.key)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        text = self.prompt.text
+        typed = text[1:] if text.startswith("/") and text[1:].replace("-", "").isalnum() else None
+        self._complete("" if text == "/" else typed)
+
+    def _complete(self, typed: str | None) -> None:
+        self.prompt.completing = self.query_one(SlashList).filter(typed)
+
+    def on_screen_resume(self) -> None:
+        self.post_message(self.Resumed())
+
+    def action_escape(self) -> None:
+        if self.completing:
+            self._complete(None)
+        elif self.get_selected_text():
+            self.clear_selection()
+        else:
+            self.post_message(self.Interrupted())
+
+    def action_page(self, key: str) -> None:
+        """Scroll the transcript, or the first-run page."""
+        target = self.transcript if self.transcript.display else self.query_one("#home-scroll")
+        moves = {
+            "pageup": target.scroll_page_up,
+            "pagedown": target.scroll_page_down,
+            "home": target.scroll_home,
+            "end": target.scroll_end,
+        }
+        moves[key](animate=False)
+
+
+def output_so_far(view: SessionView | None) -> int:
+    """Tokens generated in the newest turn by the steps whose usage is known (R8: none is
+    made up for the one that streams)."""
+    total = 0
+    turn: str | None = None
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is None or not isinstance(entry.message, AssistantMessage):
+            continue
+        if turn is not None and entry.message.turn_id != turn:
+            break
+        turn = entry.message.turn_id
+        total += entry.message.usage.output if entry.message.usage is not None else 0
+    return total
+
+
+def context_used(view: SessionView | None) -> int | None:
+    """Tokens of the context in use after the newest step, None where no usage is known."""
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is not None and isinstance(entry.message, AssistantMessage):
+            usage = entry.message.usage
+            if usage is not None and usage.output > 0:
+                return usage.input + usage.output
+    return None

@@ -1,0 +1,39 @@
+"""Asks for one line of text."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from app.clean import clean
+
+
+class TextScreen(ModalScreen[str | None]):
+    """Gives back what was typed, or None when it was closed or left empty."""
+
+    CSS_PATH = "dialog.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
+
+    def __init__(self, question: str, value: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(Content.styled(clean(self._question), "bold"))
+            yield Input(clean(self._value), select_on_focus=False, classes="dialog-input")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value.strip() or None)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)

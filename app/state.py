@@ -1,0 +1,346 @@
+"""What a front end knows of one session: a reducer over a snapshot and events (A3, L16).
+
+No Textual in here. Live, resumed and reviewed sessions are drawn from a ``SessionView``,
+and one built late from a snapshot equals one that saw every event. Messages and parts are
+kept in the order of their ids, which is the order in which they were made.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from agent.display import TodoItem
+from agent.events import (
+    Compacted,
+    Event,
+    FileEdited,
+    LspChanged,
+    McpChanged,
+    MessageRemoved,
+    MessageUpdated,
+    Notice,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    PluginFailed,
+    QuestionAsked,
+    QuestionReplied,
+    QueueChanged,
+    Resync,
+    SessionCreated,
+    SessionDeleted,
+    SessionDiff,
+    SessionError,
+    SessionIdle,
+    SessionStatusChanged,
+    SessionUpdated,
+    TodoUpdated,
+)
+from agent.model import (
+    Message,
+    MessageWithParts,
+    Part,
+    Pending,
+    ReasoningPart,
+    Session,
+    SessionStatus,
+    TextPart,
+    ToolPart,
+)
+from agent.questions import PermissionRequest
+from agent.session.view import SessionSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an event touched. Join the changes of one frame with ``|``.
+
+    *messages* are the ids of messages that came, went or changed themselves, *parts* those
+    of parts that did; *parts_of* the messages that hold these parts. *other* is set when
+    something beside the transcript changed (session, status, queue, todos, permissions).
+    *stale* means that events were missed: build a new view from a new snapshot.
+    """
+
+    messages: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    parts_of: frozenset[str] = frozenset()
+    other: bool = False
+    stale: bool = False
+
+    def __or__(self, later: "Change") -> "Change":
+        return Change(
+            self.messages | later.messages,
+            self.parts | later.parts,
+            self.parts_of | later.parts_of,
+            self.other or later.other,
+            self.stale or later.stale,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.parts or self.other or self.stale)
+
+
+NOTHING = Change()
+_OTHER = Change(other=True)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message and its parts, in order."""
+
+    message: Message
+    parts: list[Part] = field(default_factory=list[Part])
+
+
+class SessionView:
+    """One session as it stands. Change it with ``apply`` only."""
+
+    def __init__(self, snapshot: SessionSnapshot) -> None:
+        self.session: Session = snapshot.session
+        self.status: SessionStatus = snapshot.status
+        self.queued: tuple[str, ...] = snapshot.queued
+        self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
+        self.todos: tuple[TodoItem, ...] = snapshot.todos
+        self.complete: bool = snapshot.complete
+        self.deleted: bool = False
+        self.stale: bool = False
+        self._ids: list[str] = []
+        self._entries: dict[str, Entry] = {}
+        for held in snapshot.messages:
+            self._insert(held.message, list(held.parts))
+
+    @property
+    def session_id(self) -> str:
+        return self.session.id
+
+    @property
+    def message_ids(self) -> list[str]:
+        """Ids of all messages, oldest first. Not to be changed."""
+        return self._ids
+
+    def entry(self, message_id: str) -> Entry | None:
+        """A message with its parts, None if it is not (or no longer) there."""
+        return self._entries.get(message_id)
+
+    def index(self, message_id: str) -> int | None:
+        """The position of a message among ``message_ids``."""
+        index = bisect_left(self._ids, message_id)
+        found = index < len(self._ids) and self._ids[index] == message_id
+        return index if found else None
+
+    def snapshot(self) -> SessionSnapshot:
+        """The state as a record; two views are equal when these are."""
+        return SessionSnapshot(
+            session=self.session,
+            messages=tuple(
+                MessageWithParts(entry.message, tuple(entry.parts))
+                for entry in map(self._entries.__getitem__, self._ids)
+            ),
+            status=self.status,
+            queued=self.queued,
+            permissions=self.permissions,
+            todos=self.todos,
+            complete=self.complete,
+        )
+
+    def prepend(self, messages: tuple[MessageWithParts, ...], *, complete: bool) -> Change:
+        """Take in an older page of the history. *complete*: nothing older is left."""
+        added: set[str] = set()
+        for held in messages:
+            if held.message.id not in self._entries:
+                self._insert(held.message, list(held.parts))
+                added.add(held.message.id)
+        self.complete = complete
+        return Change(messages=frozenset(added))
+
+    def apply(self, event: Event) -> Change:
+        """Take in *event*; events of other sessions change nothing."""
+        match event:
+            case PartDelta():
+                return self._delta(event)
+            case PartUpdated(part):
+                return self._part(part)
+            case MessageUpdated(message):
+                return self._message(message)
+            case PartRemoved() | MessageRemoved():
+                return self._removed(event)
+            case Resync():
+                return self._lost()
+            case PermissionAsked() | PermissionReplied():
+                return self._permission(event)
+            case (
+                SessionCreated()
+                | SessionUpdated()
+                | SessionDeleted()
+                | SessionStatusChanged()
+                | QueueChanged()
+                | TodoUpdated()
+            ):
+                return self._session(event)
+            case (
+                SessionIdle()
+                | SessionError()
+                | QuestionAsked()
+                | QuestionReplied()
+                | SessionDiff()
+                | Compacted()
+                | FileEdited()
+                | McpChanged()
+                | LspChanged()
+                | PluginFailed()
+                | Notice()
+            ):
+                return NOTHING
+            case _:
+                assert_never(event)
+
+    def _session(
+        self,
+        event: SessionCreated
+        | SessionUpdated
+        | SessionDeleted
+        | SessionStatusChanged
+        | QueueChanged
+        | TodoUpdated,
+    ) -> Change:
+        named = (
+            event.session.id
+            if isinstance(event, SessionCreated | SessionUpdated)
+            else event.session_id
+        )
+        if named != self.session_id:
+            return NOTHING
+        match event:
+            case SessionCreated(session) | SessionUpdated(session):
+                self.session = session
+            case SessionDeleted():
+                self.deleted = True
+            case SessionStatusChanged(status=status):
+                self.status = status
+            case TodoUpdated(items=items):
+                self.todos = items
+            case QueueChanged(message_ids=message_ids):
+                touched = frozenset(self.queued) ^ frozenset(message_ids)
+                self.queued = message_ids
+                return Change(messages=touched & self._entries.keys(), other=True)
+            case _:
+                assert_never(event)
+        return _OTHER
+
+    def _permission(self, event: PermissionAsked | PermissionReplied) -> Change:
+        held = self.permissions
+        if isinstance(event, PermissionReplied):
+            left = tuple(request for request in held if request.id != event.request_id)
+            if len(left) == len(held):
+                return NOTHING
+            self.permissions = left
+            return _OTHER
+        request = event.request
+        ours = self.session_id in {request.session_id, request.root_id}
+        if not ours or any(known.id == request.id for known in held):
+            return NOTHING
+        self.permissions = (*held, request)
+        return _OTHER
+
+    def _message(self, message: Message) -> Change:
+        if message.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(message.id)
+        if entry is None:
+            self._insert(message, [])
+        else:
+            entry.message = message
+        return Change(messages=frozenset((message.id,)))
+
+    def _part(self, part: Part) -> Change:
+        if part.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(part.message_id)
+        if entry is None:
+            return self._unknown(part.message_id)
+        index = _position(entry.parts, part.id)
+        if index < len(entry.parts) and entry.parts[index].id == part.id:
+            entry.parts[index] = part
+        else:
+            entry.parts.insert(index, part)
+        return _touched(part)
+
+    def _delta(self, event: PartDelta) -> Change:
+        if event.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(event.message_id)
+        if entry is None:
+            return self._unknown(event.message_id)
+        index = _position(entry.parts, event.part_id)
+        part = entry.parts[index] if index < len(entry.parts) else None
+        if part is None or part.id != event.part_id:
+            return self._lost()
+        held = _text(part, event.field)
+        if held is None or event.offset + len(event.delta) <= len(held):
+            return NOTHING
+        if event.offset > len(held):
+            return self._lost()
+        grown = held + event.delta[len(held) - event.offset :]
+        if isinstance(part, TextPart | ReasoningPart):
+            entry.parts[index] = replace(part, text=grown)
+        elif isinstance(part, ToolPart):
+            entry.parts[index] = replace(part, state=Pending(raw=grown))
+        return _touched(part)
+
+    def _removed(self, event: PartRemoved | MessageRemoved) -> Change:
+        entry = self._entries.get(event.message_id)
+        if event.session_id != self.session_id or entry is None:
+            return NOTHING
+        if isinstance(event, MessageRemoved):
+            del self._entries[event.message_id]
+            del self._ids[bisect_left(self._ids, event.message_id)]
+            return Change(messages=frozenset((event.message_id,)))
+        index = _position(entry.parts, event.part_id)
+        if index == len(entry.parts) or entry.parts[index].id != event.part_id:
+            return NOTHING
+        return _touched(entry.parts.pop(index))
+
+    def _unknown(self, message_id: str) -> Change:
+        """A message that is not held: an older page that was not loaded, or a missed event."""
+        if not self.complete and self._ids and message_id < self._ids[0]:
+            return NOTHING
+        return self._lost()
+
+    def _lost(self) -> Change:
+        self.stale = True
+        return Change(stale=True)
+
+    def _insert(self, message: Message, parts: list[Part]) -> None:
+        if self._ids and message.id < self._ids[-1]:
+            self._ids.insert(bisect_left(self._ids, message.id), message.id)
+        else:
+            self._ids.append(message.id)
+        parts.sort(key=_part_id)
+        self._entries[message.id] = Entry(message, parts)
+
+
+def _part_id(part: Part) -> str:
+    return part.id
+
+
+def _position(parts: list[Part], part_id: str) -> int:
+    """Where *part_id* is or belongs; looked for from the end, where parts change."""
+    index = len(parts)
+    while index and parts[index - 1].id > part_id:
+        index -= 1
+    return index - 1 if index and parts[index - 1].id == part_id else index
+
+
+def _text(part: Part, name: str) -> str | None:
+    """The text that deltas of field *name* extend, None where the part takes none now."""
+    if name == "text" and isinstance(part, TextPart | ReasoningPart):
+        return part.text
+    if name == "raw" and isinstance(part, ToolPart) and isinstance(part.state, Pending):
+        return part.state.raw
+    return None
+
+
+def _touched(part: Part) -> Change:
+    return Change(parts=frozenset((part.id,)), parts_of=frozenset((part.message_id,)))

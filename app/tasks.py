@@ -1,0 +1,66 @@
+"""The front end's own tasks: kept, and never fatal (spec 0, A5).
+
+Actions and the bridge run as tasks of the app, not inside message handlers, so one that
+waits for a dialog or fails takes nothing with it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from agent.errors import OpencodePyError
+
+log = logging.getLogger(__name__)
+
+ResultT = TypeVar("ResultT")
+
+
+class Tasks:
+    """Runs coroutines. *refused* gets the sentence of an expected failure, *failed* any other
+    exception, after it was logged."""
+
+    def __init__(
+        self, refused: Callable[[str], None], failed: Callable[[BaseException], None]
+    ) -> None:
+        self._refused = refused
+        self._failed = failed
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[object, object, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait for it."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, OpencodePyError):
+            self._refused(error.message)
+        else:
+            log.error("%s failed", task.get_name(), exc_info=error)
+            self._failed(error)
+
+
+async def ask(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:
+    """Show a dialog and wait for what it gives back. To be awaited in a task of ours only."""
+    answer: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
+
+    def answered(result: ResultT | None) -> None:
+        if not answer.done():
+            answer.set_result(result)
+
+    app.push_screen(screen, answered)
+    return await answer

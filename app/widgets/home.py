@@ -1,0 +1,122 @@
+"""What an empty session shows: what this is, which model and why, what to try (U19)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.widgets import Static
+
+from agent.model import Session
+from app.clean import clean
+from app.place import Place
+from app.words import count, day
+
+TRIES: tuple[tuple[str, str], ...] = (
+    ("read README.md", "see how a tool call looks"),
+    ("run git push", "see the permission dialog"),
+    ("tour", "two minutes through everything"),
+)
+
+REAL_TRIES: tuple[tuple[str, str], ...] = (
+    ("What does this project do?", "it reads before it answers"),
+    ("Find and fix a failing test", "it asks before it changes anything"),
+    ("/plan how to …", "tab switches to the plan agent: it looks and changes nothing"),
+)
+
+RECENT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeFacts:
+    """*model* is empty while the program still starts; *reason* says why it is the one."""
+
+    place: Place
+    model: str = ""
+    reason: str = ""
+    recent: tuple[Session, ...] = ()
+    now: float = 0.0
+
+
+def model_reason(model: str, chosen: bool) -> str:
+    """Why *model* is used."""
+    if model.startswith("demo/"):
+        return "no model is connected; this one follows plain requests without an LLM"
+    return "as you chose" if chosen else "the first that has a key here; /model lists the others"
+
+
+def lay_out(facts: HomeFacts) -> Content:
+    """The whole text."""
+    place = facts.place
+    where = [clean(place.folder)]
+    if place.branch is not None:
+        changed = f", {place.changed} changed" if place.changed else ""
+        where.append(f"{clean(place.branch)}{changed}")
+    if place.instructions is not None:
+        where.append(place.instructions)
+    lines = [
+        Content.assemble(("opencode", "bold"), ("-py", "bold $tone-accent")),
+        Content.styled("a coding agent for this folder", "$tone-muted"),
+        Content(""),
+        Content.assemble(where[0], ("".join(f"   {part}" for part in where[1:]), "$tone-muted")),
+        Content(""),
+        *_model(facts),
+        Content(""),
+        *_tries(facts.model),
+        *_recent(facts.recent, facts.now),
+    ]
+    return Content("\n").join(lines)
+
+
+def _model(facts: HomeFacts) -> list[Content]:
+    if not facts.model:
+        return [Content.styled("Starting", "$tone-muted"), Content("")]
+    demo = facts.model.startswith("demo/")
+    tone = "$tone-warn" if demo else "$tone-accent"
+    first = Content.assemble(
+        (clean(facts.model), tone), (f"  {clean(facts.reason)}", "$tone-muted")
+    )
+    if not demo:
+        return [first, Content("")]
+    connect = Content.assemble(
+        ("To connect one, set a key such as ", "$tone-muted"),
+        ("ANTHROPIC_API_KEY", "bold"),
+        (" and start again; ", "$tone-muted"),
+        ("/model", "bold"),
+        (" lists what can be used", "$tone-muted"),
+    )
+    return [first, connect]
+
+
+def _tries(model: str) -> list[Content]:
+    tries = TRIES if not model or model.startswith("demo/") else REAL_TRIES[:2]
+    width = max(len(what) for what, _ in tries) + 4
+    rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in tries]
+    help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))
+    return [*rows, help_row] if len(tries) < 3 else rows
+
+
+def _recent(sessions: Sequence[Session], now: float) -> list[Content]:
+    if not sessions:
+        return []
+    titles = [Content(clean(s.title or "Untitled").replace("\n", " ")) for s in sessions[:RECENT]]
+    width = min(40, max(title.cell_length for title in titles)) + 4
+    rows = [Content(""), Content.styled("Recent", "$tone-faint")]
+    for title, session in zip(titles, sessions, strict=False):
+        shown = title.truncate(width - 2, ellipsis=True)
+        when = f"{day(session.updated, now)}, {count(session.turns, 'turn')}"
+        pad = Content(" " * (width - shown.cell_length))
+        rows.append(shown + pad + Content.styled(when, "$tone-faint"))
+    return [*rows, Content.styled("/sessions resumes one", "$tone-faint")]
+
+
+class Home(Static):
+    """Shows ``HomeFacts``."""
+
+    def __init__(self, facts: HomeFacts, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(lay_out(facts), id=id, markup=False)
+        self._facts = facts
+
+    def show(self, facts: HomeFacts) -> None:
+        if facts != self._facts:
+            self._facts = facts
+            self.update(lay_out(facts))

@@ -1,0 +1,183 @@
+"""The prompt: a multi-line editor where Enter sends (spec 8, U7)."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+# Textual's editor loads tree-sitter where it finds it. The prompt highlights no language,
+# and the first frame must not wait for it (spec 0, A1).
+_modules = cast("dict[str, object]", sys.modules)
+_hidden = "tree_sitter" not in _modules
+if _hidden:
+    _modules["tree_sitter"] = None
+from textual.widgets import TextArea  # noqa: E402 - after the line above
+
+if _hidden:
+    del _modules["tree_sitter"]
+
+PLACEHOLDER = "Ask for anything, / for commands"
+
+NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
+"""Every name under which terminals deliver a newline key (spec trial KEY-ENCODING)."""
+
+
+class Prompt(TextArea):
+    """Posts ``Submitted`` with the text; keeps the history of prompts; grows with its text.
+
+    While a popup of completions is open (*completing*), the keys that steer it are posted
+    as ``Steer`` instead of being acted on.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+b", "cursor_left", show=False),
+        Binding("ctrl+f", "cursor_right", show=False),
+        Binding("alt+b,alt+left", "cursor_word_left", show=False),
+        Binding("alt+f,alt+right", "cursor_word_right", show=False),
+        Binding("alt+d", "delete_word_right", show=False),
+        Binding("ctrl+underscore,ctrl+minus", "undo", show=False),
+    ]
+
+    @dataclass
+    class Submitted(Message):
+        text: str
+
+    @dataclass
+    class Steer(Message):
+        """A key for the popup: up, down, accept (enter) or complete (tab)."""
+
+        move: str
+
+    class Leave(Message):
+        """Ctrl+D on an empty prompt."""
+
+    class Page(Message):
+        """Page up or down: the transcript's business."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
+        super().__init__(
+            id=id,
+            soft_wrap=True,
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder=PLACEHOLDER,
+            tab_behavior="focus",
+        )
+        self.cursor_blink = False  # a blinking cursor is a timer (spec 9, Q1: idle)
+        self.completing = False
+        self._history: tuple[str, ...] = ()
+        self._place: int | None = None
+        self._draft = ""
+
+    def set_history(self, prompts: Sequence[str]) -> None:
+        """The prompts sent before, newest first, over all sessions."""
+        self._history = tuple(prompts)
+        self._place = None
+
+    def remember(self, text: str) -> None:
+        """Put *text* at the front of the history, once."""
+        if text.strip():
+            self._history = (text, *(old for old in self._history if old != text))
+
+    def take(self) -> str:
+        """The text, leaving the prompt empty."""
+        text = self.text
+        self.put("")
+        return text
+
+    def put(self, text: str) -> None:
+        """Replace the text, with the cursor at its end. Can be undone."""
+        self._place = None
+        self._show(text)
+
+    def _show(self, text: str) -> None:
+        self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Keys with a meaning of their own; the rest is the editor's."""
+        if self._handled(event.key):
+            event.stop()
+            event.prevent_default()
+        elif event.is_printable:
+            self._place = None
+
+    def _handled(self, key: str) -> bool:
+        if self.completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
+            self.post_message(self.Steer({"ctrl+n": "down"}.get(key, key)))
+        elif key in NEWLINE_KEYS:
+            self._insert("\n")
+        elif key == "enter":
+            self._enter()
+        elif key == "up":
+            return self._older()
+        elif key == "down":
+            return self._newer()
+        elif key in {"pageup", "pagedown"}:
+            self.post_message(self.Page(key))
+        elif key == "ctrl+d" and not self.text:
+            self.post_message(self.Leave())
+        else:
+            return False
+        return True
+
+    def _insert(self, text: str) -> None:
+        result = self.replace(text, *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
+
+    def _enter(self) -> None:
+        """Send, unless a backslash right before the cursor asks for a new line."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        if before.endswith("\\"):
+            self.replace("\n", (row, column - 1), (row, column))
+            self.move_cursor((row + 1, 0))
+        else:
+            self.post_message(self.Submitted(self.text))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """A paste is one unit, whatever line ends it came with."""
+        event.stop()
+        event.prevent_default()
+        self._place = None
+        self._insert(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        self.focus()
+
+    def _cursor_row(self) -> int:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y
+
+    def _older(self) -> bool:
+        """Up on the first line: the next older prompt that begins like what was typed."""
+        if self._cursor_row() > 0:
+            return False
+        if self._place is None:
+            self._draft = self.text
+        start = -1 if self._place is None else self._place
+        for place in range(start + 1, len(self._history)):
+            if self._history[place].startswith(self._draft) and self._history[place] != self.text:
+                self._place = place
+                self._show(self._history[place])
+                self.move_cursor((0, len(self.document.get_line(0))))
+                break
+        return True
+
+    def _newer(self) -> bool:
+        """Down on the last line: newer prompts, then the draft."""
+        if self._cursor_row() < self.wrapped_document.height - 1 or self._place is None:
+            return False
+        for place in range(self._place - 1, -1, -1):
+            if self._history[place].startswith(self._draft):
+                self._place = place
+                self._show(self._history[place])
+                return True
+        self._place = None
+        self._show(self._draft)
+        return True

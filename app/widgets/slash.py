@@ -1,0 +1,81 @@
+"""The list of commands that opens while a ``/word`` is typed (spec 8, U8 and U14)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+LIMIT = 8
+"""Rows shown at once; the rest scrolls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command as it is listed: its first name, its other names, what it does."""
+
+    name: str
+    aliases: tuple[str, ...]
+    title: str
+
+
+def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
+    """The entries for *typed* (without the slash): names that begin so, then aliases that
+    do, then names or titles that hold it."""
+    typed = typed.lower()
+
+    def rank(entry: Entry) -> int | None:
+        if entry.name.startswith(typed):
+            return 0
+        if any(alias.startswith(typed) for alias in entry.aliases):
+            return 1
+        if typed in entry.name or typed in entry.title.lower():
+            return 2
+        return None
+
+    ranked = [(place, entry) for entry in entries if (place := rank(entry)) is not None]
+    return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
+
+
+class SlashList(OptionList, can_focus=False):
+    """Never takes the focus: the prompt steers it."""
+
+    def __init__(self, entries: Sequence[Entry], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False, compact=True)
+        self._entries = tuple(entries)
+        self.display = False
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.display)
+
+    @property
+    def chosen(self) -> str | None:
+        """The name of the highlighted command."""
+        option = self.highlighted_option
+        return option.id if option is not None else None
+
+    def filter(self, typed: str | None) -> bool:
+        """Show what fits *typed*; None or no match closes. Returns whether it is open."""
+        found = matching(self._entries, typed) if typed is not None else []
+        if found:
+            width = max(len(entry.name) for entry in found) + 3
+            self.set_options([_row(entry, width) for entry in found])
+            self.highlighted = 0
+        self.display = bool(found)
+        return self.is_open
+
+    def move(self, step: int) -> None:
+        if self.option_count:
+            self.highlighted = ((self.highlighted or 0) + step) % self.option_count
+
+
+def _row(entry: Entry, width: int) -> Option:
+    aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
+    line = Content.assemble(
+        (f"/{entry.name}".ljust(width), "bold"),
+        (entry.title, "$tone-muted"),
+        (aliases, "$tone-muted"),
+    )
+    return Option(line, id=entry.name)

@@ -1,0 +1,110 @@
+"""The status line: who on the left, where on the right (spec 8, U5)."""
+
+from dataclasses import dataclass, replace
+
+from textual.content import Content
+from textual.widgets import Static
+
+from app.clean import clean
+from app.words import money, tokens
+
+BAR_CELLS = 8
+NARROW = 60
+"""Below this width the right side may be dropped, part by part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the line tells. *context* is tokens in use, *limit* the model's, None if unknown;
+    *changed* the number of changed files, None where git was not asked."""
+
+    agent: str = "build"
+    model: str = ""
+    effort: str | None = None
+    branch: str | None = None
+    changed: int | None = None
+    context: int | None = None
+    limit: int | None = None
+    cost: float | None = None
+    auto: bool = False
+
+
+def agent_tone(agent: str) -> str:
+    """The theme variable an agent is drawn in: plan has its own, all else the accent."""
+    return "$tone-plan" if agent == "plan" else "$tone-accent"
+
+
+def short_model(full_name: str) -> str:
+    """``claude-sonnet-4.5`` of ``anthropic/claude-sonnet-4.5``; the demo keeps its whole name."""
+    provider, _, name = full_name.partition("/")
+    return full_name if provider == "demo" or not name else name
+
+
+def _branch(status: Status) -> str:
+    if status.branch is None:
+        return ""
+    return clean(status.branch) + (f" +{status.changed}" if status.changed else "")
+
+
+def _context(status: Status) -> str:
+    if status.context is None:
+        return ""
+    if not status.limit:
+        return f"{tokens(status.context)} tokens" if status.context else ""
+    share = min(1.0, status.context / status.limit)
+    filled = round(share * BAR_CELLS)
+    return "▰" * filled + "▱" * (BAR_CELLS - filled) + f" {share:.0%}"
+
+
+def lay_out(status: Status, width: int) -> Content:
+    """One line of *width* cells. What does not fit goes: cost, then context, then branch,
+    then effort; at last the line is cut with an ellipsis."""
+    left = Content.assemble(
+        (clean(status.agent), f"bold {agent_tone(status.agent)}"),
+        "  ",
+        (clean(short_model(status.model)), "$tone-muted"),
+    )
+    if status.auto:
+        left += Content.styled("  auto", "$tone-warn")
+    tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
+    parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
+    if width < NARROW:
+        while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
+            parts.pop()
+    if left.cell_length + tail.cell_length + _width(parts) > width:
+        tail = Content("")
+    right = Content.styled("   ".join(parts), "$tone-muted")
+    room = width - left.cell_length - tail.cell_length - right.cell_length
+    if room < 2:
+        return (left + tail).truncate(max(1, width), ellipsis=True)
+    return left + tail + Content(" " * room) + right
+
+
+def _width(parts: list[str]) -> int:
+    return Content("   ".join(parts)).cell_length
+
+
+class StatusLine(Static):
+    """Shows a ``Status``; draws only when it changed."""
+
+    def __init__(self, status: Status | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__("", id=id, markup=False)
+        self._status = status or Status()
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    def show(self, **changes: object) -> None:
+        """Change some of the facts (names of ``Status`` fields)."""
+        changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType]
+        if changed != self._status:
+            self._status = changed
+            self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.content_size.width:
+            self.update(lay_out(self._status, self.content_size.width))

@@ -1,0 +1,290 @@
+"""One renderer for each kind of block that a tool may show (``agent.display``).
+
+A renderer takes a block and says what is shown of it folded and unfolded. It knows kinds of
+block, never kinds of tool. ``RENDERERS`` must name every kind; a test holds the two equal.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from agent.display import (
+    Block,
+    CodeBlock,
+    DiffBlock,
+    ImageBlock,
+    ListingBlock,
+    ShellBlock,
+    TableBlock,
+    TextBlock,
+    TodoBlock,
+)
+from app.clean import AnsiStyle, clean, clean_ansi, clean_line
+from app.themes import Tones, readable
+from app.widgets.transcript.diff import diff_lines
+from app.widgets.transcript.highlight import highlight
+from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
+from app.widgets.transcript.markdown import MarkdownView
+from app.widgets.transcript.tables import Table, table_rows
+
+SHELL_LINES = 10
+"""Last lines of output that a finished command keeps on the page (spec 8, U2)."""
+LIVE_LINES = 8
+"""Last lines of output shown while a command runs."""
+DIFF_LINES = 40
+"""Rows of a diff before it folds."""
+TEXT_LINES = 10
+TABLE_ROWS = 12
+OPEN_LINES = 2_000
+"""Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs."""
+
+    page: Page
+    indent: int
+    open: bool = False
+    live: bool = False
+
+    @property
+    def tones(self) -> Tones:
+        return self.page.tones
+
+    @property
+    def gutter(self) -> tuple[Segment, ...]:
+        return gutter(self.page, self.indent)
+
+    @property
+    def room(self) -> int:
+        return self.page.columns(self.indent)
+
+
+Drawn = tuple[list[Line], bool]
+"""The lines of a block, and whether folding makes a difference to it."""
+
+
+def draw(block: Block, shown: Shown) -> Drawn:
+    """Draw *block* by the renderer of its kind."""
+    return RENDERERS[type(block)](block, shown)
+
+
+def more(shown: Shown, count: int, what: str = "lines") -> Line:
+    """The line that stands for *count* hidden ones; a click unfolds."""
+    word = what.removesuffix("s") if count == 1 else what
+    text = Segment(f"… {count} {word}", shown.tones.style("faint"))
+    return make_line([text], prefix=shown.gutter, toggles=True)
+
+
+def _head(lines: list[Line], shown: Shown, limit: int) -> Drawn:
+    """The first *limit* lines, all of them when unfolded."""
+    if len(lines) <= limit + 1:
+        return lines, False
+    if shown.open:
+        return _capped(lines, shown), True
+    return [*lines[:limit], more(shown, len(lines) - limit, "more lines")], True
+
+
+def _capped(lines: list[Line], shown: Shown) -> list[Line]:
+    if len(lines) <= OPEN_LINES:
+        return lines
+    return [*lines[:OPEN_LINES], more(shown, len(lines) - OPEN_LINES, "lines left out")]
+
+
+def _diff(block: DiffBlock, shown: Shown) -> Drawn:
+    lines = list(islice(diff_lines(block, shown.page, shown.indent), OPEN_LINES))
+    return _head(lines, shown, DIFF_LINES)
+
+
+def _shell(block: ShellBlock, shown: Shown) -> Drawn:
+    """The command where its row cannot hold it, then the end of its output."""
+    lines: list[Line] = []
+    command = clean(block.command).strip("\n")
+    long = "\n" in command or len(command) > shown.room - 8
+    if long and (shown.open or "\n" in command):
+        code = highlight(command, shown.tones, language="bash")
+        limit = OPEN_LINES if shown.open else 6
+        for text in code[:limit]:
+            lines += _folded(text, shown, shown.gutter)
+        if len(code) > limit:
+            lines.append(more(shown, len(code) - limit, "more lines"))
+    raw = block.output.rstrip("\n").split("\n") if block.output.strip() else []
+    limit = OPEN_LINES if shown.open else LIVE_LINES if shown.live else SHELL_LINES
+    hidden = len(raw) - limit if len(raw) > limit + (not shown.live) else 0
+    prefix = _ruled(shown)
+    if hidden:
+        text = Segment(f"… {hidden} earlier lines", shown.tones.style("faint"))
+        lines.append(make_line([text], prefix=prefix, toggles=True))
+    for spans in clean_ansi("\n".join(raw[hidden:])) if raw else []:
+        lines += _folded(ansi_text(spans, shown.tones), shown, prefix)
+    if block.note:
+        note = Text(clean_line(block.note), style=shown.tones.style("warn"))
+        lines += _wrapped(note, shown, prefix)
+    return lines, long or len(raw) > SHELL_LINES + 1
+
+
+def _ruled(shown: Shown) -> tuple[Segment, ...]:
+    """A thin rule in the column of the state glyphs, then the indent."""
+    left = shown.page.left
+    space = max(1, shown.indent - left - 1)
+    rule = Segment("│" + " " * space, shown.tones.style("rule"))
+    return (*gutter(shown.page, left), rule)
+
+
+def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], tones: Tones) -> Text:
+    """Command output with its colours in our tones; what can't be read on our page is not kept."""
+    text = Text(style=tones.style("muted"))
+    for piece, style in spans:
+        text.append(piece, _ansi_style(style, tones))
+    return text
+
+
+_ANSI_TONES = {
+    "red": "err",
+    "green": "ok",
+    "yellow": "warn",
+    "blue": "blue",
+    "magenta": "plan",
+    "cyan": "accent",
+    "white": "text",
+    "black": "faint",
+}
+
+
+def _ansi_style(style: AnsiStyle, tones: Tones) -> Style:
+    base = "faint" if style.dim else "text" if style.bold else "muted"
+    color = getattr(tones, base)
+    if style.color is not None:
+        tone = _ANSI_TONES.get(style.color.removeprefix("bright_"))
+        named = getattr(tones, tone) if tone else style.color
+        color = readable(named, tones.ground, getattr(tones, base))
+    return Style(
+        color=color,
+        bgcolor=tones.ground,
+        bold=style.bold,
+        italic=style.italic,
+        underline=style.underline,
+        strike=style.strike,
+    )
+
+
+def _folded(text: Text, shown: Shown, prefix: tuple[Segment, ...]) -> list[Line]:
+    rows = fold(text, shown.room)
+    return [make_line(row, prefix=prefix, join=join) for row, join in rows]
+
+
+def _wrapped(text: Text, shown: Shown, prefix: tuple[Segment, ...]) -> list[Line]:
+    rows = wrap(text, shown.page.prose(shown.indent))
+    return [make_line(row, prefix=prefix, join=join) for row, join in rows]
+
+
+def _code(block: CodeBlock, shown: Shown) -> Drawn:
+    """Nothing while folded: the row of the tool says what was read."""
+    code = clean(block.text).removesuffix("\n")
+    if not shown.open or not code:
+        return [], bool(code)
+    rows = highlight(code, shown.tones, language=block.language, path=block.path)
+    digits = max(4, len(str(block.first_line + len(rows))))
+    narrow = Shown(shown.page, shown.indent + digits + 2)
+    lines: list[Line] = []
+    for number, text in enumerate(rows[:OPEN_LINES], block.first_line):
+        mark = Segment(f"{number:>{digits}}  ", shown.tones.style("faint"))
+        space = Segment(" " * (digits + 2), shown.tones.style())
+        for row, join in fold(text, narrow.room):
+            prefix = (*shown.gutter, mark if join == "\n" else space)
+            lines.append(make_line(row, prefix=prefix, join=join))
+    if len(rows) > OPEN_LINES:
+        lines.append(more(shown, len(rows) - OPEN_LINES, "lines left out"))
+    return lines, True
+
+
+def _listing(block: ListingBlock, shown: Shown) -> Drawn:
+    if not shown.open or not block.items:
+        return [], bool(block.items)
+    lines: list[Line] = []
+    for item in block.items[:OPEN_LINES]:
+        lines += _folded(
+            Text(clean_line(item), style=shown.tones.style("muted")), shown, shown.gutter
+        )
+    left = max(block.total, len(block.items)) - min(len(block.items), OPEN_LINES)
+    return [*lines, more(shown, left, "more")] if left > 0 else lines, True
+
+
+_TODO = {
+    "pending": ("☐", "faint", "muted", ""),
+    "in_progress": ("▸", "accent", "text", "bold"),
+    "completed": ("☑", "ok", "faint", ""),
+    "cancelled": ("⊘", "faint", "faint", "strike"),
+}
+
+
+def _todo(block: TodoBlock, shown: Shown) -> Drawn:
+    lines: list[Line] = []
+    inner = Shown(shown.page, shown.indent + 2)
+    for item in block.items:
+        glyph, mark, tone, attributes = _TODO[item.status]
+        text = Text(clean_line(item.content), style=shown.tones.style(tone, attributes=attributes))
+        bullet = (*shown.gutter, Segment(f"{glyph} ", shown.tones.style(mark)))
+        rows = wrap(text, inner.page.prose(inner.indent))
+        for index, (row, join) in enumerate(rows):
+            prefix = inner.gutter if index else bullet
+            lines.append(make_line(row, prefix=prefix, join=join))
+    return lines, False
+
+
+def _table(block: TableBlock, shown: Shown) -> Drawn:
+    head, body = shown.tones.style(attributes="bold"), shown.tones.style("muted")
+    rows = block.rows if shown.open else block.rows[:TABLE_ROWS]
+    table = Table(
+        tuple(Text(clean_line(name), style=head) for name in block.columns),
+        tuple(tuple(Text(clean_line(cell), style=body) for cell in row) for row in rows),
+    )
+    if not table.header:
+        return [], False
+    drawn = table_rows(table, shown.page, shown.room)
+    lines = [make_line(row, prefix=shown.gutter) for row in drawn]
+    hidden = len(block.rows) - len(rows)
+    return [*lines, more(shown, hidden, "more rows")] if hidden else lines, (
+        len(block.rows) > TABLE_ROWS
+    )
+
+
+def _image(block: ImageBlock, shown: Shown) -> Drawn:
+    facts = [clean_line(block.mime)]
+    if block.width and block.height:
+        facts.append(f"{block.width}×{block.height}")
+    if block.size:
+        facts.append(f"{block.size / 1024:.0f} KB" if block.size >= 1024 else f"{block.size} B")
+    text = Text(clean_line(block.path), style=shown.tones.style("muted"))
+    text.append("  " + "  ".join(facts), shown.tones.style("faint"))
+    return _wrapped(text, shown, shown.gutter), False
+
+
+def _text(block: TextBlock, shown: Shown) -> Drawn:
+    if block.markdown:
+        view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
+        view.update(block.text.strip("\n"), final=True)
+        return _head(view.lines, shown, TEXT_LINES)
+    lines: list[Line] = []
+    for line in clean(block.text).strip("\n").split("\n") if block.text.strip() else []:
+        lines += _folded(Text(line, style=shown.tones.style("muted")), shown, shown.gutter)
+    return _head(lines, shown, TEXT_LINES)
+
+
+# The renderers take the one class they are filed under, which a dict cannot say.
+RENDERERS: dict[type[Block], Callable[[Any, Shown], Drawn]] = {
+    DiffBlock: _diff,
+    ShellBlock: _shell,
+    CodeBlock: _code,
+    ListingBlock: _listing,
+    TodoBlock: _todo,
+    TableBlock: _table,
+    ImageBlock: _image,
+    TextBlock: _text,
+}

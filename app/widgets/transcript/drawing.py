@@ -1,0 +1,80 @@
+"""From an item to its lines: one place that knows which renderer draws which record."""
+
+from dataclasses import dataclass, field
+
+from agent.model import AssistantMessage, ReasoningPart, TextPart, ToolPart
+from app.widgets.transcript.items import Item, UserRecord
+from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.markdown import MarkdownView
+from app.widgets.transcript.messages import (
+    end_lines,
+    note_lines,
+    reasoning_lines,
+    reasoning_view,
+    user_lines,
+)
+from app.widgets.transcript.tools import Moment, tool_lines, tool_row
+
+
+@dataclass(slots=True)
+class Folds:
+    """What is unfolded: a switch for reasoning, one for the rest, and single items."""
+
+    reasoning: bool = False
+    details: bool = False
+    single: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def is_open(self, item: Item) -> bool:
+        switch = self.reasoning if item.kind == "reasoning" else self.details
+        return self.single.get(item.key, switch)
+
+    def toggle(self, item: Item) -> None:
+        self.single[item.key] = not self.is_open(item)
+
+
+def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
+    """The lines of *item*; notes in it whether it folds and which lines are new."""
+    record = item.record
+    if isinstance(record, UserRecord):
+        lines, item.foldable = user_lines(
+            record.message, record.parts, page, queued=record.queued, unfolded=unfolded
+        )
+        return lines
+    if isinstance(record, AssistantMessage):
+        return end_lines(record, page)
+    if isinstance(record, TextPart):
+        item.view = item.view or MarkdownView(page)
+        item.changed = item.view.update(record.text, final=item.final)
+        return item.view.lines
+    if isinstance(record, ReasoningPart):
+        return _draw_reasoning(item, record, page, moment, unfolded=unfolded)
+    if isinstance(record, ToolPart):
+        lines, item.foldable = tool_lines(record, page, moment, unfolded=unfolded)
+        return lines
+    lines, item.foldable = note_lines(record, page, unfolded=unfolded)
+    return lines
+
+
+def _draw_reasoning(
+    item: Item, record: ReasoningPart, page: Page, moment: Moment, *, unfolded: bool
+) -> list[Line]:
+    item.foldable = record.ended is not None
+    body: list[Line] = []
+    if unfolded or record.ended is None:
+        item.view = item.view or reasoning_view(page)
+        first = item.view.update(record.text, final=item.final)
+        item.changed = 0 if item.final else first + 1
+        body = item.view.lines
+    else:
+        item.view = None
+    return reasoning_lines(record, page, moment, body, unfolded=unfolded)
+
+
+def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
+    """The first row of an item that shows a spinner or a clock."""
+    record = item.record
+    if isinstance(record, ToolPart):
+        return tool_row(record, page, moment)
+    if isinstance(record, ReasoningPart):
+        return reasoning_lines(record, page, moment, (), unfolded=unfolded)[0]
+    return None

@@ -1,0 +1,83 @@
+"""Colours for code, by Pygments lexers and our own tones."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+
+from app.themes import Tones
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+LIMIT = 60_000
+"""Characters beyond which code is shown without colours: lexing is about 1 ms per 1,000."""
+
+# The first of these that a token's name begins with decides its tone and attributes.
+_TOKENS = (
+    ("Token.Comment", "faint", "italic"),
+    ("Token.Keyword", "blue", ""),
+    ("Token.Operator.Word", "blue", ""),
+    ("Token.Name.Function", "accent", ""),
+    ("Token.Name.Class", "accent", ""),
+    ("Token.Name.Decorator", "plan", ""),
+    ("Token.Name.Tag", "blue", ""),
+    ("Token.Name.Attribute", "accent", ""),
+    ("Token.Name.Builtin", "accent", ""),
+    ("Token.Literal.String", "ok", ""),
+    ("Token.Literal.Number", "warn", ""),
+    ("Token.Operator", "muted", ""),
+    ("Token.Punctuation", "muted", ""),
+    ("Token.Generic.Inserted", "ok", ""),
+    ("Token.Generic.Deleted", "err", ""),
+    ("Token.Generic.Heading", "accent", ""),
+    ("Token.Generic.Prompt", "faint", ""),
+)
+
+
+@lru_cache(512)
+def _token_style(token: str, tones: Tones, on: str) -> Style:
+    for prefix, tone, attributes in _TOKENS:
+        if token.startswith(prefix):
+            return tones.style(tone, on, attributes)
+    return tones.style("text", on)
+
+
+@lru_cache(64)
+def _lexer(language: str, path: str) -> "Lexer | None":
+    # Pygments is loaded with the first code that is shown, not at start.
+    from pygments.lexers import (  # noqa: PLC0415 - see above
+        find_lexer_class_by_name,
+        find_lexer_class_for_filename,
+    )
+    from pygments.util import ClassNotFound  # noqa: PLC0415 - see above
+
+    found = None
+    try:
+        found = find_lexer_class_by_name(language) if language else None
+    except ClassNotFound:
+        found = None
+    if found is None and path:
+        found = find_lexer_class_for_filename(path)
+    return found(stripnl=False, ensurenl=False) if found is not None else None
+
+
+@lru_cache(32)
+def highlight(
+    code: str, tones: Tones, *, language: str = "", path: str = "", on: str = "ground"
+) -> tuple[Text, ...]:
+    """Lines of *code* (already cleaned), coloured where its language is known."""
+    base = tones.style("text", on)
+    lexer = _lexer(language.lower(), path) if len(code) <= LIMIT else None
+    if lexer is None:
+        return tuple(Text(line, style=base) for line in code.split("\n"))
+    lines = [Text(style=base)]
+    for token, value in lexer.get_tokens(code):
+        style = _token_style(str(token), tones, on)
+        for index, piece in enumerate(value.split("\n")):
+            if index:
+                lines.append(Text(style=base))
+            if piece:
+                lines[-1].append(piece, style)
+    return tuple(lines)

@@ -1,0 +1,66 @@
+"""Inline markdown: emphasis, code, links. Everything comes out as plain styled text."""
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from app.clean import clean, clean_line
+from app.themes import Tones
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:", re.MULTILINE)
+
+_ATTRIBUTES = {
+    "strong_open": "bold",
+    "em_open": "italic",
+    "s_open": "strike",
+}
+
+
+def reference_definitions(source: str) -> bool:
+    """Whether *source* may define link targets that text before it uses."""
+    return _DEFINITION.search(source) is not None
+
+
+def inline_text(
+    tokens: "list[Token]", tones: Tones, *, tone: str = "text", bold: bool = False
+) -> Text:
+    """The text of an inline token's children; line breaks stay line feeds."""
+    attributes: list[str] = ["bold"] if bold else []
+    targets: list[tuple[str, int]] = []
+    text = Text(style=tones.style(tone))
+    for token in tokens:
+        kind = token.type
+        if kind in _ATTRIBUTES:
+            attributes.append(_ATTRIBUTES[kind])
+        elif kind in {"strong_close", "em_close", "s_close"}:
+            attributes.pop()
+        elif kind in {"softbreak", "hardbreak"}:
+            text.append("\n")
+        elif kind == "code_inline":
+            text.append(
+                clean_line(token.content), tones.style("accent", attributes=" ".join(attributes))
+            )
+        elif kind == "link_open":
+            targets.append((clean_line(str(token.attrGet("href") or "")), len(text)))
+            attributes.append("underline")
+        elif kind == "link_close":
+            attributes.pop()
+            _target(text, *targets.pop(), tones)
+        elif kind == "image":
+            alt, target = clean_line(token.content), clean_line(str(token.attrGet("src") or ""))
+            text.append(f"{alt} " if alt else "", tones.style(tone))
+            text.append(f"({target})", tones.style("faint"))
+        else:
+            text.append(clean(token.content), tones.style(tone, attributes=" ".join(attributes)))
+    return text
+
+
+def _target(text: Text, target: str, start: int, tones: Tones) -> None:
+    """Say where a link goes, unless its text says so already."""
+    shown = text.plain[start:]
+    if target and target.removeprefix("mailto:") != shown:
+        text.append(f" ({target})", tones.style("faint"))

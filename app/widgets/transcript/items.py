@@ -1,0 +1,174 @@
+"""Items: the parts of a transcript in the order they are drawn, each with its cached lines."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, assert_never
+
+from agent.display import (
+    Block,
+    CodeBlock,
+    DiffBlock,
+    ImageBlock,
+    ListingBlock,
+    ShellBlock,
+    TableBlock,
+    TextBlock,
+    TodoBlock,
+)
+from agent.model import (
+    AssistantMessage,
+    CompactionPart,
+    Part,
+    Pending,
+    ReasoningPart,
+    RetryPart,
+    Running,
+    SubtaskPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from app.state import Entry
+from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
+from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.markdown import MarkdownView
+from app.widgets.transcript.messages import user_text
+
+Kind = Literal["user", "text", "reasoning", "tool", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserRecord:
+    """A message of the user with its parts, drawn as one."""
+
+    message: UserMessage
+    parts: tuple[Part, ...]
+    queued: bool
+
+
+Record: TypeAlias = UserRecord | AssistantMessage | Part
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One drawn thing. *lines* are None until it is first seen; *height* is then a guess,
+    unless *exact*. *changed* is the first line that differs from what was last painted.
+    *view* keeps the state of growing markdown."""
+
+    key: str
+    kind: Kind
+    message_id: str
+    record: Record
+    final: bool = True
+    lines: list[Line] | None = None
+    height: int = 1
+    exact: bool = False
+    changed: int = 0
+    foldable: bool = False
+    body: bool = False
+    view: MarkdownView | None = field(default=None)
+
+    @property
+    def running(self) -> bool:
+        """Whether its row shows a spinner or a clock."""
+        record = self.record
+        if isinstance(record, ToolPart):
+            return isinstance(record.state, Running) and record.state.waiting is None
+        return isinstance(record, ReasoningPart) and record.ended is None
+
+
+def items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
+    """The items of one message; nothing for what only the harness needs."""
+    message = entry.message
+    if isinstance(message, UserMessage):
+        if message.synthetic:
+            yield from (_part_item(p, entry) for p in entry.parts if isinstance(p, CompactionPart))
+            return
+        waits = message.id in queued
+        record = UserRecord(message, tuple(entry.parts), waits)
+        if record.parts:
+            yield Item(message.id, "user", message.id, record)
+        return
+    retries = [part for part in entry.parts if isinstance(part, RetryPart)]
+    for part in entry.parts:
+        if _is_drawn(part) or (retries and part is retries[-1] and message.completed is None):
+            yield _part_item(part, entry)
+    if message.error or message.interrupted or message.finish in {"length", "content-filter"}:
+        yield Item(f"{message.id}/end", "note", message.id, message)
+
+
+def _part_item(part: Part, entry: Entry) -> Item:
+    completed = isinstance(entry.message, AssistantMessage) and entry.message.completed is not None
+    final = completed or not isinstance(part, TextPart | ReasoningPart) or part.ended is not None
+    match part:
+        case TextPart():
+            kind: Kind = "text"
+        case ReasoningPart():
+            kind = "reasoning"
+        case ToolPart():
+            kind = "tool"
+        case _:
+            kind = "note"
+    return Item(part.id, kind, part.message_id, part, final)
+
+
+def _is_drawn(part: Part) -> bool:
+    match part:
+        case TextPart():
+            return not part.synthetic and bool(part.text) and not part.text.isspace()
+        case ReasoningPart():
+            # Some providers keep their reasoning to themselves; then only its time is shown.
+            return part.ended is None or not (part.text.isspace() or part.text == "")
+        case ToolPart() | CompactionPart() | SubtaskPart():
+            return True
+        case _:
+            return False
+
+
+def gap(before: Item | None, item: Item) -> int:
+    """Blank lines above *item*: one between things, none inside a run of tool rows."""
+    if item.height == 0:
+        return 0
+    if before is not None and before.kind == item.kind == "tool" and not before.body:
+        return 0
+    return 1
+
+
+def estimate(item: Item, page: Page) -> int:
+    """About how many lines *item* will have, without laying it out."""
+    record = item.record
+    match record:
+        case UserRecord():
+            return 2 + _text_height(user_text(record.parts), page)
+        case TextPart():
+            return _text_height(record.text, page)
+        case ToolPart():
+            state = record.state
+            blocks = () if isinstance(state, Pending) else state.blocks
+            return 1 + sum(_block_height(block, page) for block in blocks)
+        case _:
+            return 1
+
+
+def _text_height(text: str, page: Page) -> int:
+    return 1 + text.count("\n") + len(text) // (page.prose(page.left) + 1)
+
+
+def _block_height(block: Block, page: Page) -> int:
+    match block:
+        case DiffBlock():
+            return min(DIFF_LINES + 1, sum(len(hunk.lines) for hunk in block.hunks))
+        case ShellBlock():
+            return min(SHELL_LINES + 1, block.output.count("\n") + bool(block.output))
+        case CodeBlock() | ListingBlock():
+            return 0
+        case TodoBlock():
+            return len(block.items)
+        case TableBlock():
+            return min(TABLE_ROWS + 1, len(block.rows)) + 2
+        case ImageBlock():
+            return 1
+        case TextBlock():
+            return min(TEXT_LINES + 1, _text_height(block.text, page))
+        case _:
+            assert_never(block)

@@ -1,0 +1,275 @@
+"""Where everything is: items in order, their lines laid out when first seen, and the map
+from rows of the page to them. No Textual widget in here.
+
+Rows count from 0 at the top of the transcript. Until an item is seen its height is a
+guess; ``lay`` makes it exact. Who moves rows while somebody reads has to move the page
+along: that is the view's business.
+"""
+
+from bisect import bisect_right
+
+from app.state import Change, Entry, SessionView
+from app.widgets.transcript.drawing import Folds, draw_first, draw_item
+from app.widgets.transcript.items import Item, UserRecord, estimate, gap, items_of
+from app.widgets.transcript.lines import Line, Page, blank
+from app.widgets.transcript.tools import Moment
+
+CACHED = 600
+"""Items whose lines are kept; beyond that, those far from what is seen are dropped."""
+NEAR = 150
+"""Items on either side of what is seen that keep their lines."""
+
+
+class Layout:
+    """The items of one session on one page. *moment* is the time that clocks show."""
+
+    def __init__(self, view: SessionView | None, page: Page) -> None:
+        self.page = page
+        self.moment = Moment()
+        self.folds = Folds()
+        self.items: list[Item] = []
+        self._view = view
+        self._starts: dict[str, int] = {}
+        self._last_key = ("", "")
+        self._tops: list[int] = []
+        self._changed: dict[str, Item] = {}
+        self._running: dict[str, Item] = {}
+        self._all_changed = False
+        self._laid = 0
+        self._blank = blank(page)
+        self._rebuild()
+
+    # --- what is in it ---
+
+    def resize(self, page: Page) -> None:
+        """Lay out for another width or theme; heights become guesses again."""
+        if page == self.page:
+            return
+        self.page = page
+        self._blank = blank(page)
+        for item in self.items:
+            self._forget(item, guess=True)
+        self._tops.clear()
+
+    def update(self, change: Change) -> set[str]:
+        """Take in a change of the view; returns the keys of items that are new or changed."""
+        for message_id in sorted(change.messages | change.parts_of):
+            self._refresh(message_id)
+        return set(self._changed)
+
+    def _refresh(self, message_id: str) -> None:
+        view = self._view
+        entry = view.entry(message_id) if view is not None else None
+        start = self._starts.get(message_id)
+        found = list(items_of(entry, view.queued)) if view is not None and entry is not None else []
+        if start is None and not found:
+            return
+        if entry is None or not found or (start is None and _key(entry) < self._last_key):
+            self._rebuild()
+            return
+        if start is None:
+            start = len(self.items)
+            self._starts[message_id] = start
+            self._last_key = _key(entry)
+        end = start
+        while end < len(self.items) and self.items[end].message_id == message_id:
+            end += 1
+        inner = end < len(self.items)
+        if (inner and end - start != len(found)) or self._moved(found[0], start):
+            self._rebuild()
+            return
+        held = {item.key: item for item in self.items[start:end]}
+        self.items[start:end] = [self._merge(item, held) for item in found]
+        self._all_changed = self._all_changed or len(found) < end - start
+        del self._tops[start:]
+
+    def _moved(self, item: Item, start: int) -> bool:
+        """Whether a message left or joined the queue, which is drawn last."""
+        before = self.items[start].record if start < len(self.items) else None
+        now = item.record
+        if not isinstance(before, UserRecord) or not isinstance(now, UserRecord):
+            return False
+        return (before.queued, before.message.turn_id) != (now.queued, now.message.turn_id)
+
+    def _rebuild(self) -> None:
+        """Build the list of items anew; what did not change keeps its lines."""
+        view = self._view
+        held = {item.key: item for item in self.items}
+        entries = [entry for i in view.message_ids if (entry := view.entry(i))] if view else []
+        entries.sort(key=_key)
+        self.items = []
+        self._starts = {}
+        self._running = {}
+        self._last_key = ("", "")
+        for entry in entries:
+            found = list(items_of(entry, view.queued if view else ()))
+            if found:
+                self._starts[entry.message.id] = len(self.items)
+                self._last_key = _key(entry)
+            self.items += [self._merge(item, held) for item in found]
+        self._tops.clear()
+        self._all_changed = True
+
+    def _merge(self, item: Item, held: dict[str, Item]) -> Item:
+        """*item*, or the one that was there before with its record brought up to date."""
+        known = held.get(item.key)
+        if known is None:
+            known = item
+            known.height = estimate(item, self.page)
+            self._changed[known.key] = known
+        elif known.record != item.record or known.final != item.final:
+            known.record, known.final = item.record, item.final
+            self._forget(known, guess=False)
+            self._changed[known.key] = known
+        if known.running:
+            self._running[known.key] = known
+        else:
+            self._running.pop(known.key, None)
+        return known
+
+    def _forget(self, item: Item, *, guess: bool) -> None:
+        """Drop the lines of *item*; with *guess* its height and markdown state too."""
+        if item.lines is not None:
+            self._laid -= 1
+        item.lines = None
+        item.exact = False
+        item.changed = 0
+        if guess:
+            item.view = None
+            item.height = estimate(item, self.page)
+
+    # --- where it is ---
+
+    @property
+    def height(self) -> int:
+        """All rows, with one blank row above and below what there is."""
+        if not self.items:
+            return 0
+        last = len(self.items) - 1
+        return self.top(last) + self.items[last].height + 1
+
+    def top(self, index: int) -> int:
+        """The first row of an item."""
+        tops, items = self._tops, self.items
+        while len(tops) <= index:
+            at = len(tops)
+            before = items[at - 1] if at else None
+            end = tops[-1] + before.height if before is not None else 0
+            tops.append(end + gap(before, items[at]))
+        return tops[index]
+
+    def find(self, row: int) -> int:
+        """The index of the item at *row*, or the last one above it; -1 where nothing is."""
+        if not self.items:
+            return -1
+        self.top(len(self.items) - 1)
+        return max(0, bisect_right(self._tops, row) - 1)
+
+    def index_of(self, key: str) -> int | None:
+        """The index of an item by its key; looked for from the end."""
+        for index in range(len(self.items) - 1, -1, -1):
+            if self.items[index].key == key:
+                return index
+        return None
+
+    def line(self, row: int) -> Line:
+        """The line at *row*: blank between items, and where nothing is laid out yet."""
+        index = self.find(row)
+        if index < 0:
+            return self._blank
+        item = self.items[index]
+        place = row - self._tops[index]
+        if item.lines is None or not 0 <= place < len(item.lines):
+            return self._blank
+        return item.lines[place]
+
+    def lay(self, index: int) -> bool:
+        """Lay out one item; true if that moved what is below it."""
+        item = self.items[index]
+        if item.lines is not None:
+            return False
+        height, body = item.height, item.body
+        unfolded = self.folds.is_open(item)
+        item.lines = draw_item(item, self.page, self.moment, unfolded=unfolded)
+        item.height = len(item.lines)
+        item.body = item.height > 1
+        item.exact = True
+        self._laid += 1
+        moved = height != item.height or body != item.body
+        if moved:
+            del self._tops[index + 1 :]
+        if moved and (height == 0 or item.height == 0):
+            del self._tops[index:]
+        return moved
+
+    # --- folding, clocks, what to paint ---
+
+    def toggle(self, item: Item) -> bool:
+        """Fold or unfold *item*; false if that makes no difference to it."""
+        if not item.foldable:
+            return False
+        self.folds.toggle(item)
+        self._forget(item, guess=False)
+        self._changed[item.key] = item
+        return True
+
+    def switch(self, *, reasoning: bool) -> None:
+        """Fold or unfold all reasoning, or everything else, and what was set one by one."""
+        if reasoning:
+            self.folds.reasoning = not self.folds.reasoning
+        else:
+            self.folds.details = not self.folds.details
+        for item in self.items:
+            if (item.kind == "reasoning") is reasoning and item.kind != "text":
+                self.folds.single.pop(item.key, None)
+                self._forget(item, guess=False)
+        self._all_changed = True
+
+    @property
+    def running(self) -> list[Item]:
+        """Items whose rows show a spinner or a clock."""
+        return list(self._running.values())
+
+    def tick(self, item: Item) -> bool:
+        """Bring the clock in an item's first row up to date; false if it is not laid out."""
+        if not item.lines:
+            return False
+        unfolded = self.folds.is_open(item)
+        line = draw_first(item, self.page, self.moment, unfolded=unfolded)
+        if line is not None:
+            item.lines[0] = line
+        return line is not None
+
+    def take_changed(self) -> int | None:
+        """The first row that must be painted again since the last call, None if there is none."""
+        if self._all_changed:
+            self._all_changed = False
+            self._changed.clear()
+            return 0
+        if not self._changed:
+            return None
+        rows: list[int] = []
+        for index in range(len(self.items) - 1, -1, -1):
+            item = self.items[index]
+            if self._changed.pop(item.key, None) is not None:
+                rows.append(self.top(index) + item.changed)
+                item.changed = 0
+            if not self._changed:
+                break
+        self._changed.clear()
+        return min(rows, default=0)
+
+    def trim(self, first: int, last: int) -> None:
+        """Drop the lines of items far from those between *first* and *last*; heights stay."""
+        if self._laid <= CACHED:
+            return
+        for index, item in enumerate(self.items):
+            if item.lines is not None and not first - NEAR <= index <= last + NEAR:
+                item.lines = None
+                item.view = None
+                self._laid -= 1
+
+
+def _key(entry: Entry) -> tuple[str, str]:
+    """Messages are drawn by turns; those that wait in the queue have none yet."""
+    return (entry.message.turn_id or "\uffff", entry.message.id)

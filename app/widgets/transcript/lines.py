@@ -1,0 +1,149 @@
+"""Lines: what the transcript is made of, and how styled text is broken into them.
+
+A ``Line`` is final: a strip for one width and one theme, with what selection and clicks
+need to know about it. All widths are terminal cells.
+"""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.strip import Strip
+
+from app.themes import Tones
+
+TEXT_WIDTH = 110
+"""Prose never runs wider than this, in cells; code, diffs and tables may."""
+
+# Rich wants a console to wrap and to resolve styles; nothing is ever printed on this one.
+_CONSOLE = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system="truecolor")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What lines are laid out for: the width of the widget and the tones."""
+
+    width: int
+    tones: Tones
+
+    @cached_property
+    def left(self) -> int:
+        """The gutter before all content."""
+        return 2 if self.width > 8 else 0
+
+    @cached_property
+    def right(self) -> int:
+        """The first column of the right margin."""
+        margin = 2 if self.width >= 60 else 1 if self.width >= 24 else 0
+        return max(1, self.width - margin)
+
+    def columns(self, indent: int) -> int:
+        """Cells between *indent* and the right margin, at least one."""
+        return max(1, self.right - indent)
+
+    def prose(self, indent: int) -> int:
+        return min(TEXT_WIDTH, self.columns(indent))
+
+    def indent(self, steps: int = 1) -> int:
+        """The column of content that is *steps* of two cells within the gutter's content."""
+        return min(self.left * (1 + steps), self.width // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row. *skip* and *stop* bound the characters that a copy takes, *join* is what
+    stands before them in the copy ("" where a long line was folded). A click on a line
+    that *toggles* folds or unfolds its part."""
+
+    strip: Strip
+    skip: int = 0
+    stop: int | None = None
+    join: str = "\n"
+    toggles: bool = False
+
+    @property
+    def copied(self) -> str:
+        return self.strip.text[self.skip : self.stop]
+
+
+def make_line(
+    content: Iterable[Segment],
+    *,
+    prefix: Sequence[Segment] = (),
+    fill: tuple[int, Style] | None = None,
+    skip: int | None = None,
+    join: str = "\n",
+    toggles: bool = False,
+) -> Line:
+    """A line of *prefix* (not copied unless *skip* says so) and *content*.
+
+    *fill* lays its style under the rest of the row up to a column.
+    """
+    segments = list(prefix)
+    before = sum(len(segment.text) for segment in segments)
+    segments.extend(content)
+    stop = sum(len(segment.text) for segment in segments)
+    cells = sum(cell_len(segment.text) for segment in segments)
+    if fill is not None and fill[0] > cells:
+        segments.append(Segment(" " * (fill[0] - cells), fill[1]))
+        cells = fill[0]
+    return Line(Strip(segments, cells), before if skip is None else skip, stop, join, toggles)
+
+
+def blank(page: Page) -> Line:
+    return Line(Strip.blank(page.width, page.tones.style()))
+
+
+def gutter(page: Page, cells: int) -> tuple[Segment, ...]:
+    """Empty ground before content that starts at column *cells*."""
+    return (Segment(" " * cells, page.tones.style()),) if cells else ()
+
+
+def segments(text: Text) -> list[Segment]:
+    """The segments of one line of *text*; its base style is under all of them."""
+    base = text.style if isinstance(text.style, Style) else Style.null()
+    rendered = text.render(_CONSOLE, end="")
+    return [Segment(part.text, part.style or base) for part in rendered if part.text]
+
+
+def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
+    """Break one paragraph at blanks; yields each row and what joins it to the one before."""
+    plain = text.plain
+    if cell_len(plain) <= width:
+        yield segments(text), "\n"
+        return
+    position = 0
+    for index, row in enumerate(text.wrap(_CONSOLE, max(1, width), tab_size=1)):
+        found = plain.find(row.plain.rstrip(), position)
+        blanks = plain[position:found].strip(" ") == "" and found > position
+        join = "\n" if index == 0 else " " if blanks else ""
+        position = max(position, found) + len(row.plain)
+        yield segments(row), join
+
+
+def fold(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
+    """Break a line of code or output at exactly *width* cells."""
+    plain = text.plain
+    if cell_len(plain) <= width:
+        yield segments(text), "\n"
+        return
+    offsets: list[int] = []
+    position = 0
+    for piece in chop_cells(plain, max(1, width))[:-1]:
+        position += len(piece)
+        offsets.append(position)
+    for index, row in enumerate(text.divide(offsets)):
+        yield segments(row), "" if index else "\n"
+
+
+def cut(text: str, width: int) -> str:
+    """*text* within *width* cells, with an ellipsis where something was left out."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""

@@ -1,0 +1,103 @@
+"""Markdown as lines, append-only: finished blocks are frozen, only the last is parsed again.
+
+Parsing is markdown-it's; HTML and images are off, links show their target, and all text is
+cleaned after entities were decoded. The same text gives the same lines whether it came at
+once or in pieces.
+"""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from app.clean import clean
+from app.widgets.transcript.inline import reference_definitions
+from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.markdown_blocks import BlockWriter
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+# A last line that could still become a heading's underline, a list, a fence or a rule is
+# held back, so that nothing flickers while it arrives.
+_UNDECIDED = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # Loaded with the first text that is shown, not at start.
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - see above
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 12})
+    return parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
+
+
+class MarkdownView:
+    """The lines of one markdown text that may still grow. *tone* is that of plain text."""
+
+    def __init__(self, page: Page, *, tone: str = "text", indent: int | None = None) -> None:
+        self._page = page
+        self._tone = tone
+        self._indent = page.left if indent is None else indent
+        self._source = ""
+        self._start = 0
+        """Where the text that is not frozen begins."""
+        self._frozen = 0
+        self.lines: list[Line] = []
+
+    def update(self, source: str, *, final: bool) -> int:
+        """Show *source*; returns the index of the first line that may have changed.
+
+        *final* means that the text is complete. Text that does not extend what was shown
+        before is laid out anew.
+        """
+        if not source.startswith(self._source) or (final and reference_definitions(source)):
+            self._start = self._frozen = 0
+        self._source = source
+        first = self._frozen
+        tail = clean(source[self._start :])
+        shown = tail if final else _decided(tail)
+        tokens = _parser().parse(shown)
+        starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
+        kept = 0 if final else _settled(starts, tail)
+        cut = next((i for i, t in enumerate(tokens) if _starts_at(t, kept)), 0) if kept else 0
+        del self.lines[self._frozen :]
+        if kept:
+            self._write(tokens[:cut])
+            self._frozen = len(self.lines)
+            self._start += _offset(source[self._start :], kept)
+        self._write(tokens[cut:])
+        return first
+
+    def _write(self, tokens: "list[Token]") -> None:
+        writer = BlockWriter(self._page, self._tone, self._indent)
+        if self.lines and tokens:
+            writer.blank()
+        writer.blocks(tokens)
+        self.lines += writer.lines
+
+
+def _starts_at(token: "Token", line: int) -> bool:
+    return token.level == 0 and token.map is not None and token.map[0] == line
+
+
+def _decided(tail: str) -> str:
+    """*tail* without a last line that is still open and could mean several things."""
+    head, feed, last = tail.rpartition("\n")
+    return head + feed if _UNDECIDED.fullmatch(last) else tail
+
+
+def _settled(starts: list[int], tail: str) -> int:
+    """The line from which on blocks may still change: the last block that began on a
+    finished line. Zero where nothing can be frozen yet."""
+    open_line = tail.count("\n")
+    finished = [start for start in starts if start < open_line]
+    return finished[-1] if finished else 0
+
+
+def _offset(source: str, lines: int) -> int:
+    """The offset in *source* after so many line feeds."""
+    position = 0
+    for _ in range(lines):
+        position = source.index("\n", position) + 1
+    return position

@@ -1,0 +1,208 @@
+"""Block markdown: paragraphs, headings, lists, quotes, code, tables, rules as lines."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.text import Text
+
+from app.clean import clean
+from app.widgets.transcript.highlight import highlight
+from app.widgets.transcript.inline import inline_text
+from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
+from app.widgets.transcript.tables import Align, Table, table_rows
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+RULE_WIDTH = 40
+LEAST_ROOM = 8
+"""Cells that the text of a list item gets at least, where the page has them."""
+BULLETS = ("•", "◦", "▪")
+
+
+class BlockWriter:
+    """Writes tokens of markdown-it as lines that start at column *indent*."""
+
+    def __init__(self, page: Page, tone: str, indent: int) -> None:
+        self.lines: list[Line] = []
+        self._page = page
+        self._tones = page.tones
+        self._tone = tone
+        self._rest: tuple[Segment, ...] = gutter(page, indent)
+        self._first: tuple[Segment, ...] | None = None
+        self._cells = indent
+        self._lists = 0
+
+    def blank(self) -> None:
+        self.lines.append(make_line((), prefix=self._rest))
+
+    def blocks(self, tokens: "list[Token]", *, tight: bool = False) -> None:
+        """Write sibling blocks with a blank line between them, unless *tight*."""
+        index = 0
+        while index < len(tokens):
+            if index and not tight:
+                self.blank()
+            end = _end(tokens, index)
+            self._block(tokens[index], tokens[index + 1 : end - 1], tight=tight)
+            index = end
+
+    def _block(self, token: "Token", inner: "list[Token]", *, tight: bool) -> None:
+        match token.type:
+            case "heading_open":
+                self._heading(token, inner)
+            case "paragraph_open":
+                self._paragraph(inner)
+            case "bullet_list_open" | "ordered_list_open":
+                self._list(token, inner)
+            case "blockquote_open":
+                self._quote(inner)
+            case "fence" | "code_block":
+                self._code(token)
+            case "table_open":
+                self._table(inner)
+            case "hr":
+                width = min(RULE_WIDTH, self._room)
+                self._emit([Segment("─" * width, self._tones.style("rule"))])
+            case _:
+                if token.content:
+                    self._prose(Text(clean(token.content), style=self._tones.style(self._tone)))
+
+    @property
+    def _room(self) -> int:
+        return self._page.columns(self._cells)
+
+    def _emit(self, content: list[Segment], join: str = "\n", fill: str | None = None) -> None:
+        prefix, skip = self._rest, None
+        if self._first is not None:
+            # A bullet is part of what is copied; what stands before it is not.
+            prefix, self._first = self._first, None
+            skip = max(0, sum(len(part.text) for part in prefix) - len(prefix[-1].text))
+        ground = (self._page.right, self._tones.style("text", fill)) if fill else None
+        self.lines.append(make_line(content, prefix=prefix, skip=skip, join=join, fill=ground))
+
+    def _prose(self, text: Text) -> None:
+        width = min(self._page.prose(self._cells), self._room)
+        for paragraph in text.split("\n", allow_blank=True):
+            for row, join in wrap(paragraph, width):
+                self._emit(row, join)
+
+    def _paragraph(self, inner: "list[Token]") -> None:
+        self._prose(self._inline(inner, self._tone))
+
+    def _inline(self, inner: "list[Token]", tone: str, *, bold: bool = False) -> Text:
+        children = inner[0].children if inner else None
+        return inline_text(children or [], self._tones, tone=tone, bold=bold)
+
+    def _heading(self, token: "Token", inner: "list[Token]") -> None:
+        tone = "accent" if token.tag in {"h1", "h2"} and self._tone == "text" else self._tone
+        self._prose(self._inline(inner, tone, bold=True))
+
+    def _list(self, token: "Token", inner: "list[Token]") -> None:
+        number = int(token.attrGet("start") or 1) if token.tag == "ol" else None
+        items = _children(inner)
+        tight = all(
+            child.hidden
+            for item in items
+            for child in item
+            if child.level == token.level + 2 and child.type == "paragraph_open"
+        )
+        bullet = BULLETS[min(self._lists, len(BULLETS) - 1)]
+        width = len(str(number + len(items))) + 2 if number is not None else 2
+        self._lists += 1
+        for index, item in enumerate(items):
+            if index and not tight:
+                self.blank()
+            mark = bullet if number is None else f"{number + index}."
+            self._item(item[1:-1], f"{mark:<{width}}", tight=tight)
+        self._lists -= 1
+
+    def _item(self, inner: "list[Token]", mark: str, *, tight: bool) -> None:
+        mark, inner = _task(mark, inner)
+        outer, cells = self._rest, self._cells
+        before = outer if self._first is None else self._first
+        if self._room - len(mark) < LEAST_ROOM:
+            # Too deep for the width: what can be read is worth more than the nesting.
+            before = self._rest = gutter(self._page, self._page.left)
+            self._cells = self._page.left
+        self._rest = (*self._rest, Segment(" " * len(mark), self._tones.style()))
+        self._first = (*before, Segment(mark, self._tones.style("faint")))
+        self._cells += len(mark)
+        self.blocks(inner, tight=tight)
+        if not inner:
+            self._emit([])
+        self._rest, self._cells = outer, cells
+
+    def _quote(self, inner: "list[Token]") -> None:
+        outer, cells, tone = self._rest, self._cells, self._tone
+        bar = Segment("▎ ", self._tones.style("faint"))
+        self._rest, self._cells = (*outer, bar), cells + 2
+        self._first = (*self._first, bar) if self._first is not None else None
+        self._tone = "muted" if tone == "text" else tone
+        self.blocks(inner)
+        self._rest, self._cells, self._tone = outer, cells, tone
+
+    def _code(self, token: "Token") -> None:
+        code = clean(token.content).removesuffix("\n")
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        pad = Segment(" ", self._tones.style("text", "panel"))
+        outer = self._rest
+        if self._first is not None:
+            self._emit([])
+        self._rest = (*outer, pad)
+        for text in highlight(code, self._tones, language=language, on="panel"):
+            for row, join in fold(text, max(1, self._room - 2)):
+                self._emit(row, join, fill="panel")
+        self._rest = outer
+
+    def _table(self, inner: "list[Token]") -> None:
+        header: list[Text] = []
+        rows: list[list[Text]] = []
+        align: list[Align] = []
+        for token, following in pairwise(inner):
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type == "th_open":
+                header.append(self._inline([following], self._tone, bold=True))
+                align.append(_align(token))
+            elif token.type == "td_open":
+                rows[-1].append(self._inline([following], self._tone))
+        body = tuple(tuple(row) for row in rows if row)
+        for row in table_rows(Table(tuple(header), body, tuple(align)), self._page, self._room):
+            self._emit(row)
+
+
+def _align(token: "Token") -> Align:
+    style = str(token.attrGet("style") or "")
+    return "right" if "right" in style else "center" if "center" in style else "left"
+
+
+def _end(tokens: "list[Token]", index: int) -> int:
+    """The index after the block that starts at *index*."""
+    if tokens[index].nesting != 1:
+        return index + 1
+    level = tokens[index].level
+    index += 1
+    while tokens[index].level != level or tokens[index].nesting != -1:
+        index += 1
+    return index + 1
+
+
+def _children(tokens: "list[Token]") -> "list[list[Token]]":
+    found: list[list[Token]] = []
+    index = 0
+    while index < len(tokens):
+        end = _end(tokens, index)
+        found.append(tokens[index:end])
+        index = end
+    return found
+
+
+def _task(mark: str, inner: "list[Token]") -> "tuple[str, list[Token]]":
+    """A list item that begins with ``[ ]`` or ``[x]`` gets a box for its bullet."""
+    children = inner[1].children if len(inner) > 1 else None
+    if not children or children[0].content[:4] not in {"[ ] ", "[x] ", "[X] "}:
+        return mark, inner
+    box = "☐" if children[0].content[1] == " " else "☑"
+    children[0].content = children[0].content[4:]
+    return f"{box:<{len(mark)}}", inner

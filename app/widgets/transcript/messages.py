@@ -1,0 +1,170 @@
+"""What is not a tool call: messages of the user, reasoning, errors, markers."""
+
+import re
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.text import Text
+
+from agent.model import (
+    AgentPart,
+    AssistantMessage,
+    CompactionPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    RetryPart,
+    SubtaskPart,
+    TextPart,
+    UserMessage,
+)
+from app.clean import clean, clean_line
+from app.widgets.transcript.blocks import Drawn
+from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
+from app.widgets.transcript.markdown import MarkdownView
+from app.widgets.transcript.tools import Moment, duration
+
+USER_LINES = 24
+"""Rows of a message of the user before it folds."""
+
+_MARKS = re.compile(r"[*_`#>]+")
+
+
+def user_text(parts: Sequence[Part]) -> str:
+    """What the user wrote, without what the harness added."""
+    texts = [part.text for part in parts if isinstance(part, TextPart) and not part.synthetic]
+    return "\n".join(texts)
+
+
+def user_lines(
+    message: UserMessage, parts: Sequence[Part], page: Page, *, queued: bool, unfolded: bool
+) -> Drawn:
+    """A message of the user on a raised surface, with a bar in the gutter."""
+    tones = page.tones
+    fill = (page.width, tones.style("text", "panel"))
+    bar = Segment("▌" + " " * max(0, page.left - 1), tones.style("blue", "panel"))
+    edge = make_line((), prefix=(bar,), fill=fill)
+    width = page.prose(page.left)
+
+    def row(content: Sequence[Segment], join: str = "\n") -> Line:
+        return make_line(content, prefix=(bar,), fill=fill, join=join)
+
+    lines: list[Line] = []
+    style = tones.style("text", "panel")
+    for line in clean(user_text(parts)).strip("\n").split("\n"):
+        lines += [row(content, join) for content, join in wrap(Text(line, style=style), width)]
+    foldable = len(lines) > USER_LINES + 1
+    if foldable and not unfolded:
+        hidden = f"… {len(lines) - USER_LINES} more lines"
+        text = Segment(hidden, tones.style("muted", "panel"))
+        last = make_line([text], prefix=(bar,), fill=fill, toggles=True)
+        lines = [*lines[:USER_LINES], last]
+    for part in parts:
+        if note := _attached(part):
+            text = Text(note, style=tones.style("muted", "panel"))
+            lines += [row(content, join) for content, join in wrap(text, width)]
+    if queued:
+        when = "at the next step" if message.delivery == "steer" else "when this turn ends"
+        text = cut(f"queued, sent {when}", width)
+        lines.append(row([Segment(text, tones.style("warn", "panel"))]))
+    return [edge, *lines, edge], foldable
+
+
+def _attached(part: Part) -> str:
+    match part:
+        case FilePart():
+            return f"attached  {clean_line(part.path or part.mime)}"
+        case AgentPart():
+            return f"asked  @{clean_line(part.name)}"
+        case _:
+            return ""
+
+
+def reasoning_lines(
+    part: ReasoningPart, page: Page, moment: Moment, body: Sequence[Line], *, unfolded: bool
+) -> list[Line]:
+    """One line when finished, with *body* (the rendered text) below it if unfolded or open."""
+    tones = page.tones
+    thinking = part.ended is None
+    seconds = (moment.now if part.ended is None else part.ended) - part.started
+    timed = part.started > 0 and seconds >= 1
+    title = "Thinking" if thinking else "Thought" + (f" for {duration(seconds)}" if timed else "")
+    if thinking and timed:
+        title += f"  {duration(seconds)}"
+    if part.interrupted:
+        title += ", interrupted"
+    content = [Segment(title, tones.style("muted"))]
+    room = page.prose(page.left + 2) - cell_len(title) - 2
+    if not thinking and not unfolded and room > 8 and (headline := _headline(part.text)):
+        content.append(Segment(f"  {cut(headline, room)}", tones.style("faint")))
+    prefix = (*gutter(page, page.left), Segment("◇ ", tones.style("muted")))
+    head = make_line(content, prefix=prefix, toggles=True)
+    return [head, *body] if thinking or unfolded else [head]
+
+
+def reasoning_view(page: Page) -> MarkdownView:
+    return MarkdownView(page, tone="faint", indent=page.indent())
+
+
+def _headline(text: str) -> str:
+    """The first line that says something, without its marks."""
+    for line in text[:2000].splitlines():
+        if shown := _MARKS.sub("", clean_line(line)).strip():
+            return shown
+    return ""
+
+
+def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
+    """What is said after a step that did not end well; nothing after one that did."""
+    if message.error is not None:
+        return _marker(page, "✕", "err", message.error.message, "err")
+    if message.interrupted:
+        return _marker(page, "⊘", "faint", "Interrupted", "muted")
+    if message.finish == "length":
+        said = "The answer was cut at the model's output limit."
+        return _marker(page, "◆", "warn", said, "muted")
+    if message.finish == "content-filter":
+        said = "The provider's content filter stopped the answer."
+        return _marker(page, "◆", "warn", said, "muted")
+    return []
+
+
+def note_lines(part: Part, page: Page, *, unfolded: bool) -> Drawn:
+    """Retries, summaries and sub-sessions; nothing for parts that only the harness needs."""
+    match part:
+        case RetryPart():
+            said = f"Attempt {part.attempt} failed: {part.error.message}"
+            return _marker(page, "○", "faint", said, "faint"), False
+        case SubtaskPart():
+            said = f"{part.agent} {part.description}"
+            return _marker(page, "◇", "accent", said, "text"), False
+        case CompactionPart():
+            return _summary(part, page, unfolded=unfolded), True
+        case _:
+            return [], False
+
+
+def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
+    said = "Earlier messages were summarised" + (" to save context" if part.auto else "")
+    head = _marker(page, "◇", "muted", said, "muted", toggles=True)
+    if not unfolded:
+        return head
+    view = MarkdownView(page, tone="muted", indent=page.indent())
+    view.update(part.summary, final=True)
+    return [*head, *view.lines]
+
+
+def _marker(
+    page: Page, glyph: str, tone: str, said: str, text_tone: str, *, toggles: bool = False
+) -> list[Line]:
+    tones = page.tones
+    first = (*gutter(page, page.left), Segment(f"{glyph} ", tones.style(tone)))
+    rest = gutter(page, page.left + 2)
+    lines: list[Line] = []
+    for line in clean(said).strip("\n").split("\n"):
+        rows = wrap(Text(line, style=tones.style(text_tone)), page.prose(page.left + 2))
+        for row, join in rows:
+            prefix = rest if lines else first
+            lines.append(make_line(row, prefix=prefix, join=join, toggles=toggles))
+    return lines

@@ -1,0 +1,55 @@
+"""Selected text: how it is shown, and what of it is copied."""
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.selection import Selection
+from textual.strip import Strip
+
+from app.widgets.transcript.layout import Layout
+from app.widgets.transcript.lines import Line
+
+
+def select_in(line: Line, span: tuple[int, int] | None, style: Style) -> Strip:
+    """The strip of *line* with the selected characters on the selection's ground; the
+    gutter and other things that are not copied stay as they are."""
+    bounds = _bounds(line, span)
+    if bounds is None:
+        return line.strip
+    text = line.strip.text
+    start, end = cell_len(text[: bounds[0]]), cell_len(text[: bounds[1]])
+    before, inner, after = (
+        line.strip.crop(0, start),
+        line.strip.crop(start, end),
+        line.strip.crop(end, line.strip.cell_length),
+    )
+    ground = Style(bgcolor=style.bgcolor)
+    marked = [Segment(part.text, (part.style or Style()) + ground) for part in inner]
+    return Strip.join([before, Strip(marked, end - start), after])
+
+
+def _bounds(line: Line, span: tuple[int, int] | None) -> tuple[int, int] | None:
+    if span is None:
+        return None
+    stop = len(line.strip.text) if line.stop is None else line.stop
+    start = max(span[0], line.skip)
+    end = stop if span[1] == -1 else min(span[1], stop)
+    return (start, end) if start < end else None
+
+
+def copied_text(layout: Layout, selection: Selection) -> str:
+    """The text under *selection*: gutters and line numbers left out, folded lines joined."""
+    first = selection.start.y if selection.start is not None else 0
+    last = selection.end.y if selection.end is not None else layout.height - 1
+    pieces: list[str] = []
+    for row in range(max(0, first), min(last, layout.height - 1) + 1):
+        index = layout.find(row)
+        if index >= 0:
+            layout.lay(index)
+        line = layout.line(row)
+        bounds = _bounds(line, selection.get_span(row))
+        if pieces:
+            pieces[-1] = pieces[-1].rstrip(" ") if line.join != "" else pieces[-1]
+            pieces.append(line.join)
+        pieces.append(line.strip.text[bounds[0] : bounds[1]] if bounds else "")
+    return "".join(pieces)

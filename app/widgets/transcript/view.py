@@ -1,0 +1,339 @@
+"""The transcript: one line-API widget that draws a session (spec 8, U1 to U4).
+
+Only what is on the screen is laid out, and only rows that changed are painted. The page
+sticks to the bottom until the user scrolls up; then the line that is read never moves.
+"""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, cast
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.theme import Theme
+from textual.timer import Timer
+from textual.widget import Widget
+
+from agent.model import SubtaskPart
+from app.state import Change, SessionView
+from app.themes import tones_for
+from app.widgets.transcript.items import Item
+from app.widgets.transcript.layout import Layout
+from app.widgets.transcript.lines import Page
+from app.widgets.transcript.overlay import hint_start, keys_below, with_cursor, with_hint
+from app.widgets.transcript.selection import copied_text, select_in
+from app.widgets.transcript.tools import Moment
+from app.widgets.transcript.viewport import Viewport
+
+FRAME = 1 / 8
+"""Seconds between the steps of a spinner."""
+
+
+class Transcript(ScrollView, can_focus=True):
+    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame."""
+
+    ALLOW_SELECT = True
+    DEFAULT_CSS = """
+    Transcript {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,ctrl+down", "cursor(1)", "Next block", show=False),
+        Binding("k,ctrl+up", "cursor(-1)", "Previous block", show=False),
+        Binding("enter,space", "toggle_fold", "Fold or unfold", show=False),
+    ]
+
+    class NewBelow(Message):
+        """How many things came or changed below what is read; 0 when all is seen."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    class OpenSession(Message):
+        """A sub-session was chosen."""
+
+        def __init__(self, session_id: str) -> None:
+            super().__init__()
+            self.session_id = session_id
+
+    def __init__(
+        self,
+        view: SessionView | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        id: str | None = None,  # noqa: A002 - Textual's name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._view = view
+        self._clock = clock
+        self._frame = 0
+        self._animated = True
+        self._timer: Timer | None = None
+        self._layout_now: Layout | None = None
+        self._viewport = Viewport()
+        self._adjusting = False
+        self._new: set[str] = set()
+        self._cursor = ""
+
+    # --- what the rest of the app calls ---
+
+    @property
+    def view(self) -> SessionView | None:
+        return self._view
+
+    @property
+    def following(self) -> bool:
+        """Whether the page sticks to the bottom."""
+        return self._viewport.following
+
+    def show(self, view: SessionView | None) -> None:
+        """Draw another session, or the same one rebuilt: then place and folds are kept."""
+        held = self._view.session_id if self._view is not None else None
+        same = view is not None and view.session_id == held
+        self._view = view
+        if not same:
+            self._viewport.following = True
+            self._cursor = ""
+            self._set_new(set())
+        if (layout := self._layout_now) is not None:
+            folds = layout.folds
+            self._layout_now = Layout(view, layout.page)
+            if same:
+                self._layout_now.folds = folds
+            self._refit()
+
+    def update(self, change: Change) -> None:
+        """Take in what changed in the view since the last call."""
+        layout = self._layout_now
+        if layout is None:
+            return
+        layout.moment = Moment(self._clock(), self._frame)
+        keys = layout.update(change)
+        before = self.scroll_offset.y
+        self._settle()
+        self._paint(before)
+        if not self._viewport.following and keys:
+            bottom = self.scroll_offset.y + self.size.height
+            self._set_new(self._new | keys_below(layout, keys - self._new, bottom))
+        self._run_clock()
+
+    def toggle_reasoning(self) -> None:
+        """Unfold all reasoning, or fold it."""
+        self._switch(reasoning=True)
+
+    def toggle_details(self) -> None:
+        """Unfold all tool calls and long messages, or fold them."""
+        self._switch(reasoning=False)
+
+    # --- Textual's hooks ---
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        app = cast("App[object]", self.app)
+        self._animated = app.animation_level != "none"
+        self._timer = self.set_interval(FRAME if self._animated else 1, self._tick, pause=True)
+        app.theme_changed_signal.subscribe(self, self._theme_changed)
+
+    def on_resize(self) -> None:
+        self._refit()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if not self._adjusting and round(old_value) != round(new_value):
+            self._settle(round(new_value) - round(old_value))
+
+    def scroll_to(
+        self, x: float | None = None, y: float | None = None, *, animate: bool = True, **how: object
+    ) -> None:
+        """Scroll at once: rows are laid out as they come into sight, and a key is answered
+        in the next frame."""
+        del x, animate, how
+        if y is not None:
+            self.scroll_y = y
+            self.scroll_target_y = self.scroll_y
+
+    def scroll_end(self, **how: object) -> None:
+        """Go to the bottom and stay there."""
+        del how
+        self._viewport.following = True
+        self._settle()
+
+    def render_line(self, y: int) -> Strip:
+        layout, width = self._layout_now, self.size.width
+        if layout is None:
+            return Strip.blank(width, self.rich_style)
+        row = y + self.scroll_offset.y
+        line = layout.line(row)
+        strip = line.strip
+        if (selection := self.text_selection) is not None:
+            selected = layout.page.tones.style("text", "selection")
+            strip = select_in(line, selection.get_span(row), selected)
+        if self._cursor and self.has_focus:
+            strip = with_cursor(strip, layout, self._cursor, row)
+        strip = strip.crop_extend(0, width, layout.page.tones.style()).apply_offsets(0, row)
+        if self._new and y == self.size.height - 1:
+            strip = with_hint(strip, layout.page, len(self._new))
+        return strip
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        if self._layout_now is None:
+            return None
+        return copied_text(self._layout_now, selection), "\n"
+
+    def on_click(self, event: events.Click) -> None:
+        layout = self._layout_now
+        if layout is None or self.text_selection is not None:
+            return
+        if self._new and event.y == self.size.height - 1:
+            if event.x >= hint_start(layout.page, len(self._new)):
+                self.scroll_end()
+            return
+        row = event.y + self.scroll_offset.y
+        index = layout.find(row)
+        if index >= 0 and layout.line(row).toggles:
+            self._activate(layout.items[index])
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def action_cursor(self, step: int) -> None:
+        """Move to the next or previous thing that can be folded or opened."""
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        index = layout.index_of(self._cursor) if self._cursor else None
+        if index is None:
+            index = layout.find(self.scroll_offset.y + self.size.height - 1) + 1
+            step = -1
+        index += step
+        while 0 <= index < len(layout.items) and layout.items[index].kind == "text":
+            index += step
+        if 0 <= index < len(layout.items):
+            self._cursor = layout.items[index].key
+            top, y = layout.top(index), self.scroll_offset.y
+            if not y < top < y + self.size.height - 1:
+                self.scroll_to(y=top - 1 if top <= y else top - self.size.height // 2)
+            self.refresh()
+
+    def action_toggle_fold(self) -> None:
+        layout = self._layout_now
+        index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
+        if layout is not None and index is not None:
+            self._activate(layout.items[index])
+
+    # --- layout and place ---
+
+    def _theme_changed(self, _theme: Theme) -> None:
+        self._refit()
+
+    def _refit(self) -> None:
+        """Lay out for the size, theme and session there are now, and paint everything."""
+        if not self.size:
+            return
+        app = cast("App[object]", self.app)
+        page = Page(self.scrollable_content_region.width, tones_for(app.current_theme))
+        if self._layout_now is None:
+            self._layout_now = Layout(self._view, page)
+        layout = self._layout_now
+        layout.resize(page)
+        layout.moment = Moment(self._clock(), self._frame)
+        self._settle()
+        layout.take_changed()
+        self.refresh()
+        self._run_clock()
+
+    def _settle(self, step: int | None = None) -> None:
+        """Lay out what is seen and go where it belongs, *step* rows from where it was read."""
+        layout, height = self._layout_now, self.size.height
+        if layout is None or not height:
+            return
+        row = self._viewport.settle(layout, height, self.scroll_offset.y, step)
+        self._place(layout, row)
+        if self._viewport.following:
+            self._set_new(set())
+
+    def _place(self, layout: Layout, row: int) -> None:
+        """Tell Textual the height and the first row. No layout of the screen is needed: the
+        size of this widget does not depend on what is in it."""
+        size = Size(layout.page.width, layout.height)
+        self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+        self.vertical_scrollbar.window_virtual_size = layout.height
+        if self.scroll_offset.y != row:
+            self._adjusting = True
+            self.scroll_y = self.scroll_target_y = row
+            self._adjusting = False
+
+    def _paint(self, before: int) -> None:
+        """Paint the rows that changed; a page that scrolled is painted whole already."""
+        layout = self._layout_now
+        row = layout.take_changed() if layout is not None else None
+        if layout is None or row is None or self.scroll_offset.y != before:
+            return
+        top = max(0, row - before)
+        if top < self.size.height:
+            self.refresh(Region(0, top, layout.page.width, self.size.height - top))
+
+    def _switch(self, *, reasoning: bool) -> None:
+        if self._layout_now is not None:
+            self._layout_now.switch(reasoning=reasoning)
+            self._refit()
+
+    def _activate(self, item: Item) -> None:
+        """What a click or Enter does to an item: fold it, or open its session."""
+        layout = self._layout_now
+        if layout is None:
+            return
+        if isinstance(item.record, SubtaskPart) and item.record.child_id:
+            self.post_message(self.OpenSession(item.record.child_id))
+            return
+        if layout.toggle(item):
+            # What was clicked stays where it is, also at the end of the page.
+            self._viewport.following = self._viewport.following and layout.items[-1] is item
+            self._refit()
+
+    # --- new below, cursor, clock ---
+
+    def _set_new(self, keys: set[str]) -> None:
+        if keys != self._new:
+            self._new = keys
+            self.post_message(self.NewBelow(len(keys)))
+            self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
+
+    def _run_clock(self) -> None:
+        if self._timer is None or self._layout_now is None:
+            return
+        if self._layout_now.running:
+            self._timer.resume()
+        else:
+            self._timer.pause()
+
+    def _tick(self) -> None:
+        layout = self._layout_now
+        if layout is None:
+            return
+        self._frame += self._animated
+        layout.moment = Moment(self._clock(), self._frame)
+        for item in layout.running:
+            index = layout.index_of(item.key)
+            if index is not None and layout.tick(item):
+                self.refresh_line(layout.top(index))

@@ -1,0 +1,61 @@
+"""What part of a transcript is on the screen, and that what is read stays where it is."""
+
+from app.widgets.transcript.layout import Layout
+
+JUMP = 3
+"""Pages beyond which scrolling is a jump and not relative to what was read."""
+
+
+class Viewport:
+    """The place on the page. While *following* it is the bottom; else an anchor holds it:
+    an item and a row counted from its first."""
+
+    def __init__(self) -> None:
+        self.following = True
+        self._key = ""
+        self._inner = 0
+
+    def settle(self, layout: Layout, height: int, row: int, step: int | None) -> int:
+        """Lay out *height* rows and return the first: the last ones when following, else
+        those *step* rows from what was read (None: there). *row* is the first row now."""
+        if self.following and step is None:
+            self._lay_end(layout, height)
+            first = layout.height - height
+        else:
+            first = self._lay_around(layout, height, row, step or 0)
+        first = max(0, min(first, layout.height - height))
+        self.following = first >= layout.height - height
+        index = layout.find(first)
+        if index >= 0:
+            self._key, self._inner = layout.items[index].key, first - layout.top(index)
+            layout.trim(index, layout.find(first + height))
+        return first
+
+    @staticmethod
+    def _lay_end(layout: Layout, height: int) -> None:
+        rows, index = 0, len(layout.items)
+        while index and rows < height:
+            index -= 1
+            layout.lay(index)
+            rows = layout.height - layout.top(index)
+
+    def _lay_around(self, layout: Layout, height: int, row: int, step: int) -> int:
+        """Lay out the screen that is *step* rows from the anchor. What is laid out may turn
+        out higher or lower than was guessed; the anchor stays."""
+        index, inner = layout.index_of(self._key), self._inner
+        if index is None or abs(step) > JUMP * height:
+            index = layout.find(row)
+            if index < 0:
+                return 0
+            inner = min(row - layout.top(index), layout.items[index].height)
+            step = 0
+        moved = True
+        while moved:
+            moved = False
+            first = layout.top(index) + min(inner, layout.items[index].height) + step
+            first = max(0, min(first, layout.height - height))
+            for near in range(max(0, layout.find(first)), len(layout.items)):
+                if layout.top(near) > first + height:
+                    break
+                moved = layout.lay(near) or moved
+        return layout.top(index) + min(inner, layout.items[index].height) + step

@@ -1,0 +1,107 @@
+"""The line above the prompt while a turn runs: what, how long, how to stop (spec 8, U5)."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Static
+
+from agent.model import Busy, Idle, Retry, SessionStatus
+from app.clean import clean
+from app.typed import app_of
+from app.words import count, duration, tokens
+
+FRAMES = "◐◓◑◒"
+FRAME_SECONDS = 1 / 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """*since* is when the turn began (seconds since the epoch); *output* the tokens that the
+    model has generated in it so far as far as they are known; *queued* the messages that wait."""
+
+    status: SessionStatus = Idle()  # noqa: RUF009 - frozen
+    since: float = 0.0
+    output: int = 0
+    queued: int = 0
+    cancelling: bool = False
+    waiting: int = 0
+
+
+def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
+    """One line of *width* cells at the time *now*; empty when nothing runs."""
+    if isinstance(work.status, Idle):
+        return Content("")
+    elapsed = duration(now - work.since) if work.since else ""
+    if work.cancelling:
+        left = Content.assemble((frame, "$tone-muted"), " ", ("Stopping", "$tone-muted"))
+    elif isinstance(work.status, Retry):
+        left_seconds = max(0, round(work.status.next_at - now))
+        left = Content.assemble(
+            ("◆", "$tone-warn"),
+            (f" Retry {work.status.attempt} in {left_seconds}s", "$tone-warn"),
+            (f"  {clean(work.status.message).strip()}", "$tone-muted"),
+        )
+    elif work.waiting:
+        left = Content.assemble(
+            ("◆ Waiting for you", "$tone-warn"), (f"  {elapsed}", "$tone-muted")
+        )
+    else:
+        known = f"  ↓ {tokens(work.output)} tokens" if work.output else ""
+        left = Content.assemble(
+            (frame, "$tone-accent"), " Working", (f"  {elapsed}{known}", "$tone-muted")
+        )
+    queued = f"{count(work.queued, 'steer message')} queued" if work.queued else ""
+    hint = "" if work.cancelling else "esc to interrupt"
+    for right in ("   ".join(p for p in (queued, hint) if p), hint, ""):
+        room = width - left.cell_length - len(right)
+        if room >= 2:
+            return left + Content(" " * room) + Content.styled(right, "$tone-muted")
+    return left.truncate(max(1, width), ellipsis=True)
+
+
+class WorkingLine(Static):
+    """Shows a ``Work``. Its timer runs only while there is something to move."""
+
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:  # noqa: A002
+        super().__init__("", id=id, markup=False)
+        self._work = Work()
+        self._clock = clock
+        self._frame = 0
+        self._timer: Timer | None = None
+
+    @property
+    def work(self) -> Work:
+        return self._work
+
+    def show(self, work: Work) -> None:
+        if work == self._work:
+            return
+        self._work = work
+        self.set_class(not isinstance(work.status, Idle), "-busy")
+        self._run(busy=isinstance(work.status, Busy | Retry))
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _run(self, *, busy: bool) -> None:
+        if busy and self._timer is None:
+            still = app_of(self).animation_level == "none"
+            self._timer = self.set_interval(1.0 if still else FRAME_SECONDS, self._tick)
+        elif not busy and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _tick(self) -> None:
+        if app_of(self).animation_level != "none":
+            self._frame = (self._frame + 1) % len(FRAMES)
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.content_size.width
+        if width:
+            line = lay_out(self._work, self._clock(), FRAMES[self._frame], width)
+            self.update(line, layout=False)

@@ -1,0 +1,56 @@
+"""How numbers are written everywhere (design, Words): 4s, 1m 12s, 2.1k, $0.42, yesterday."""
+
+from datetime import UTC, datetime, tzinfo
+
+
+def duration(seconds: float) -> str:
+    """``4s``, ``1m 12s``, ``2h 3m``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60}s"
+    return f"{whole // 3600}h {whole % 3600 // 60}m"
+
+
+def tokens(count: int) -> str:
+    """``950``, ``2.1k``, ``128k``, ``1.2M``."""
+    if count < 1000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1000:.1f}k" if count < 99_950 else f"{count / 1000:.0f}k"
+    return f"{count / 1_000_000:.1f}M"
+
+
+def money(dollars: float | None) -> str:
+    """``$0.42``; an unknown cost is a dash, never a made-up zero."""
+    if dollars is None:
+        return "–"
+    return f"${dollars:.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
+
+
+def day(when: float, now: float, zone: tzinfo | None = None) -> str:
+    """``Today``, ``Yesterday``, the weekday within a week, else the date. Seconds since the
+    epoch; *zone* None is the local one."""
+    then = datetime.fromtimestamp(when, UTC).astimezone(zone)
+    today = datetime.fromtimestamp(now, UTC).astimezone(zone)
+    days = (today.date() - then.date()).days
+    if days <= 0:
+        return "Today"
+    if days == 1:
+        return "Yesterday"
+    if days < 7:
+        return then.strftime("%A")
+    return f"{then.day} {then.strftime('%B')}" + (
+        "" if then.year == today.year else f" {then.year}"
+    )
+
+
+def clock(when: float, zone: tzinfo | None = None) -> str:
+    """``14:05``."""
+    return datetime.fromtimestamp(when, UTC).astimezone(zone).strftime("%H:%M")
+
+
+def count(number: int, thing: str) -> str:
+    """``1 turn``, ``6 turns``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,119 @@
+"""Rules in files (M1), what a project may add (M9), and what holds when a file is broken (K2)."""
+
+import pytest
+
+from agent.config.rules import (
+    ConfigRule,
+    fall_to_ask,
+    join,
+    overlap,
+    parse_rules,
+    parse_switches,
+)
+
+
+def rule(permission, pattern, action):
+    return ConfigRule(permission, pattern, action, "a file")
+
+
+def triples(rules):
+    return [(r.permission, r.pattern, r.action) for r in rules]
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("deny", [("*", "*", "deny")]),
+        ({"edit": "allow"}, [("edit", "*", "allow")]),
+        (
+            {"bash": {"git *": "allow", "*": "ask"}, "webfetch": "deny"},
+            [("bash", "git *", "allow"), ("bash", "*", "ask"), ("webfetch", "*", "deny")],
+        ),
+        ({}, []),
+    ],
+)
+def test_order_and_both_forms(setting, expected):
+    parsed = parse_rules(setting, "a file")
+    assert triples(parsed.rules) == expected
+    assert not parsed.faults
+    assert not parsed.fallback
+
+
+@pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"], "ALLOW"])
+def test_what_is_no_action_asks(wrong):
+    parsed = parse_rules({"bash": {"*": wrong}, "edit": wrong}, "a file")
+    assert triples(parsed.rules) == [("bash", "*", "ask"), ("edit", "*", "ask")]
+    assert [fault.path for fault in parsed.faults] == [("bash", "*"), ("edit",)]
+
+
+@pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"]])
+def test_a_setting_that_says_nothing_is_a_fallback(wrong):
+    assert parse_rules(wrong, "a file").fallback
+
+
+def test_older_switches():
+    assert triples(parse_switches({"bash": False, "write": True, "x_*": False}, "f")) == [
+        ("bash", "*", "deny"),
+        ("edit", "*", "allow"),
+        ("x_*", "*", "deny"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("rm *", "*", True),
+        ("rm *", "git *", False),
+        ("rm *", "rm", True),
+        ("a*c", "*b*", True),
+        ("a?c", "abc", True),
+        ("a?c", "ac", False),
+        ("*.env", "src/*.py", False),
+        ("*.env", "src/*", True),
+        ("~/x", "/home/me/x", True),
+        ("", "*", True),
+        ("a", "", False),
+        ("*a", "*b", False),
+        ("a" * 5000, "b", True),
+    ],
+)
+def test_overlap_of_patterns(one, other, expected):
+    for first, second in ((one, other), (other, one)):
+        assert overlap(rule("bash", first, "ask"), rule("*", second, "deny")) is expected
+    assert not overlap(rule("bash", one, "ask"), rule("edit", other, "deny"))
+
+
+def last_match(rules, permission, pattern):
+    """The action of the last rule for exactly this text or everything."""
+    return next(
+        r.action
+        for r in reversed(rules)
+        if r.permission in {"*", permission} and r.pattern in {"*", pattern}
+    )
+
+
+def test_a_project_ask_never_lifts_a_denial_of_the_user():
+    own = (rule("bash", "*", "allow"), rule("bash", "rm x", "deny"), rule("bash", "ls", "allow"))
+    joined = join(own, (rule("bash", "*", "ask"),))
+    assert last_match(joined, "bash", "rm x") == "deny"
+    assert last_match(joined, "bash", "make") == "ask"
+
+
+def test_a_project_denial_always_holds_and_an_ask_tightens():
+    own = (rule("bash", "rm x", "deny"), rule("edit", "*", "allow"), rule("bash", "*", "allow"))
+    joined = join(own, (rule("edit", "*", "ask"), rule("bash", "rm x", "deny")))
+    assert last_match(joined, "edit", "a") == "ask"
+    assert last_match(joined, "bash", "rm x") == "deny"
+    assert last_match(joined, "bash", "ls") == "allow"
+
+
+def test_many_hostile_rules_are_joined_safely():
+    own = tuple(rule("bash", f"rm {n}", "deny") for n in range(200))
+    joined = join(own, tuple(rule("bash", f"x{n}*y*z", "ask") for n in range(20_000)))
+    assert joined[-1] == own[-1]
+
+
+def test_falling_to_ask_keeps_denials():
+    held = fall_to_ask((rule("edit", "*", "allow"), rule("bash", "rm *", "deny")), "b.json")
+    assert triples(held) == [("*", "*", "ask"), ("edit", "*", "ask"), ("bash", "rm *", "deny")]
+    assert held[0].source == "b.json"

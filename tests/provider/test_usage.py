@@ -1,0 +1,59 @@
+"""Token counts and costs (R8)."""
+
+from typing import Any
+
+import pytest
+
+from agent.model import Usage
+from agent.provider.client import Price
+from agent.provider.usage import chat_usage, cost
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 3}, Usage(9, 3)),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 16,
+          "completion_tokens_details": {"reasoning_tokens": 4}}, Usage(9, 7, 4)),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12,
+          "completion_tokens_details": {"reasoning_tokens": 4}}, Usage(9, 3, 4)),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "prompt_cache_hit_tokens": 5},
+         Usage(9, 3, 0, 5)),
+        ({"prompt_tokens": 9, "completion_tokens": 3,
+          "prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 2}},
+         Usage(9, 3, 0, 5, 2)),
+        ({"prompt_tokens": -1, "completion_tokens": None}, Usage()),
+        ({"prompt_tokens": 1e300, "completion_tokens": float("nan")}, Usage(1_000_000_000)),
+        ({"prompt_tokens": True, "completion_tokens": "3"}, Usage()),
+        ({}, None), (None, None), ([1], None),
+    ],
+)  # fmt: skip
+def test_forms_of_usage(raw: Any, expected: Usage | None) -> None:
+    assert chat_usage(raw) == expected
+
+
+def test_each_part_has_its_price() -> None:
+    usage = Usage(input=1_000_000, output=100_000, cache_read=400_000, cache_write=100_000)
+    price = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+    assert cost(usage, price) == pytest.approx(0.5 * 3 + 0.4 * 0.3 + 0.1 * 3.75 + 0.1 * 15)
+
+
+def test_parts_without_a_price_are_billed_as_input() -> None:
+    usage = Usage(input=1_000_000, cache_read=500_000, cache_write=100_000)
+    assert cost(usage, Price(2, 8)) == pytest.approx(2)
+
+
+def test_more_cached_than_sent_never_bills_below_zero() -> None:
+    price = Price(1, 1, cache_read=0.1)
+    assert cost(Usage(input=7, cache_read=161), price) == pytest.approx(161 * 0.1 / 1e6)
+
+
+def test_long_prompts_have_their_own_tier() -> None:
+    price = Price(1, 2, beyond=200_000, then=Price(10, 20))
+    assert cost(Usage(input=200_000), price) == pytest.approx(0.2)
+    assert cost(Usage(input=200_001), price) == pytest.approx(2.00001)
+
+
+def test_unknown_is_none_and_not_zero() -> None:
+    assert cost(Usage(input=5), None) is None
+    assert cost(None, Price(1, 1)) is None

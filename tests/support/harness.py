@@ -1,0 +1,136 @@
+"""A whole runtime on a scripted model server, in temporary folders."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.bus import Subscription
+from agent.events import Event, PermissionAsked, SessionIdle
+from agent.model import MessageWithParts, Part, Session, ToolPart
+from agent.questions import PermissionReply, PermissionRequest
+from agent.runtime import Runtime, open_runtime
+from agent.session.view import PromptInput
+from tests.support.model_server import ModelServer
+
+GUARD = 30.0
+"""Seconds after which a test that waits for an event is taken to hang."""
+
+MODEL = "scripted/model-1"
+
+
+def environment(home: Path) -> dict[str, str]:
+    """An environment in which nothing of this machine's user is found."""
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "OPENCODE_PY_DATA": str(home / "data"),
+        "OPENCODE_PY_CONFIG_DIR": str(home / "config"),
+        "LANG": "C.UTF-8",
+    }
+
+
+def config_for(server: ModelServer, **more: object) -> dict[str, object]:
+    """Settings that name *server* as the only provider."""
+    return {
+        "model": MODEL,
+        "provider": {
+            "scripted": {
+                "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001"},
+                "models": {"model-1": {"limit": {"context": 100_000, "output": 32_000}}},
+            }
+        },
+        **more,
+    }
+
+
+def write_config(home: Path, settings: dict[str, object]) -> None:
+    folder = home / "config"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
+
+
+@dataclass
+class Harness:
+    """*events* holds everything that was published, in order."""
+
+    runtime: Runtime
+    server: ModelServer
+    folder: Path
+    home: Path
+    events: list[Event] = field(default_factory=list)
+    _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def follow(self, subscription: Subscription) -> None:
+        async for event in subscription:
+            async with self._arrived:
+                self.events.append(event)
+                self._arrived.notify_all()
+
+    async def until(self, found: Callable[[Event], bool], *, after: int = 0) -> Event:
+        """The first event from index *after* on for which *found* is true."""
+        async with asyncio.timeout(GUARD), self._arrived:
+            while True:
+                for event in self.events[after:]:
+                    if found(event):
+                        return event
+                await self._arrived.wait()
+
+    async def session(self) -> Session:
+        return await self.runtime.sessions.directory.create()
+
+    async def send(self, session: Session, text: str, **more: object) -> str:
+        return await self.runtime.sessions.prompt(session.id, PromptInput(text=text, **more))
+
+    async def idle(self, session: Session, *, after: int = 0) -> SessionIdle:
+        event = await self.until(
+            lambda e: isinstance(e, SessionIdle) and e.session_id == session.id, after=after
+        )
+        assert isinstance(event, SessionIdle)
+        return event
+
+    async def turn(self, session: Session, text: str) -> SessionIdle:
+        """Send *text* and wait for the turn's end."""
+        before = len(self.events)
+        await self.send(session, text)
+        return await self.idle(session, after=before)
+
+    async def asked(self, *, after: int = 0) -> PermissionRequest:
+        event = await self.until(lambda e: isinstance(e, PermissionAsked), after=after)
+        assert isinstance(event, PermissionAsked)
+        return event.request
+
+    def answer(self, request: PermissionRequest, word: str, comment: str = "") -> bool:
+        return self.runtime.permissions.reply(request.id, PermissionReply(word, comment))  # type: ignore[arg-type]
+
+    async def messages(self, session: Session) -> list[MessageWithParts]:
+        return await self.runtime.store.messages(session.id)
+
+    async def parts(self, session: Session) -> list[Part]:
+        return [part for item in await self.messages(session) for part in item.parts]
+
+    async def tools(self, session: Session) -> list[ToolPart]:
+        return [part for part in await self.parts(session) if isinstance(part, ToolPart)]
+
+
+@asynccontextmanager
+async def open_harness(tmp_path: Path, **settings: object) -> AsyncIterator[Harness]:
+    """A runtime on a scripted server; at the end the server must have refused nothing."""
+    home, folder = tmp_path / "home", tmp_path / "project"
+    home.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    async with ModelServer() as server:
+        write_config(home, config_for(server, **settings))
+        runtime = await open_runtime(folder, env=environment(home))
+        harness = Harness(runtime, server, folder, home)
+        subscription = runtime.bus.subscribe()
+        follower = asyncio.create_task(harness.follow(subscription))
+        try:
+            yield harness
+        finally:
+            await runtime.close()
+            subscription.close()
+            await follower
+    assert server.refused == []

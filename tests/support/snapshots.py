@@ -1,0 +1,46 @@
+"""Approved pictures of the screen: ``snapshots/<name>.svg`` and, to read a difference in,
+``snapshots/<name>.txt``. With SNAPSHOT_UPDATE=1 they are written, else compared."""
+
+import io
+import os
+import re
+from pathlib import Path
+
+from rich.console import Console
+from textual.app import App
+
+FOLDER = Path(__file__).resolve().parents[2] / "snapshots"
+
+# Ids are made from the content and from chance; the fonts are named by web address.
+_IDS = re.compile(r"terminal-\d+")
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+def normalised(svg: str) -> str:
+    """An exported picture without what differs from run to run."""
+    svg = _FONTS.sub("", _IDS.sub("terminal", svg))
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def screen_text(app: App[object]) -> str:
+    """The screen as plain text, trailing blanks cut."""
+    width, height = app.size
+    console = Console(width=width, height=height, file=io.StringIO(), record=True)
+    console.print(app.screen._compositor.render_update(full=True, simplify=False))
+    lines = [line.rstrip() for line in console.export_text().splitlines()]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def assert_snapshot(app: App[object], name: str) -> None:
+    """Compare the screen with the approved one of this *name* (letters, digits, hyphens)."""
+    svg, text = normalised(app.export_screenshot(title=name)), screen_text(app)
+    svg_path, text_path = FOLDER / f"{name}.svg", FOLDER / f"{name}.txt"
+    if os.environ.get("SNAPSHOT_UPDATE") == "1":
+        FOLDER.mkdir(exist_ok=True)
+        svg_path.write_text(svg, encoding="utf-8")
+        text_path.write_text(text, encoding="utf-8")
+        return
+    hint = "look at the change and approve it with SNAPSHOT_UPDATE=1"
+    assert text_path.exists(), f"There is no snapshot {name}: {hint}."
+    assert text == text_path.read_text(encoding="utf-8"), f"The text of {name} differs: {hint}."
+    assert svg == svg_path.read_text(encoding="utf-8"), f"The colours of {name} differ: {hint}."

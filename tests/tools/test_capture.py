@@ -1,0 +1,123 @@
+"""Captured output and spill files (spec 3, T5): bounded, decoded, collapsed, private."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.process import Capture, SpillStore, plain
+
+
+@pytest.fixture
+def spills(tmp_path: Path) -> SpillStore:
+    return SpillStore(tmp_path / "spill")
+
+
+def capture(spills: SpillStore, *, max_lines: int = 2000, max_bytes: int = 51_200) -> Capture:
+    return Capture(spills, max_lines=max_lines, max_bytes=max_bytes)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_capture_does_not_depend_on_how_the_bytes_are_split(size: int, spills: SpillStore) -> None:
+    """DECODE, CONTROL-CHARS: characters, CR LF and progress cut anywhere."""
+    data = (
+        "漢字é\r\nstep 1\rstep 2\r\n\x1b[31mred\x1b[0m\r\r\nab\x08c\x00\r".encode()
+        + b"\xff\xfeabc\xf0\x9f"
+    )
+    whole = capture(spills)
+    for start in range(0, len(data), size):
+        whole.feed(data[start : start + size])
+    text = whole.finish().text
+    assert text == "漢字é\nstep 2\nred\n\ufffd\ufffdabc\ufffd"
+    assert text.encode()
+
+
+def test_an_endless_line_is_bounded(spills: SpillStore) -> None:
+    endless = capture(spills)
+    for _ in range(400):
+        endless.feed(b"x" * 10_000)
+    done = endless.finish()
+    assert done.size == 4_000_000
+    assert done.lines == 1
+    assert len(done.text) < 500_000
+    assert Path(done.spill or "").stat().st_size == 4_000_000
+
+
+def test_tail_shows_the_unfinished_line(spills: SpillStore) -> None:
+    live = capture(spills)
+    live.feed(b"one\ntwo\n 50%\r 60%")
+    assert live.tail() == "one\ntwo\n 60%"
+    live.feed(b"z" * 10_000)
+    assert live.tail() == "z" * 4096
+
+
+def full_disk(tmp_path: Path) -> SpillStore:
+    """A store whose folder can't be made, as on a disk without room."""
+    (tmp_path / "file").write_text("")
+    return SpillStore(tmp_path / "file" / "spill")
+
+
+def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
+    """T5: on a full disk the call still returns its cut output."""
+    flood = capture(full_disk(tmp_path), max_lines=10)
+    for number in range(1000):
+        flood.feed(b"%d\n" % number)
+    done = flood.finish()
+    assert done.text.endswith("999\n")
+    assert done.spill is None
+    assert done.spill_error
+    assert not done.whole
+
+
+def test_spill_keeps_first_and_last_half_and_names_the_gap(tmp_path: Path) -> None:
+    store = SpillStore(tmp_path / "spill", per_call=40)
+    writer = store.open()
+    for number in range(30):
+        writer.write(f"é{number:02d}\n".encode())
+    text = writer.close().read_text()
+    assert text.startswith("é00\né01\né02\né03\n")
+    assert text.endswith("é27\né28\né29\n")
+    assert f"[{30 * 5 - 40:,} bytes were left out here]" in text
+    assert "\ufffd" not in text
+
+
+def test_spill_without_gap_is_whole(tmp_path: Path) -> None:
+    store = SpillStore(tmp_path / "spill", per_call=200)
+    text = "".join(f"é{number}\n" for number in range(35))
+    assert 100 < len(text.encode()) < 200
+    assert store.save(text).read_text() == text
+
+
+def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
+    """T5: seven days, 1 GB in all, the oldest first."""
+    now = 1_000_000_000.0
+    store = SpillStore(tmp_path / "spill", per_call=10, in_all=40, clock=lambda: now)
+    paths = [store.save("x" * 10) for _ in range(3)]
+    for age, path in zip((8 * 86_400, 20, 10), paths, strict=True):
+        os.utime(path, (now - age, now - age))
+    fourth = store.save("y" * 10)
+    assert [path.exists() for path in paths] == [False, True, True]
+    os.utime(fourth, (now - 5, now - 5))
+    fifth = store.save("z" * 10)
+    os.utime(fifth, (now - 1, now - 1))
+    store.save("z" * 10)
+    assert [path.exists() for path in (*paths, fourth, fifth)] == [False, False, True, True, True]
+
+
+def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
+    """Security 9.6: names are random, files new."""
+    store = SpillStore(tmp_path / "spill")
+    assert len({store.save("x").name for _ in range(20)}) == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]0;title\x07a\x1b[1;31mb\x1b[Kc", "abc"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("a\tb\nc\x07\x9b", "a\tb\nc"),
+        ("_\x08n\x1b", "n"),
+    ],
+)
+def test_plain(text: str, shown: str) -> None:
+    assert plain(text) == shown

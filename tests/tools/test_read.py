@@ -1,0 +1,185 @@
+"""The read tool (spec 3, tool table; READ-BOUNDS, BINARY-DETECT, SPECIAL-FILE, MEDIA-POISON)."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.display import CodeBlock, ListingBlock, ToolLabel
+from agent.errors import ToolError
+from agent.tools.paging import COUNTED
+from agent.tools.read import ReadTool
+from tests.tools.conftest import MakeContext
+from tests.tools.run import plan, run
+
+
+async def test_lines_are_numbered_and_tabs_stay(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "a.go").write_text("if x {\n\ty()\n}\n")
+    result = await run(ReadTool(), make_context(), file_path="a.go")
+    assert result.output == "1: if x {\n2: \ty()\n3: }\n\n(End of file, 3 lines.)"
+    assert result.facts == ("3 lines",)
+    assert result.blocks == (CodeBlock("a.go", "if x {\n\ty()\n}", 1, "go"),)
+
+
+async def test_camel_case_and_the_label(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").touch()
+    made = await plan(ReadTool(), make_context(), filePath="src/a.py")
+    assert made.label == ToolLabel("Read", "src/a.py")
+    assert [need.permission for need in made.needs] == ["read"]
+    properties = ReadTool.args.model_json_schema()["properties"]
+    assert list(properties) == ["file_path", "offset", "limit"]
+    assert all("description" in value for value in properties.values())
+
+
+async def test_offset_and_limit_page_through(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
+    result = await run(ReadTool(), make_context(), file_path="a", offset=4, limit=2)
+    assert result.output == "4: line 4\n5: line 5\n\n(Lines 4–5 of 10. Go on with offset=6.)"
+    last = await run(ReadTool(), make_context(), file_path="a", offset=9, limit=2)
+    assert last.output.endswith("10: line 10\n\n(End of file, 10 lines.)")
+
+
+async def test_offset_beyond_the_end_names_the_count(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("1\n2\n3\n4\n5\n")
+    with pytest.raises(ToolError, match="has 5 lines") as raised:
+        await run(ReadTool(), make_context(), file_path="a", offset=100)
+    assert "empty" not in str(raised.value)
+
+
+@pytest.mark.parametrize("offset", [None, 1, 2])
+async def test_an_empty_file_is_called_empty(
+    make_context: MakeContext, tmp_path: Path, offset: int | None
+) -> None:
+    (tmp_path / "a").touch()
+    result = await run(ReadTool(), make_context(), file_path="a", offset=offset)
+    assert "empty" in result.output
+
+
+async def test_one_line_without_newline_is_one_line(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("only")
+    result = await run(ReadTool(), make_context(), file_path="a")
+    assert result.output == "1: only\n\n(End of file, 1 line.)"
+
+
+async def test_long_lines_and_many_bytes_are_cut(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x" * 5_000 + "\nshort\n")
+    result = await run(ReadTool(), make_context(), file_path="a")
+    assert "x" * 2_000 + "…\n2: short" in result.output
+    assert "x" * 2_001 not in result.output
+    assert "1 long lines were cut" in result.output
+    (tmp_path / "b").write_text(("y" * 999 + "\n") * 200)
+    result = await run(ReadTool(), make_context(), file_path="b")
+    assert len(result.output.encode()) < 52 * 1024
+    assert "of 200. Go on with offset=" in result.output
+
+
+async def test_a_huge_sparse_file_costs_a_page(make_context: MakeContext, tmp_path: Path) -> None:
+    path = tmp_path / "huge.log"
+    with path.open("wb") as file:
+        file.write(b"text\n" * 20_000)
+        file.truncate(3 * 1024**3)
+    result = await run(ReadTool(), make_context(), file_path="huge.log", limit=5)
+    assert result.output.endswith("(Lines 1–5. Go on with offset=6.)")
+
+
+async def test_a_big_file_is_still_known_as_read(make_context: MakeContext, tmp_path: Path) -> None:
+    path = tmp_path / "big"
+    path.write_bytes(b"0123456789abcde\n" * (COUNTED // 16 + 10))
+    ctx = make_context()
+    await run(ReadTool(), ctx, file_path="big", limit=1)
+    stamp = ctx.files.seen(ctx.session_id, str(path))
+    assert stamp is not None
+    assert stamp.digest is None
+
+
+@pytest.mark.parametrize("pad", [0, 1, 2])
+async def test_chinese_text_is_text(make_context: MakeContext, tmp_path: Path, pad: int) -> None:
+    (tmp_path / "a").write_text("x" * pad + "漢字かな\n" * 5_000)
+    result = await run(ReadTool(), make_context(), file_path="a", offset=4_000, limit=1)
+    assert result.output.startswith("4000: 漢字かな\n")
+
+
+async def test_binary_is_refused_with_kind_and_size(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(b"\x7fELF\0\0\0\0")
+    with pytest.raises(ToolError, match=r"ELF program, 8 bytes"):
+        await run(ReadTool(), make_context(), file_path="a")
+
+
+async def test_encodings_are_read(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "bom").write_bytes(b"\xef\xbb\xbfhello\n")
+    assert (await run(ReadTool(), make_context(), file_path="bom")).output.startswith("1: hello\n")
+    (tmp_path / "wide").write_bytes("größe\r\nzwei\r\n".encode("utf-16"))
+    wide = await run(ReadTool(), make_context(), file_path="wide")
+    assert wide.output.startswith("1: größe\n2: zwei\n")
+    assert "utf-16-le" in wide.output
+    (tmp_path / "old").write_bytes(b"; stra\xdfe\n")
+    old = (await run(ReadTool(), make_context(), file_path="old")).output
+    assert "\ufffd" not in old
+    old.encode()
+
+
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/zero", "/proc/self/environ"])
+async def test_devices_are_refused_at_once(make_context: MakeContext, path: str) -> None:
+    with pytest.raises(ToolError):
+        await run(ReadTool(), make_context(), file_path=path)
+
+
+async def test_pipes_and_links_to_devices_are_refused(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ToolError, match="named pipe"):
+        await run(ReadTool(), make_context(), file_path="pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    with pytest.raises(ToolError, match="device"):
+        await run(ReadTool(), make_context(), file_path="zero")
+
+
+async def test_folders_are_listed(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "d" / "sub").mkdir(parents=True)
+    (tmp_path / "d" / "a.txt").touch()
+    (tmp_path / "d" / "link").symlink_to("sub")
+    result = await run(ReadTool(), make_context(), file_path="d")
+    assert result.blocks == (ListingBlock(("a.txt", "link/ -> sub", "sub/"), 3),)
+    page = await run(ReadTool(), make_context(), file_path="d", offset=2, limit=1)
+    assert "Entries 2–2 of 3. Go on with offset=3." in page.output
+    with pytest.raises(ToolError, match="3 entries"):
+        await run(ReadTool(), make_context(), file_path="d", offset=9)
+
+
+async def test_images_are_checked_by_content(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_text("not an image")
+    with pytest.raises(ToolError, match="named like a PNG image, but its content is not one"):
+        await run(ReadTool(), make_context(), file_path="x.png")
+    (tmp_path / "y.dat").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 20)
+    with pytest.raises(ToolError, match="PNG image of 28 bytes"):
+        await run(ReadTool(), make_context(), file_path="y.dat")
+
+
+async def test_missing_files_name_near_ones(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").touch()
+    with pytest.raises(ToolError, match=r"does not exist. Did you mean settings\.py"):
+        await run(ReadTool(), make_context(), file_path="setings.py")
+
+
+async def test_names_that_look_like_options(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "-n").write_text("--grep\n")
+    assert "1: --grep" in (await run(ReadTool(), make_context(), file_path="-n")).output
+
+
+async def test_spill_files_need_no_consent(make_context: MakeContext, tmp_path: Path) -> None:
+    """M4a: the folder of kept outputs is exempt from external_directory."""
+    project, spill = tmp_path / "app", tmp_path / "spill"
+    project.mkdir()
+    spill.mkdir()
+    made = await plan(ReadTool(str(spill)), make_context(project), file_path=f"{spill}/x")
+    assert made.needs == ()
+    other = await plan(ReadTool(str(spill)), make_context(project), file_path=f"{tmp_path}/x")
+    assert [need.permission for need in other.needs] == ["external_directory", "read"]

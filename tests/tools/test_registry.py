@@ -1,0 +1,157 @@
+"""The registry, its schemas and descriptions (spec 3, T1)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from agent.bus import Bus
+from agent.store.store import Store
+from agent.tools.base import ToolArgs
+from agent.tools.describe import fill
+from agent.tools.registry import Registry, ToolDeps, build_tools
+from agent.tools.schema import parameters
+from tests.tools.probe import ProbeTool
+
+
+async def built_in(tmp_path: Path) -> Registry:
+    store = await Store.open(tmp_path / "store.db", Bus())
+    try:
+        return build_tools(ToolDeps(store=store, data_dir=tmp_path))
+    finally:
+        await store.close()
+
+
+async def test_all_tools_are_there_in_a_stable_order(tmp_path: Path) -> None:
+    registry = await built_in(tmp_path)
+    names = [schema.name for schema in registry.schemas()]
+    assert names == sorted(names)
+    assert {
+        "bash",
+        "edit",
+        "glob",
+        "grep",
+        "list",
+        "read",
+        "todoread",
+        "todowrite",
+        "write",
+    } <= set(names)
+    assert [schema.name for schema in registry.schemas({"write", "bash"})] == ["bash", "write"]
+
+
+async def test_every_description_is_filled_and_every_field_described(tmp_path: Path) -> None:
+    """T1."""
+    for schema in (await built_in(tmp_path)).schemas():
+        assert len(schema.description) > 20, schema.name
+        assert "{{" not in schema.description
+        for name, field in properties(schema.parameters).items():
+            assert field.get("description"), f"{schema.name}.{name}"
+
+
+def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return schema["properties"]
+
+
+async def test_schemas_are_clean(tmp_path: Path) -> None:
+    for schema in (await built_in(tmp_path)).schemas():
+        text = json.dumps(schema.parameters)
+        assert "$ref" not in text
+        assert "$defs" not in text
+        assert schema.parameters["type"] == "object"
+        assert schema.parameters["additionalProperties"] is False
+
+
+async def test_the_bash_description_is_true_to_the_tool(tmp_path: Path) -> None:
+    """CWD: it says whether cd lasts; the unit of the time limit."""
+    (schema,) = (await built_in(tmp_path)).schemas({"bash"})
+    assert "`cd`, variables and functions do not last" in schema.description
+    assert "milliseconds: 120000 if left out, 600000 at most" in schema.description
+
+
+@pytest.mark.parametrize(
+    "name", ["probe", "Probe", " probe\n", "PROBE", "test_probe", "TestProbe", "functions.probe"]
+)
+def test_names_are_repaired(name: str) -> None:
+    tool = ProbeTool()
+    assert Registry([tool]).find(name) is tool
+
+
+def test_unknown_names_are_not_guessed() -> None:
+    assert Registry([ProbeTool()]).find("prob") is None
+
+
+def test_two_tools_of_one_name_are_an_error() -> None:
+    class OtherTool(ProbeTool):
+        pass
+
+    with pytest.raises(ValueError, match="both claim"):
+        Registry([ProbeTool(), OtherTool()])
+
+
+def test_a_variable_without_value_is_an_error() -> None:
+    with pytest.raises(ValueError, match="unknown variables: shell"):
+        fill("Runs {{shell}} on {{platform}}.", {"platform": "linux"})
+
+
+def test_a_variable_that_is_not_used_is_an_error() -> None:
+    tool = ProbeTool()
+    tool.spec.variables["spare"] = "x"
+    with pytest.raises(ValueError, match="does not use the variables spare"):
+        Registry([tool])
+
+
+def test_a_broken_slot_is_an_error() -> None:
+    with pytest.raises(ValueError, match="could not be filled"):
+        fill("At most {{max lines}}.", {})
+
+
+class Inner(BaseModel):
+    title: str = Field(description="A field whose name is a key word of schemas")
+    other: "Inner | None" = None
+
+
+class Flat(BaseModel):
+    """Not for models."""
+
+    title: str
+    count: int | None = None
+
+
+class Args(ToolArgs):
+    items: list[Flat] = Field(description="Things")
+    one: Flat | None = Field(default=None, description="One thing")
+    either: int | str | None = Field(default=None, description="Number or text")
+
+
+def test_schema_is_inlined_and_plain() -> None:
+    flat = {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+    assert parameters(Args) == {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": flat, "description": "Things"},
+            "one": {**flat, "description": "One thing"},
+            "either": {
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+                "description": "Number or text",
+            },
+        },
+        "required": ["items"],
+        "additionalProperties": False,
+    }
+
+
+class Endless(ToolArgs):
+    inner: Inner
+
+
+def test_a_schema_without_end_is_an_error() -> None:
+    with pytest.raises(ValueError, match="refers to itself"):
+        parameters(Endless)

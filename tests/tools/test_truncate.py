@@ -1,0 +1,119 @@
+"""Cutting outputs (spec 3, T5)."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.process import Captured, SpillStore
+from agent.tools.truncate import Limits, Truncator, count_lines, cut, fits
+
+LIMITS = Limits(lines=10, bytes=4_000, line_chars=1_000)
+
+
+def truncator(tmp_path: Path, limits: Limits = LIMITS) -> Truncator:
+    return Truncator(limits, SpillStore(tmp_path / "spill"))
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {number}\n" for number in range(1, count + 1))
+
+
+def test_what_fits_is_untouched(tmp_path: Path) -> None:
+    text = numbered(10)
+    assert truncator(tmp_path).apply(text, "head").text == text
+    assert not (tmp_path / "spill").exists()
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_lines_are_cut_with_a_notice_that_names_the_file(keep: str, tmp_path: Path) -> None:
+    text = numbered(5_000)
+    done = truncator(tmp_path).apply(text, "head" if keep == "head" else "tail")
+    assert fits(done.text, LIMITS)
+    assert "5,000 lines" in done.text
+    assert f"{len(text):,} bytes" in done.text
+    assert done.spill is not None
+    assert done.spill in done.text
+    assert "grep" in done.text
+    assert Path(done.spill).read_text() == text
+    if keep == "head":
+        assert done.text.startswith("line 1\nline 2\n")
+        assert done.text.endswith("]")
+    else:
+        assert done.text.startswith("[")
+        assert done.text.endswith("line 4999\nline 5000")
+
+
+def test_default_limits() -> None:
+    assert fits("x\n" * 2_000, Limits())
+    assert not fits("x\n" * 2_001, Limits())
+    assert fits(("x" * 1023 + "\n") * 50, Limits())
+    assert not fits(("x" * 1023 + "\n") * 50 + "x", Limits())
+    assert not fits("é" * 26_000, Limits())
+
+
+def test_long_lines_are_cut(tmp_path: Path) -> None:
+    text = f"a\n{'b' * 1_500}\nc\n"
+    done = truncator(tmp_path).apply(text, "head")
+    assert f"\n{'b' * 1000}… (1,500 characters, cut)\nc\n" in done.text
+    assert Path(done.spill or "").read_text() == text
+
+
+def test_a_single_line_too_long_for_all_keeps_whole_characters() -> None:
+    limits = Limits(lines=5, bytes=100, line_chars=1_000)
+    for keep in ("head", "tail"):
+        kept = cut("é" * 900, limits, keep)
+        assert set(kept) == {"é"}
+        assert len(kept.encode()) <= 100
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab\né漢😀"), max_size=400),
+    st.integers(1, 12),
+    st.integers(1, 300),
+)
+def test_a_cut_always_fits_and_is_an_end_of_the_text(text: str, lines: int, size: int) -> None:
+    limits = Limits(lines=lines, bytes=size, line_chars=10_000)
+    head, tail = cut(text, limits, "head"), cut(text, limits, "tail")
+    for kept in (head, tail):
+        assert len(kept.encode()) <= size
+        assert count_lines(kept) <= lines
+    assert text.startswith(head)
+    assert text.endswith((tail, tail + "\n"))
+    if fits(text, Limits(lines, size - 1, 10_000)):
+        assert head.rstrip("\n") == tail.rstrip("\n") == text.rstrip("\n")
+
+
+def test_a_full_disk_still_gives_the_cut_output(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    broken = Truncator(LIMITS, SpillStore(tmp_path / "file" / "spill"))
+    done = broken.apply(numbered(100), "tail")
+    assert done.spill is None
+    assert done.text.endswith("line 100")
+    assert "could not be kept" in done.text
+
+
+def test_captured_output_leaves_room_for_notes(tmp_path: Path) -> None:
+    ready = truncator(tmp_path)
+    captured = Captured(numbered(50), lines=1_000_000, size=7_000_000, whole=False, spill="/x/y")
+    done = ready.apply_captured(captured, note_lines=3, note_bytes=100)
+    assert count_lines(done.text) <= LIMITS.lines - 3
+    assert "1,000,000 lines and 7,000,000 bytes" in done.text
+    assert done.spill == "/x/y"
+    assert done.text.endswith("line 50")
+
+
+def test_captured_output_that_fits_without_notes_only_is_kept_whole(tmp_path: Path) -> None:
+    captured = Captured(numbered(9), lines=9, size=63, whole=True)
+    done = truncator(tmp_path).apply_captured(captured, note_lines=3, note_bytes=100)
+    assert done.spill is not None
+    assert Path(done.spill).read_text() == numbered(9)
+
+
+def test_a_paged_output_may_add_numbers_and_a_note(tmp_path: Path) -> None:
+    ready = truncator(tmp_path)
+    text = numbered(12)
+    assert not ready.fits(text)
+    assert ready.fits(text, paged=True)
+    assert not ready.fits(numbered(30), paged=True)

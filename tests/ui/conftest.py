@@ -1,0 +1,137 @@
+"""Starts the real app on a real runtime in temporary folders (U22)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.pilot import Pilot
+
+from agent.model import Idle
+
+if TYPE_CHECKING:
+    from agent.runtime import Runtime
+from app.application import OpencodeApp
+from app.launch import Launch
+from app.opening import load
+
+WAIT = 30.0
+"""Seconds after which a test that waits for the app is stuck (a hang guard, no figure)."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """An app under test. The waits end as soon as what they wait for is so."""
+
+    app: OpencodeApp
+    pilot: Pilot[int]
+
+    @property
+    def runtime(self) -> "Runtime":
+        return self.app.controller.live.runtime
+
+    @property
+    def prompt(self) -> str:
+        return self.app.controller.main.prompt.text
+
+    def text(self) -> str:
+        """What is on the screen, line by line."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Let the app work until *holds* does."""
+        async with asyncio.timeout(WAIT):
+            while not holds():
+                await self.pilot.pause()
+                await asyncio.sleep(0)
+        await self.pilot.pause()
+
+    async def until_shown(self, text: str) -> None:
+        try:
+            await self.until(lambda: text in self.text())
+        except TimeoutError:
+            raise AssertionError(f"{text!r} did not come up in:\n{self.text()}") from None
+
+    async def until_ready(self) -> None:
+        """The runtime is open and the first page is filled in."""
+        await self.until(lambda: self.app.controller.live.is_ready)
+
+    async def until_idle(self) -> None:
+        """A session is open, its turn is over, and the screen knows."""
+
+        def idle() -> bool:
+            view = self.app.controller.live.view
+            return (
+                view is not None
+                and bool(view.message_ids)
+                and not view.queued
+                and isinstance(view.status, Idle)
+                and isinstance(self.runtime.sessions.status(view.session_id), Idle)
+            )
+
+        await self.until(idle)
+
+    async def type(self, text: str, *then: str) -> None:
+        """Type *text* and press the keys *then*."""
+        for char in text:
+            await self.pilot.press({" ": "space", "/": "slash"}.get(char, char))
+        await self.pilot.press(*then)
+
+
+Starter = Callable[..., AbstractAsyncContextManager[Running]]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Mapping[str, str]:
+    """An environment whose every folder is temporary, with no provider's key in it."""
+    home = tmp_path / "home"
+    for name in ("config", "data", "cache", "state"):
+        (home / name).mkdir(parents=True)
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "OPENCODE_PY_DATA": str(home / "data" / "own"),
+    }
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """The folder that the app opens."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "README.md").write_text("# A shop\n\nIt sells things.\n")
+    return folder
+
+
+@pytest.fixture
+def start(folders: Mapping[str, str], work: Path) -> Starter:
+    """``async with start(...) as running``: keyword arguments are those of ``Launch``, and
+    *size* (columns, rows), *env* (added to the environment), *grace* (seconds)."""
+
+    @asynccontextmanager
+    async def run(
+        *,
+        size: tuple[int, int] = (100, 30),
+        env: Mapping[str, str] | None = None,
+        grace: float = 0.0,
+        **launch: object,
+    ) -> AsyncIterator[Running]:
+        given = Launch(**{"directory": work, **launch})
+        app = OpencodeApp(given, {**folders, **(env or {})}, load, log_path="the log", grace=grace)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            running = Running(app, pilot)
+            await running.until_ready()
+            try:
+                yield running
+            finally:
+                await app.controller.close()
+
+    return run

@@ -1,0 +1,97 @@
+"""U21, M12: nothing that is shown can steer the terminal or hide text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.clean import PLAIN, AnsiStyle, clean, clean_ansi, clean_line
+
+EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain, 表 é [/] [red]", "plain, 表 é [/] [red]"),
+        ("\x1b[31mred", "␛[31mred"),
+        ("bell\x07", "bell␇"),
+        ("del\x7f", "del␡"),
+        ("c1 \x9b", "c1 \\u{9b}"),
+        ("nul\x00", "nul␀"),
+        ("admin\u202etxt.exe", "admin\\u{202e}txt.exe"),
+        ("zero\u200bwidth", "zero\\u{200b}width"),
+        ("a\u200db", "a\\u{200d}b"),
+        ("tag\U000e0041", "tag\\u{e0041}"),
+        ("lone \ud800", "lone \\u{d800}"),
+        ("bom\ufeff", "bom\\u{feff}"),
+        ("line\u2028sep", "line\\u{2028}sep"),
+        ("a\tb", "a   b"),
+        ("ab\tc\n\td", "ab  c\n    d"),
+        ("10%\r50%\r100%", "100%"),
+        ("50%\r", "50%"),
+        ("a\r\nb", "a\nb"),
+    ],
+)
+def test_clean_shows_what_is_there(raw: str, shown: str) -> None:
+    assert clean(raw) == shown
+
+
+@pytest.mark.parametrize("text", ["👩‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", "क्‍ष", "e\u0301"])
+def test_clean_keeps_what_scripts_and_emoji_need(text: str) -> None:
+    assert clean(text) == text
+
+
+@given(st.text(st.characters()))
+def test_clean_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
+    for shown in (clean(text), *(p for line in clean_ansi(text) for p, _ in line)):
+        assert not any(ord(c) < 0x20 and c != "\n" for c in shown)
+        assert not any(0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in shown)
+        assert not any(c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" for c in shown)
+
+
+@given(st.text(st.characters()))
+def test_clean_twice_is_clean_once(text: str) -> None:
+    assert clean(clean(text)) == clean(text)
+
+
+@given(st.text(st.sampled_from("ab\n\t\x1b\u202e"), max_size=40))
+def test_clean_keeps_the_number_of_lines(text: str) -> None:
+    assert clean(text).count("\n") == text.count("\n")
+
+
+def test_clean_line_is_one_line() -> None:
+    assert clean_line("a\nb\x1b") == "a b␛"
+
+
+def test_ansi_keeps_colours_and_drops_all_else() -> None:
+    assert clean_ansi(EVIL) == [[("text", PLAIN)]]
+    assert clean_ansi("a\x1b[1;31mb\x1b[0mc\x1b[2Kd") == [
+        [("a", PLAIN), ("b", AnsiStyle("red", bold=True)), ("cd", PLAIN)]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "style"),
+    [
+        ("38;5;9", AnsiStyle("bright_red")),
+        ("38;5;196", AnsiStyle("#ff0000")),
+        ("38;5;232", AnsiStyle("#080808")),
+        ("38;2;1;2;3", AnsiStyle("#010203")),
+        ("48;2;255;0;0", PLAIN),
+        ("8", PLAIN),
+        ("5", PLAIN),
+        ("94;4", AnsiStyle("bright_blue", underline=True)),
+        ("38;5", PLAIN),
+        ("1;22;3", AnsiStyle(italic=True)),
+    ],
+)
+def test_ansi_styles(codes: str, style: AnsiStyle) -> None:
+    assert clean_ansi(f"\x1b[{codes}mx") == [[("x", style)]]
+
+
+def test_ansi_style_lasts_over_lines() -> None:
+    assert clean_ansi("\x1b[32ma\nb") == [[("a", AnsiStyle("green"))], [("b", AnsiStyle("green"))]]
+
+
+def test_ansi_carriage_return_overwrites() -> None:
+    assert clean_ansi("\x1b[31m10%\r\x1b[32m20%\r\n") == [[("20%", AnsiStyle("green"))], []]

@@ -1,0 +1,229 @@
+"""U1, U17, MARKDOWN-VIEW: markdown as lines, append-only, within any width."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from app.themes import DARK_TONES
+from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.markdown import MarkdownView
+
+WIDE_TABLE = (
+    "| name | 説明 | code | link |\n|:--|:-:|--:|---|\n"
+    + "| "
+    + "word " * 24
+    + "| 表の幅を測る | `a\\|b` | https://x.org/"
+    + "p" * 280
+    + " |\n| b | 短い | `c` | d |\n"
+)
+
+SAMPLE = f"""# Heading
+
+A paragraph with **bold**, *italic*, ~~gone~~, `code` and [a link](https://example.org/x).
+A second line.
+
+- one
+- two
+  - nested 表
+  - [x] done
+  1. deep
+
+3. third
+4. fourth
+
+   with a paragraph
+
+> quoted
+> - list in it
+
+```python
+def f(x):
+    return "x" * {"9" * 200}
+```
+
+{WIDE_TABLE}
+---
+
+Setext
+======
+
+    indented code
+
+The end ![picture](https://example.org/p.png) <b>not html</b>
+"""
+
+
+def page(width: int) -> Page:
+    return Page(width, DARK_TONES)
+
+
+def render(source: str, width: int = 80) -> list[Line]:
+    view = MarkdownView(page(width))
+    view.update(source, final=True)
+    return view.lines
+
+
+def texts(source: str, width: int = 80) -> list[str]:
+    return [line.strip.text.rstrip() for line in render(source, width)]
+
+
+def copied(lines: list[Line]) -> str:
+    pieces: list[str] = []
+    for line in lines:
+        if pieces:
+            pieces.append(line.join)
+        pieces.append(line.copied)
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 12, 20, 26, 40, 80, 140])
+def test_no_line_passes_the_frame(width: int) -> None:
+    """V22 at every width, with CJK cells, long addresses and deep lists."""
+    limit = page(width).right
+    for line in render(SAMPLE, width):
+        if width >= 12:
+            assert line.strip.cell_length <= limit
+        assert line.strip.cell_length == cell_len(line.strip.text)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_every_cell_of_a_wide_table_can_be_read(width: int) -> None:
+    shown = "".join("".join(texts(WIDE_TABLE, width)).split())
+    for letters in ("p" * 3, "短い", "a|b", "word"):
+        assert letters in shown
+    assert sum(shown.count(letter) for letter in "p") >= 280
+
+
+def test_table_columns_are_aligned_in_cells() -> None:
+    rows = texts("| a | b |\n|---|--:|\n| 表の幅 | 1 |\n| x | 22 |\n")
+    assert rows == ["  a        b", "  ──────────", "  表の幅   1", "  x       22"]
+
+
+def test_very_narrow_table_becomes_records() -> None:
+    source = "| a | b | c | d |\n|-|-|-|-|\n| one one | two two | three three | four four |\n"
+    rows = [row.strip() for row in texts(source, 20)]
+    assert rows == ["a: one one", "b: two two", "c: three three", "d: four four"]
+
+
+def test_blocks_as_they_look() -> None:
+    assert texts("# T\n\ntext\n\n- a\n  - b\n- c\n\n1. x\n2. y\n\n> q\n\n```\ncode\n```\n") == [
+        "  T",
+        "",
+        "  text",
+        "",
+        "  • a",
+        "    ◦ b",
+        "  • c",
+        "",
+        "  1.  x",
+        "  2.  y",
+        "",
+        "  ▎ q",
+        "",
+        "   code",
+    ]
+
+
+def test_task_list_has_boxes() -> None:
+    assert texts("- [ ] open\n- [x] done\n") == ["  ☐ open", "  ☑ done"]
+
+
+def test_line_feeds_of_the_model_are_kept() -> None:
+    assert texts("one\ntwo") == ["  one", "  two"]
+
+
+def test_links_show_their_target_and_pictures_and_html_are_text() -> None:
+    """9.4: no hidden target, no picture, no HTML."""
+    assert texts("[here](https://evil.example/x) <https://a.b> ![p](http://c/d) <b>x</b>") == [
+        "  here (https://evil.example/x) https://a.b p (http://c/d) <b>x</b>"
+    ]
+
+
+def test_markup_is_literal() -> None:
+    """V01."""
+    assert texts("[/] [bold [red]x[/blue] [[/doc]]") == ["  [/] [bold [red]x[/blue] [[/doc]]"]
+
+
+@pytest.mark.parametrize(
+    "source", ["a\x1b[2Jb", "a&#x1b;b", "`a\x1bb`", "```\na\x1b]52;c;x\x07\n```"]
+)
+def test_nothing_that_steers_the_terminal_gets_through(source: str) -> None:
+    assert "\x1b" not in "".join(texts(source))
+
+
+def test_entities_cannot_bring_in_hidden_characters() -> None:
+    assert texts("a&#x202e;b") == ["  a\\u{202e}b"]
+
+
+def test_text_is_at_most_110_columns_wide_but_code_may_be_wider() -> None:
+    assert max(len(row) for row in texts("word " * 80, 200)) <= 112
+    assert len(texts("```\n" + "x" * 150 + "\n```", 200)[0]) == 153
+
+
+def test_copied_code_equals_the_source() -> None:
+    """V22: also of a line that had to be folded, and without the frame."""
+    code = "def f():\n    return '" + "x" * 500 + "'"
+    assert copied(render(f"```python\n{code}\n```", 40)) == code
+
+
+def test_copied_paragraph_has_no_line_feeds_of_the_screen() -> None:
+    text = "The reader yields nothing for an empty file, so the header is never bound at all."
+    assert copied(render(text, 30)) == text
+
+
+def test_code_is_coloured_by_its_language() -> None:
+    code, plain = render("```python\nreturn 1\n```")[0], render("```\nreturn 1\n```")[0]
+    assert len({s.style for s in code.strip}) > len({s.style for s in plain.strip})
+
+
+@settings(max_examples=60, deadline=None)
+@given(cuts=st.lists(st.integers(0, len(SAMPLE)), max_size=40), width=st.sampled_from([30, 90]))
+def test_text_in_pieces_gives_the_same_lines_as_at_once(cuts: list[int], width: int) -> None:
+    """U1: append-only, and the outcome does not tell how it came."""
+    view = MarkdownView(page(width))
+    for cut in sorted(cuts):
+        view.update(SAMPLE[:cut], final=False)
+    view.update(SAMPLE, final=True)
+    assert [line.strip for line in view.lines] == [line.strip for line in render(SAMPLE, width)]
+
+
+PIECES = ["a", "1", ". ", "- ", "\n", "\n\n", "    ", "> ", "```", "|", "-|-", "# ", "=", "*", "["]
+
+
+@settings(max_examples=300, deadline=None)
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=30))
+def test_any_text_in_pieces_gives_the_same_lines(pieces: list[str]) -> None:
+    view = MarkdownView(page(40))
+    text = ""
+    for piece in pieces:
+        text += piece
+        view.update(text, final=False)
+    view.update(text, final=True)
+    assert [line.strip for line in view.lines] == [line.strip for line in render(text, 40)]
+
+
+def test_finished_paragraphs_are_frozen() -> None:
+    """U1: only the last block is laid out again."""
+    view = MarkdownView(page(80))
+    view.update("one\n\ntwo\n\nthree", final=False)
+    view.update("one\n\ntwo\n\nthree\n\nfour", final=False)
+    held = list(view.lines)
+    first = view.update("one\n\ntwo\n\nthree\n\nfour and more", final=False)
+    assert first >= 4
+    assert all(a is b for a, b in zip(held[:first], view.lines, strict=False))
+
+
+def test_an_undecided_last_line_is_held_back() -> None:
+    """No flicker: a dash after a paragraph is not a heading for a moment."""
+    view = MarkdownView(page(80))
+    for last in ("-", "--", "```", "==", "1.", "|"):
+        view.update(f"para\n{last}", final=False)
+        assert [line.strip.text for line in view.lines] == ["  para"]
+
+
+def test_a_late_link_definition_is_used_in_the_end() -> None:
+    view = MarkdownView(page(80))
+    view.update("[x][y]\n\nmore\n\n", final=False)
+    view.update("[x][y]\n\nmore\n\n[y]: https://a.b\n", final=True)
+    assert view.lines[0].strip.text == "  x (https://a.b)"

@@ -1,0 +1,245 @@
+"""The permission dialog (M5, M6; trials PERM-VIEW, PERM-QUEUE, NARROW)."""
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from agent.display import Block, DiffBlock, DiffLine, Hunk, ShellBlock
+from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
+from app.asking import Asking
+from app.screens.permission import Grace, Outcome, PermissionScreen
+from app.themes import register
+
+
+def request(
+    request_id: str = "per_1",
+    blocks: tuple[Block, ...] = (ShellBlock("npm run build\nrm -rf dist"),),
+    always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
+) -> PermissionRequest:
+    needs = (
+        JudgedNeed(Need("bash", "npm run build"), "ask", "no rule"),
+        JudgedNeed(Need("bash", "rm -rf dist", destructive=True), "ask", "removes files"),
+        JudgedNeed(Need("external_directory", "/etc/x"), "ask", "outside the project"),
+    )
+    return PermissionRequest(
+        id=request_id,
+        session_id="ses_1",
+        root_id="ses_1",
+        message_id="msg_1",
+        call_id="cal_1",
+        agent="build",
+        tool="bash",
+        heading="Run this command?",
+        folder="/home/me/shop",
+        blocks=blocks,
+        needs=needs,
+        always=always,
+        created=0.0,
+    )
+
+
+class Host(App[None]):
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - as in Textual
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as in Textual
+
+    def __init__(self, screen: PermissionScreen) -> None:
+        super().__init__()
+        register(self)
+        self.dialog = screen
+        self.outcomes: list[Outcome] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(self.dialog, self.outcomes.append)
+
+
+async def settle(pilot: Pilot[object]) -> None:
+    """Let the dialog share out its height, which it does after the first layout."""
+    for _ in range(3):
+        await pilot.pause()
+
+
+def shown(host: App[None]) -> str:
+    """The text on the screen."""
+    strips = host.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (["o"], "once"),
+        (["a"], "always"),
+        (["r"], "reject"),
+        (["escape"], "reject"),
+        (["right", "enter"], "once"),
+        (["right", "right", "enter"], "always"),
+        (["left", "enter"], "reject"),
+    ],
+)
+async def test_every_key_gives_its_answer(keys: list[str], answer: str) -> None:
+    host = Host(PermissionScreen(request(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert [o.answer for o in host.outcomes if isinstance(o, PermissionReply)] == [answer]
+
+
+async def test_enter_does_nothing_until_a_button_was_chosen() -> None:
+    host = Host(PermissionScreen(request(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("enter", "enter", "y", "space")
+        await pilot.pause()
+        assert host.outcomes == []
+
+
+async def test_always_cannot_be_given_where_it_is_not_offered() -> None:
+    host = Host(PermissionScreen(request(always=()), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("a")
+        await pilot.pause()
+        assert host.outcomes == []
+        assert "not offered" in shown(host)
+
+
+async def test_a_comment_goes_with_the_answer() -> None:
+    host = Host(PermissionScreen(request(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("c", *"or not", "enter", "r")
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("reject", "or not")]
+
+
+async def test_everything_asked_about_is_shown() -> None:
+    host = Host(PermissionScreen(request(), waiting=3, grace=0))
+    async with host.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        text = shown(host)
+    for piece in (
+        "Run this command?",
+        "1 of 3 waiting",
+        "build",
+        "npm run build",
+        "rm -rf dist",
+        "removes files",
+        "/etc/x",
+        "/home/me/shop",
+        "Always would allow",
+        "npm run build *",
+        "lines  2",
+    ):
+        assert piece in text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16), (26, 10), (20, 8)])
+@pytest.mark.parametrize(
+    "command",
+    ["x" * 5_000, "cat <<EOF\n" + "\n".join(f"line {n}" for n in range(200)) + "\nEOF"],
+)
+async def test_a_long_command_scrolls_and_the_answers_stay(
+    size: tuple[int, int], command: str
+) -> None:
+    """PERM-VIEW and NARROW: the choices are visible, the body scrolls to its end."""
+    host = Host(PermissionScreen(request(blocks=(ShellBlock(command + " THE END"),)), grace=0))
+    async with host.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "once" in shown(host)
+        assert "reject" in shown(host)
+        body = host.screen.query_one("#ask-subject")
+        assert body.max_scroll_y > 0
+        await pilot.press("end")
+        await pilot.pause()
+        assert body.scroll_y == body.max_scroll_y
+        assert "END" in shown(host)
+        await pilot.press("o")
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("once")]
+
+
+async def test_a_diff_is_shown_with_its_signs() -> None:
+    lines = (DiffLine("remove", 3, None, "old [b]"), DiffLine("add", None, 3, "new\x1b]0;t\x07"))
+    diff = DiffBlock("src/a.py", (Hunk(0, lines),), 1, 1)
+    host = Host(PermissionScreen(request(blocks=(diff,)), grace=0))
+    async with host.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        text = shown(host)
+    assert "− old [b]" in text
+    assert "+ new␛]0;t␇" in text
+    assert "\x1b" not in text
+
+
+def test_keys_are_ignored_until_it_was_quiet() -> None:
+    """M6: the Enter of a half-typed prompt can't answer."""
+    keys = iter((0.0, 0.1, 0.3, 0.6, 1.1, 1.2))
+    grace = Grace(0.4, lambda: next(keys))
+    assert [grace.swallows() for _ in range(5)] == [True, True, True, False, False]
+
+
+def test_a_fast_typist_is_heard_after_two_seconds() -> None:
+    keys = iter((0.0, *(tenth / 10 for tenth in range(1, 21))))
+    grace = Grace(0.4, lambda: next(keys))
+    assert [grace.swallows() for _ in range(20)] == [True] * 19 + [False]
+
+
+async def test_ctrl_c_cancels_the_turn_that_asked() -> None:
+    host = Host(PermissionScreen(request()))
+    async with host.run_test() as pilot:
+        host.dialog.interrupt()
+        await pilot.pause()
+        assert host.outcomes == ["cancel"]
+
+
+class Queue(App[int]):
+    """An app with nothing but the queue of questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        register(self)
+        self.replies: list[tuple[str, str]] = []
+        self.cancelled = 0
+        self.base = self.screen_stack
+        self.asking = Asking(
+            self, reply=self._reply, cancel=self._cancel, may_show=lambda: True, grace=0
+        )
+
+    def _reply(self, request_id: str, reply: PermissionReply) -> None:
+        self.replies.append((request_id, reply.answer))
+
+    def _cancel(self) -> None:
+        self.cancelled += 1
+
+    def dialog(self) -> PermissionScreen | None:
+        return self.screen if isinstance(self.screen, PermissionScreen) else None
+
+
+async def test_questions_come_one_at_a_time_oldest_first() -> None:
+    """PERM-QUEUE: one at a time, with a count, none lost."""
+    host = Queue()
+    pending = [request(f"per_{n}") for n in range(3)]
+    async with host.run_test() as pilot:
+        host.asking.sync(pending)
+        await pilot.pause()
+        for key in ("o", "r", "o"):
+            dialog = host.dialog()
+            assert dialog is not None
+            assert dialog.request.id == pending[0].id
+            await pilot.press(key)
+            await pilot.pause()
+            host.asking.sync(pending)  # an event of something else, before the reply's own
+            del pending[0]
+            host.asking.sync(pending)
+            await pilot.pause()
+        assert host.replies == [("per_0", "once"), ("per_1", "reject"), ("per_2", "once")]
+        assert host.dialog() is None
+
+
+async def test_a_withdrawn_question_closes_without_an_answer() -> None:
+    host = Queue()
+    async with host.run_test() as pilot:
+        host.asking.sync([request()])
+        await pilot.pause()
+        assert host.dialog() is not None
+        host.asking.sync([])
+        await pilot.pause()
+        assert host.dialog() is None
+        assert host.replies == []
+        assert host.cancelled == 0
