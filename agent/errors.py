@@ -113,10 +113,19 @@ class InvalidArguments(ToolError):
 class PermissionRejected(OpencodePyError):
     """A call was refused. *feedback* is the user's word to the model, None without one.
 
-    *by_rule* is true when a rule denied it and nobody was asked.
+    *by_rule* is true when a rule denied it and nobody was asked, *withdrawn* when the
+    question went away before it was answered.
     """
 
-    def __init__(self, message: str, *, feedback: str | None = None, by_rule: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        feedback: str | None = None,
+        by_rule: bool = False,
+        withdrawn: bool = False,
+    ) -> None:
         super().__init__(message)
         self.feedback = feedback
         self.by_rule = by_rule
+        self.withdrawn = withdrawn

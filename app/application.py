@@ -139,6 +139,8 @@ async def _run(opencode: OpencodeApp) -> int:
     try:
         result = await opencode.run_async()
     finally:
+        sys.stderr.write(opencode.controller.terminal.restore())
+        sys.stderr.flush()
         await opencode.controller.close()
     resume = opencode.resume_command()
     if resume is not None:

@@ -137,9 +137,12 @@ def _run(launch: "Launch") -> int:
             return run_plain(launch, os.environ)
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return _say("The full screen needs a terminal. Use --plain without one.", USAGE)
-        from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
+        from app.early import keys_kept  # noqa: PLC0415 - for the full screen only
 
-        return run_app(launch, os.environ)
+        with keys_kept(sys.stdin.fileno()):
+            from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
+
+            return run_app(launch, os.environ)
     except OpencodePyError as error:
         return _say(error.message, FAILED)
     except KeyboardInterrupt:

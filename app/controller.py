@@ -59,7 +59,7 @@ class Controller:
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
-        self._terminal = Terminal(app)
+        self.terminal = Terminal(app)
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
@@ -96,7 +96,6 @@ class Controller:
 
     async def close(self) -> None:
         """Stop the front end's tasks, then the harness."""
-        self._terminal.restore()
         await self.tasks.close()
         if self.live.is_ready:
             await self.live.runtime.close()
@@ -207,9 +206,9 @@ class Controller:
                 self.warn(error.message)
             case SessionIdle(outcome=outcome):
                 if outcome != "cancelled":
-                    self._terminal.want("opencode-py is done")
+                    self.terminal.want("opencode-py is done")
             case PermissionAsked():
-                self._terminal.want("opencode-py has a question")
+                self.terminal.want("opencode-py has a question")
             case _:
                 pass
 
@@ -240,7 +239,7 @@ class Controller:
         )
         title = live.session.title if live.session is not None else ""
         state = "◆ " if live.view and live.view.permissions else ("◐ " if live.busy else "")
-        self._terminal.title(f"{state}{title or 'opencode-py'}")
+        self.terminal.title(f"{state}{title or 'opencode-py'}")
 
     def _limit(self) -> int | None:
         if not self.live.is_ready:

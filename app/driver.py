@@ -156,6 +156,8 @@ class TerminalDriver(LinuxDriver):
         parser = KeyParser()
         decode = getincrementaldecoder("utf-8")("surrogateescape").decode
         try:
+            # What was typed while the terminal was still cooked has its Enter as a line feed.
+            self._hand_on(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self.exit_event.is_set():
                 data = decode(self._read(ESCAPE_WAIT if parser.waiting else None))
                 while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:

@@ -34,10 +34,9 @@ class Terminal:
             self._title = title
             self._write(first + title_sequence(title))
 
-    def restore(self) -> None:
-        if self._title:
-            self._title = ""
-            self._write(RESTORE_TITLE)
+    def restore(self) -> str:
+        """What gives the terminal its old title back; to be written once the app is gone."""
+        return RESTORE_TITLE if self._title else ""
 
     def want(self, sentence: str) -> None:
         """Tell that something waits or is done, unless the terminal has the focus."""

@@ -184,7 +184,9 @@ class StepExecutor:
             try:
                 await self._deps.ask_repeat(slot.part)
             except PermissionRejected as error:
-                return CallFailed(kind="denied", error=str(error), stop_turn=not error.feedback)
+                kind: FailureKind = "aborted" if error.withdrawn else "denied"
+                stop = not (error.feedback or error.by_rule or error.withdrawn)
+                return CallFailed(kind=kind, error=str(error), stop_turn=stop)
             self._deps.doom.reset()
         if not isinstance(slot.resolved, ResolvedCall):
             return slot.resolved or CallFailed(kind="invalid", error=INCOMPLETE)

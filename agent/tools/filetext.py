@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from agent.errors import ToolError
 from agent.files import (
@@ -114,8 +115,7 @@ def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
 
 def language_of(path: str) -> str:
     """A lexer's name by the file's ending, empty if unknown."""
-    _, _, ending = os.path.basename(path).rpartition(".")  # noqa: PTH119
-    return _LANGUAGES.get(ending.lower(), "")
+    return _LANGUAGES.get(PurePath(path).suffix[1:].lower(), "")
 
 
 _LANGUAGES = {

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import expanduser, join
 
 from pydantic import Field
 
@@ -56,13 +57,13 @@ class GlobTool:
         return True
 
     async def prepare(self, args: GlobArgs, ctx: ToolContext) -> Plan[GlobPlan]:
-        pattern = os.path.expanduser(args.pattern)  # noqa: ASYNC240, PTH111 - no disk access
+        pattern = expanduser(args.pattern)
         check_glob(pattern, "pattern")
         prefix, rest = literal_prefix(pattern)
         if ".." in rest.split("/"):
             raise ToolError(f"'..' is allowed only at the start of a pattern, not in {pattern!r}.")
         top = resolve_path(args.path or ".", ctx)
-        root = resolve_path(os.path.join(top.path, prefix), ctx) if prefix else top  # noqa: PTH118
+        root = resolve_path(join(top.path, prefix), ctx) if prefix else top
         named = bool(prefix) or args.path is not None
         payload = GlobPlan(
             pattern=args.pattern,

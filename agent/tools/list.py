@@ -5,6 +5,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import Field
 
@@ -156,7 +157,7 @@ class _Reader:
                     continue
                 name = printable(entry.name)
                 if is_link:
-                    name += f" -> {printable(os.readlink(entry.path))}"  # noqa: PTH115
+                    name += f" -> {printable(str(Path(entry.path).readlink()))}"
                 node = _Node(entry.path, name, is_folder)
                 nodes.append((-mtime_of(entry.path), name, node))
         nodes.sort(key=lambda item: item[:2])

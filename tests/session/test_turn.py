@@ -1,6 +1,7 @@
 """Whole turns through real HTTP, files and processes (spec 1)."""
 
 import asyncio
+from pathlib import Path
 
 from agent.events import MessageUpdated, PartUpdated, SessionIdle, SessionStatusChanged
 from agent.model import (
@@ -17,7 +18,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from tests.support.harness import Harness
+from tests.support.harness import Harness, open_harness
 from tests.support.script import (
     Call,
     Cut,
@@ -126,23 +127,24 @@ async def test_l8_results_are_handed_over_in_call_order(harness: Harness) -> Non
     ] * 5
 
 
-async def test_l8_a_failing_command_cancels_its_siblings(harness: Harness) -> None:
-    harness.server.script(
-        answer(
-            Call("bash", {"command": "cat missing"}),
-            Call("list", {}),
-            Call("glob", {"pattern": "*"}),
-        ),
-        answer(Text("ok")),
-    )
-    session = await harness.session()
-    await harness.turn(session, "go")
-    bash, *others = await harness.tools(session)
-    assert isinstance(bash.state, Completed)
-    assert bash.state.exit_code == 1
-    for other in others:
-        assert isinstance(other.state, Failed)
-        assert "a sibling failed" in other.state.error
+async def test_l8_a_failing_command_cancels_its_siblings(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
+        harness.server.script(
+            answer(
+                Call("bash", {"command": "touch x; exit 3"}),
+                Call("list", {}),
+                Call("glob", {"pattern": "*"}),
+            ),
+            answer(Text("ok")),
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        bash, *others = await harness.tools(session)
+        assert isinstance(bash.state, Completed)
+        assert bash.state.exit_code == 3
+        for other in others:
+            assert isinstance(other.state, Failed)
+            assert "a sibling failed" in other.state.error
 
 
 async def test_l8_a_failing_read_cancels_nothing(harness: Harness) -> None:

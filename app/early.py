@@ -1,0 +1,40 @@
+"""Takes the terminal before the user interface is imported, so that type-ahead stays whole.
+
+A cooked terminal turns the Enter key into a line feed and echoes what is typed while the
+program loads. From here on keys arrive as they were pressed, and however the program ends,
+the terminal is as it was.
+"""
+
+import contextlib
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def keys_kept(terminal: int) -> Iterator[None]:
+    """Hold the *terminal* (a file descriptor) for the time of the block."""
+    try:
+        before = termios.tcgetattr(terminal)
+    except termios.error:  # no terminal that can be set
+        yield
+        return
+    held = termios.tcgetattr(terminal)
+    held[0] &= ~termios.ICRNL
+    held[3] &= ~(termios.ECHO | termios.ICANON)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    termios.tcsetattr(terminal, termios.TCSANOW, held)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error):  # the terminal may be gone by now
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Until the event loop takes the signals: unwind, so that the block above ends."""
+    del frame
+    sys.exit(128 + number)

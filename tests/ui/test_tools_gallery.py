@@ -1,0 +1,306 @@
+"""U2, U22: each kind of tool call in all its states, as approved pictures."""
+
+from typing import get_args
+
+import pytest
+
+from agent.display import (
+    Block,
+    CodeBlock,
+    ImageBlock,
+    ListingBlock,
+    ShellBlock,
+    TableBlock,
+    TextBlock,
+    TodoBlock,
+    TodoItem,
+)
+from agent.model import Part, ToolState
+from app import themes
+from app.state import SessionView
+from app.themes import DARK_TONES
+from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
+from app.widgets.transcript.lines import Page
+from app.widgets.transcript.tools import FRAMES, Moment, duration, short_count, tool_lines, tool_row
+from tests.support.records import (
+    completed,
+    diff,
+    failed,
+    open_assistant,
+    pending,
+    reasoning,
+    running,
+    snapshot,
+    text_part,
+    tool,
+    user,
+)
+from tests.support.snapshots import assert_snapshot
+from tests.support.transcripts import TranscriptApp
+
+MESSAGE = "msg_1"
+EDIT = diff(
+    "src/imports/reader.py",
+    " def read_rows(path: Path) -> Iterator[Row]:",
+    "-    header = next(rows)",
+    "+    header = next(rows, None)",
+    "+    if header is None:",
+    "+        return",
+    first=38,
+)
+PYTEST = "uv run pytest tests/test_reader.py -q"
+OUTPUT = "\n".join(f"tests/test_reader.py::test_{n} \x1b[32mPASSED\x1b[0m" for n in range(18))
+BROKEN = "collected 14 items\n\x1b[31mE   StopIteration\x1b[0m\n1 failed, 13 passed in 0.4s"
+CODE = 'def read(path):\n    """Rows of a file."""\n    return [1, "two"]\n'
+TODOS = TodoBlock(
+    (
+        TodoItem("Find the fault", "completed"),
+        TodoItem("Fix the reader", "in_progress"),
+        TodoItem("Add a test"),
+        TodoItem("Rewrite the exporter", "cancelled"),
+    )
+)
+
+Kind = list[tuple[str, ToolState]]
+
+GALLERY: dict[str, Kind] = {
+    "bash": [
+        ("bash", pending('{"command": "uv run pytest tests/te')),
+        ("bash", running("Bash", PYTEST, ShellBlock(PYTEST), output=OUTPUT)),
+        ("bash", running("Bash", "rm -rf dist", ShellBlock("rm -rf dist"), waiting="per_1")),
+        ("bash", completed("Bash", PYTEST, ShellBlock(PYTEST, OUTPUT, 0), seconds=4, exit_code=0)),
+        ("bash", completed("Bash", PYTEST, ShellBlock(PYTEST, BROKEN, 1), seconds=2, exit_code=1)),
+        (
+            "bash",
+            failed("Bash", "sleep 60", "", ShellBlock("sleep 60", "one\ntwo"), kind="aborted"),
+        ),
+        (
+            "bash",
+            failed("Bash", "rm -rf /", "The user refused this call: not there.", kind="denied"),
+        ),
+    ],
+    "edit": [
+        ("edit", pending('{"path": "src/imports/reader.py", "old": "' + "x" * 900)),
+        ("edit", running("Edit", "src/imports/reader.py", EDIT, waiting="per_1")),
+        (
+            "edit",
+            completed(
+                "Edit",
+                "src/imports/reader.py",
+                EDIT,
+                note="+3 −1",
+                facts=("matched ignoring indentation",),
+                seconds=0.031,
+            ),
+        ),
+        ("edit", completed("Write", "new.py", diff("new.py", "+print('hello')"), note="+1")),
+        (
+            "edit",
+            failed("Edit", "a.py", "The text to replace was not found in a.py.\nRead it again."),
+        ),
+        ("edit", failed("Edit", "a.py", "Interrupted by a crash.", kind="interrupted")),
+    ],
+    "read": [
+        ("read", pending()),
+        ("read", running("Read", "src/imports/reader.py")),
+        ("read", completed("Read", "reader.py", CodeBlock("reader.py", CODE), facts=("3 lines",))),
+        ("grep", completed("Grep", '"DictReader" in src', ListingBlock(("a:1", "b:2"), 5))),
+        ("glob", completed("Glob", "**/*.py", ListingBlock(("a.py",), 1), facts=("1 file",))),
+        (
+            "read",
+            completed("Read", "logo.png", ImageBlock("logo.png", "image/png", 640, 480, 9000)),
+        ),
+        ("read", failed("Read", "gone.py", "There is no file gone.py. Did you mean gone.txt?")),
+    ],
+    "todo": [
+        ("todowrite", pending('{"todos": [')),
+        ("todowrite", completed("Todo", "1 of 3 done", TODOS)),
+        ("todowrite", failed("", "", "items: Field required", kind="invalid")),
+    ],
+    "other": [
+        ("github_list_issues", pending('{"query": "is:open')),
+        ("task", running("general", "check other readers for the same fault", waiting="per_2")),
+        (
+            "github_list_issues",
+            completed(
+                "github",
+                "list issues",
+                TableBlock(("number", "title"), (("7", "Crash on empty CSV"), ("12", "表の幅"))),
+            ),
+        ),
+        ("webfetch", completed("Fetch", "https://example.org", TextBlock("# Title\n\nBody", True))),
+        ("mcp", completed("Ask", "server", TextBlock("\n".join(f"line {n}" for n in range(30))))),
+    ],
+}
+
+
+def view_of(states: Kind) -> SessionView:
+    parts = [
+        tool(f"prt_{n:02}", MESSAGE, state, name=name) for n, (name, state) in enumerate(states)
+    ]
+    return SessionView(snapshot(open_assistant(MESSAGE, *parts)))
+
+
+@pytest.mark.parametrize("kind", GALLERY)
+async def test_gallery_dark(kind: str) -> None:
+    app = TranscriptApp(view_of(GALLERY[kind]))
+    async with app.run_test(size=(100, 60 if kind == "bash" else 40)) as pilot:
+        await pilot.pause()
+        assert_snapshot(app, f"tool-{kind}")
+
+
+async def test_gallery_light() -> None:
+    app = TranscriptApp(view_of(GALLERY["edit"]), theme=themes.LIGHT)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        assert_snapshot(app, "tool-edit-light")
+
+
+async def test_gallery_unfolded() -> None:
+    app = TranscriptApp(view_of(GALLERY["read"]))
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.transcript.toggle_details()
+        await pilot.pause()
+        assert_snapshot(app, "tool-read-unfolded")
+
+
+def conversation() -> SessionView:
+    parts: list[Part] = [
+        reasoning(
+            "prt_1", MESSAGE, "**the reader yields nothing, so header is unbound**\n\nSo it is."
+        ),
+        text_part(
+            "prt_2", MESSAGE, "I will look at the `reader` first, see [docs](https://x.org)."
+        ),
+        *(
+            tool(f"prt_3{n}", MESSAGE, state)
+            for n, state in enumerate(
+                [
+                    completed("Read", "src/imports/reader.py", facts=("142 lines",)),
+                    completed("Grep", '"DictReader" in src', facts=("5 matches",)),
+                    GALLERY["edit"][2][1],
+                    running("Bash", PYTEST, ShellBlock(PYTEST), output="collected 14 items\n...F"),
+                    running("general", "check other readers", waiting="per_2"),
+                ]
+            )
+        ),
+    ]
+    question = user("msg_0", "Why does the import of an empty CSV crash? Fix it and add a test.")
+    return SessionView(snapshot(question, open_assistant(MESSAGE, *parts)))
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("wide", (140, 45)), ("usual", (80, 40)), ("narrow", (40, 40)), ("tiny", (20, 8))],
+)
+async def test_conversation_at_every_width(name: str, size: tuple[int, int]) -> None:
+    """U17, NARROW: side parts go first, nothing breaks."""
+    app = TranscriptApp(conversation())
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert_snapshot(app, f"transcript-{name}")
+
+
+def test_there_is_one_renderer_for_each_kind_of_block() -> None:
+    assert set(RENDERERS) == set(get_args(Block))
+
+
+PAGE = Page(100, DARK_TONES)
+
+
+def row(state: ToolState, width: int = 100, moment: Moment | None = None) -> str:
+    page = Page(width, DARK_TONES)
+    return tool_row(tool("prt_1", MESSAGE, state), page, moment or Moment(1_004.0)).strip.text
+
+
+@pytest.mark.parametrize(
+    ("state", "glyph"),
+    [
+        (pending(), "○"),
+        (running("Bash", "x"), "◐"),
+        (running("Bash", "x", waiting="per_1"), "◆"),
+        (completed("Read", "x"), "●"),
+        (completed("Bash", "x", exit_code=2), "✕"),
+        (failed("Read", "x", "no"), "✕"),
+        (failed("Read", "x", "no", kind="denied"), "✕"),
+        (failed("Read", "x", "no", kind="aborted"), "⊘"),
+        (failed("Read", "x", "no", kind="interrupted"), "⊘"),
+    ],
+)
+def test_each_state_has_its_glyph(state: ToolState, glyph: str) -> None:
+    """U20: the state is told without colours."""
+    assert row(state).strip()[0] == glyph
+
+
+def test_spinner_turns_with_the_frame() -> None:
+    state = running("Bash", "x")
+    assert [row(state, moment=Moment(1_000.0, n)).strip()[0] for n in range(4)] == list(FRAMES)
+
+
+def test_facts_are_at_the_right_and_drop_first() -> None:
+    state = completed("Read", "src/a.py", facts=("142 lines",))
+    assert row(state).endswith("142 lines  12ms")
+    assert len(row(state)) == PAGE.right
+    assert row(state, 50).rstrip() == "  ● Read src/a.py"
+    assert row(completed("Bash", "make", exit_code=2), 50).endswith("exit 2")
+
+
+@pytest.mark.parametrize("width", [4, 10, 20, 26, 59, 60, 200])
+def test_a_row_is_one_row_at_any_width(width: int) -> None:
+    for states in GALLERY.values():
+        for _, state in states:
+            line = tool_row(tool("p", MESSAGE, state), Page(width, DARK_TONES), Moment(9.0))
+            assert line.strip.cell_length <= max(width, 5)
+
+
+def test_streaming_arguments_say_what_the_call_is_about() -> None:
+    assert "src/a.py" in row(pending('{"file_path": "src/a.py", "content": "x'))
+    assert "echo 表" in row(pending('{"command": "echo \\u8868'))
+    assert "1.2k characters" in row(pending('{"content": "' + "x" * 1200))
+
+
+def test_markup_and_escapes_in_labels_are_literal() -> None:
+    """V01, U21."""
+    assert "Read [/b].txt␛]52;c; [bold]" in row(completed("Read", "[/b].txt\x1b]52;c;\n[bold]"))
+
+
+def shell(lines: int, *, unfolded: bool = False, live: bool = False) -> list[str]:
+    block = ShellBlock("x", "\n".join(str(n) for n in range(lines)))
+    drawn, _ = draw(block, Shown(PAGE, 4, open=unfolded, live=live))
+    return [line.strip.text.strip() for line in drawn]
+
+
+def test_output_folds_to_its_last_ten_lines() -> None:
+    rows = shell(40)
+    assert rows[0] == "│ … 30 earlier lines"
+    assert rows[1:] == [f"│ {n}" for n in range(30, 40)]
+    assert len(shell(SHELL_LINES + 1)) == SHELL_LINES + 1
+    assert len(shell(40, unfolded=True)) == 40
+    assert shell(40, live=True)[-1] == "│ 39"
+
+
+def test_live_output_is_shown_behind_a_rule() -> None:
+    state = running("Bash", "make", ShellBlock("make"), output="one\ntwo")
+    lines, _ = tool_lines(tool("p", MESSAGE, state), PAGE, Moment(), unfolded=False)
+    assert [line.strip.text.strip() for line in lines[1:]] == ["│ one", "│ two"]
+
+
+def test_output_of_a_tool_without_a_shell_block_is_shown_while_it_runs() -> None:
+    state = running("Task", "look", output="step 1")
+    lines, _ = tool_lines(tool("p", MESSAGE, state), PAGE, Moment(), unfolded=False)
+    assert [line.strip.text.strip() for line in lines[1:]] == ["│ step 1"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.012, "12ms"), (4.9, "4s"), (72, "1m 12s"), (7500, "2h 5m"), (-1, "0ms")],
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(950, "950"), (2100, "2.1k"), (999_949, "999.9k"), (1_300_000, "1.3M")]
+)
+def test_counts(count: int, shown: str) -> None:
+    assert short_count(count) == shown
