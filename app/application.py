@@ -121,7 +121,9 @@ class OpencodeApp(App[int]):
         self.panic(
             Text(
                 "opencode-py stopped because of a fault of its own. The session is saved.\n"
-                f"Details are in {self._log_path}"
+                f"Details are in {self._log_path}",
+                no_wrap=True,
+                overflow="ignore",
             )
         )
 

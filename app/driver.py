@@ -138,11 +138,18 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
         self._wake_read, self._wake_write = os.pipe()
+        self._ending = False
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
 
+    def start_application_mode(self) -> None:
+        """Textual's, at the start and after a suspend; it starts the reader's thread."""
+        self._ending = False
+        super().start_application_mode()  # pyright: ignore[reportUnknownMemberType]
+
     def disable_input(self) -> None:
-        """Wake the reader so that it sees the end at once."""
+        """Textual's, after telling the reader to end (its own flag is set too late for that)."""
+        self._ending = True
         os.write(self._wake_write, b"x")
         super().disable_input()
 
@@ -158,7 +165,7 @@ class TerminalDriver(LinuxDriver):
         try:
             # What was typed while the terminal was still cooked has its Enter as a line feed.
             self._hand_on(parser.feed(decode(self._read(0)).replace("\n", "\r")))
-            while not self.exit_event.is_set():
+            while not self._ending:
                 data = decode(self._read(ESCAPE_WAIT if parser.waiting else None))
                 while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:
                     more = decode(self._read(BURST_WAIT))
@@ -189,5 +196,5 @@ class TerminalDriver(LinuxDriver):
             return b""
         data = os.read(self.fileno, 64 * 1024)
         if not data:  # the terminal is gone
-            self.exit_event.set()
+            self._ending = True
         return data

@@ -135,6 +135,11 @@ def arity(words: Sequence[str]) -> int:
     return 1
 
 
+def arity_of(program: str) -> int:
+    """How many words name a use of *program*; 1 if it has no subcommands here."""
+    return ARITY.get((program,), 1)
+
+
 def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
     """The pattern offered for "always", None where none may be (security facts, section 8).
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agent.permission.interpreters import INTERPRETERS, interpreter
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word
 
@@ -82,9 +83,7 @@ _FLAGS = {
     "file": _flags("--compile --magic-file --files-from C m f"),
 }  # fmt: skip
 
-_FIND = names(
-    "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"
-)
+_FIND = names("-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from")
 
 
 def find(words: Sequence[Word]) -> str:
@@ -248,44 +247,6 @@ def _make(words: Sequence[Word]) -> str:
     return _FLAGS["make"].reason(words)
 
 
-_INTERPRETERS = {
-    "python": "cm", "pypy": "cm", "node": "eprc", "nodejs": "eprc", "perl": "eEMmISxnp",
-    "ruby": "eIrxnpS", "php": "rBRFEfdzc", "lua": "eli", "bun": "epr", "deno": "", "tclsh": "",
-    "osascript": "el", "Rscript": "e", "julia": "eEL", "groovy": "e", "elixir": "eSr",
-    "pwsh": "cCeEfF", "powershell": "cCeEfF",
-}  # fmt: skip
-_CODE_FLAGS = ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader",
-               "--env-file", "--run", "--process-code", "--process-file", "--check")  # fmt: skip
-_VERSION = frozenset({"--version", "-V", "-v", "--help", "-h", "version"})
-
-
-def interpreter(name: str, words: Sequence[Word]) -> str:
-    """Code in a flag or on standard input. A script by name, and ``-m`` of Python, are plain:
-    the pattern tells what runs."""
-    letters = _INTERPRETERS[name]
-    for at, word in enumerate(words):
-        if not word.known:
-            return f"the argument {word.source} may be code or a script"
-        text = word.text
-        if text == "-":
-            return "the code comes from standard input"
-        if text.startswith("--"):
-            if any(flag.startswith(text.split("=", 1)[0]) for flag in _CODE_FLAGS):
-                return f"{text} runs code"
-        elif text.startswith("-"):
-            module = name in ("python", "pypy") and re.fullmatch(r"-[BEIOPsSuq]*m", text)
-            if module and at + 1 < len(words) and words[at + 1].literal:
-                return ""
-            if set(letters) & set(text[1:]):
-                return f"{text} runs code"
-        else:
-            evaluates = name == "deno" and text in ("eval", "repl")
-            return f"{name} {text} runs code" if evaluates else ""
-    if words and all(word.text in _VERSION for word in words):
-        return ""
-    return "the code comes from standard input"
-
-
 _CHECKS: dict[str, Check] = {
     "find": find, "fd": _fd, "fdfind": _fd, "sed": sed, "gsed": sed, "awk": awk, "gawk": awk,
     "mawk": awk, "nawk": awk, "tar": tar, "gtar": tar, "bsdtar": tar, "curl": _curl,
@@ -294,10 +255,16 @@ _CHECKS: dict[str, Check] = {
 }  # fmt: skip
 
 
+def is_carrier(base: str) -> bool:
+    """Whether some arguments of *base* run other programs or write files."""
+    kind = re.sub(r"[\d.]+$", "", base)
+    return base in _CHECKS or base in _FLAGS or kind in INTERPRETERS or kind in _FLAGS
+
+
 def carried(base: str, words: Sequence[Word]) -> str:
     """Why a rule for *base* does not cover this use of it; *words* are its arguments."""
     kind = re.sub(r"[\d.]+$", "", base)
-    if kind in _INTERPRETERS:
+    if kind in INTERPRETERS:
         return interpreter(kind, words)
     check = _CHECKS.get(base)
     if check is not None:

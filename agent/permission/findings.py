@@ -52,7 +52,7 @@ class Findings:
     def external(self, path: str, *, folder: bool) -> None:
         """A path outside the project; *folder* asks for itself, a file for its folder."""
         real = os.path.realpath(path)
-        around = real if folder or real == "/" else os.path.dirname(real)
+        around = real if folder or real == "/" else real.rpartition("/")[0] or "/"
         self.externals.append(os.path.normpath(path))
         pattern = f"{around.rstrip('/')}/*"
         self.add(

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word
 
-_PLAIN_GLOBALS = names(
-    "--no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"
-)
+_PLAIN_GLOBALS = names("-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects")
 _VALUE_GLOBALS = names(
     "-c -C --git-dir --work-tree --exec-path --config-env --namespace --super-prefix"
 )
@@ -113,6 +111,8 @@ def _is_message(call: GitCall, at: int) -> bool:
 
 def _config_reads(texts: list[str]) -> bool:
     reading = re.compile(r"--(get|get-all|get-regexp|list)|-l|get|list")
+    if len(texts) == 1 and not texts[0].startswith("-"):
+        return True
     return bool(texts) and reading.fullmatch(texts[0]) is not None
 
 
@@ -130,7 +130,7 @@ def _dangerous(subcommand: str, text: str) -> bool:
 def reads_only(call: GitCall) -> bool:
     """Whether the call only shows what the repository holds, without a helper program."""
     if call.strict or any(word.text not in _PLAIN_GLOBALS for word in call.globals):
-        return call.subcommand == "" and [word.text for word in call.globals] == ["--version"]
+        return False
     if not all(word.known for word in call.rest):
         return False
     texts = [word.text for word in call.rest]
@@ -154,9 +154,9 @@ def _branch(texts: list[str]) -> bool:
         before = texts[at - 1] if at else ""
         taken = before in ("--contains", "--merged", "--no-merged", "--no-contains", "--sort")
         bare = text in ("--contains", "--merged", "--no-merged", "--no-contains", "--sort")
-        if not (_BRANCH_FLAGS.fullmatch(text) or bare):
-            if text.startswith("-") or not (listing or taken):
-                return False
+        shown = bare or _BRANCH_FLAGS.fullmatch(text) is not None
+        if not shown and (text.startswith("-") or not (listing or taken)):
+            return False
     return True
 
 
@@ -175,7 +175,7 @@ def _remote(texts: list[str]) -> bool:
 
 
 def _stash(texts: list[str]) -> bool:
-    return texts[:1] == ["list"] or texts[:1] == ["show"]
+    return texts[:1] in (["list"], ["show"])
 
 
 def _reflog(texts: list[str]) -> bool:
@@ -198,9 +198,8 @@ def destructive(call: GitCall) -> bool:
     match call.subcommand:
         case "push":
             return any(
-                text.startswith(("--force", "--delete", "--mirror", "--prune", "+"))
+                text.startswith(("--force", "--delete", "--mirror", "--prune", "+", ":"))
                 or re.fullmatch(r"-[a-zA-Z]*[fd][a-zA-Z]*", text)
-                or text.startswith(":")
                 for text in texts
             )
         case "reset":

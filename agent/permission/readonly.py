@@ -12,6 +12,7 @@ from agent.permission.git_commands import parse, reads_only
 from agent.permission.readonly_table import FIND_PLAIN, FIND_VALUE, SPECS, VERSIONED, Spec
 from agent.permission.shell_words import Word
 
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """*paths* are the operands that are read, *below* those read with all they hold.
@@ -202,8 +203,8 @@ def _script(base: str, words: Sequence[Word]) -> Reading:
 def _jq(_base: str, words: Sequence[Word]) -> Reading:
     operands = [word for word in words if not word.text.startswith("-")]
     flags = [word.text for word in words if word.text.startswith("-")]
-    plain = all(re.fullmatch(r"-[rSMCceasjn]+|--(raw-output|compact-output|sort-keys|slurp|tab)", flag)
-                for flag in flags)  # fmt: skip
+    known = re.compile(r"-[rSMCceasjn]+|--(raw-output|compact-output|sort-keys|slurp|tab)")
+    plain = all(map(known.fullmatch, flags))
     script = operands[0].text if operands else ""
     quiet = re.search(r"\benv\b|\$ENV|input|import|include|\$__", script) is None
     proven = plain and quiet and all(word.known for word in words)

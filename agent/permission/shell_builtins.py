@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from agent.permission.lexicon import names
 from agent.permission import git_commands
+from agent.permission.lexicon import names
 from agent.permission.shell_words import Word, as_written
 
 HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
@@ -13,9 +13,7 @@ HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMN
 LOCAL = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*|[A-Z]")
 """Names of variables that only the line itself reads."""
 
-KEYWORDS = names(
-    "then do done fi esac elif else in { } ]] function select case for while until if"
-)
+KEYWORDS = names("then do done fi esac elif else in { } ]] function select case for while until if")
 FINDERS = frozenset({"find", "fd", "fdfind"})
 WRITERS = names(
     "rm rmdir cp mv mkdir touch chmod chown chgrp ln tee dd install rsync truncate shred unzip "

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent.permission import arity, git_commands, wrappers
-from agent.permission.carriers import carried
+from agent.permission.carriers import carried, is_carrier
 from agent.permission.findings import Findings
 from agent.permission.readonly import Reading, read
 from agent.permission.shell_builtins import (
@@ -36,14 +36,15 @@ Ends = tuple[Dirs, Dirs]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """*words* hold the name first. *sets* are variables given in front, *more* tells that
-    arguments are added at run time, *level* counts what it is nested in."""
+    """*words* hold the name first. *sets* are variables given in front, *more* and *fed* tell
+    that paths or any arguments are added at run time, *level* counts what it is nested in."""
 
     words: tuple[Word, ...]
     source: str
     dirs: Dirs
     sets: tuple[str, ...] = ()
     more: bool = False
+    fed: bool = False
     wrapped: bool = False
     aliases: tuple[str, ...] = ()
     level: int = 0
@@ -98,7 +99,16 @@ class Commands:
         elif inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
             self.judge(
-                Call(inner.words, source, call.dirs, inner.sets, inner.more, True, level=level)
+                Call(
+                    inner.words,
+                    source,
+                    call.dirs,
+                    inner.sets,
+                    more=inner.more,
+                    fed=inner.fed,
+                    wrapped=True,
+                    level=level,
+                )
             )
 
     def _need(self, base: str, call: Call, inner: Inner | None) -> None:
@@ -111,7 +121,7 @@ class Commands:
             by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
         else:
             unknown = report(self.found, base, arguments, reading, call.dirs)
-            reason = reason or ("" if call.more else unknown)
+            reason = reason or ("" if call.more or call.fed else unknown)
         proven = not reason and reading is not None and self._proven(call, reading)
         why = reason
         if proven and reading is not None and meets_secrets(self.found, reading, call.dirs):
@@ -136,7 +146,7 @@ class Commands:
     def _proven(self, call: Call, reading: Reading) -> bool:
         inside = bool(call.dirs) and all(map(self.found.place.inside, call.dirs))
         bare = "/" not in call.words[0].text
-        return reading.proven and inside and bare and not call.more
+        return reading.proven and inside and bare and not (call.more or call.fed)
 
     def _ends(self, base: str, call: Call) -> Ends:
         if base == "popd" or (base in ("cd", "pushd") and call.wrapped):
@@ -173,16 +183,21 @@ def _strict(base: str, call: Call, inner: Inner | None) -> str:
         return "the program's name holds unusual characters"
     reason = odd_variable(call.sets)
     arguments = call.words[1:]
+    if call.fed and (is_carrier(base) or inner is not None or arity.arity_of(base) > 1):
+        reason = reason or f"{base} gets arguments that are known at run time only"
     if inner is not None:
         return reason or inner.strict or odd_variable(inner.sets)
     if base == "git":
         return reason or git_commands.parse(arguments).strict
+    if base in FINDERS:
+        actions = wrappers.find_actions(arguments)
+        reason = reason or next((each.strict for each in actions if each.strict), "")
     return reason or builtin_reason(base, arguments) or carried(base, arguments)
 
 
 def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     """The pattern for "always"; wrappers get one only if it names what they run."""
-    if call.sets or call.more:
+    if call.sets or call.more or call.fed or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
         acts = base in FINDERS and bool(wrappers.find_actions(call.words[1:]))

@@ -1,8 +1,8 @@
 """The paths among a command's arguments (spec 3, B4)."""
 
-import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from agent.permission import git_commands
 from agent.permission.findings import Findings
@@ -73,5 +73,5 @@ def meets_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
     if reading.below == () and reading.recursive:
         folders = list(dirs)
     return any(
-        os.path.isdir(folder) and secrets_below(folder, hidden=reading.hidden) for folder in folders
+        Path(folder).is_dir() and secrets_below(folder, hidden=reading.hidden) for folder in folders
     )

@@ -64,8 +64,9 @@ class Place:
     def inside(self, path: str) -> bool:
         """Whether *path* and what it links to lie in the project."""
         real = os.path.realpath(path)
-        own = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        return all(_under(each, self.project) for each in (real, os.path.normpath(own)))
+        folder, _, name = path.rstrip("/").rpartition("/")
+        own = os.path.normpath(f"{os.path.realpath(folder or '/')}/{name}")
+        return _under(real, self.project) and _under(own, self.project)
 
     def relative(self, path: str) -> str:
         """*path* as rules name it: relative to the project if it lies inside."""
@@ -74,12 +75,16 @@ class Place:
 
     def offered(self, folder: str) -> str | None:
         """The pattern that "always" may store for *folder*, None for too wide a one."""
-        wide = folder == "/" or _under(self.project, folder) or _under(self.home, folder)
+        wide = folder == "/" or bool({"*", "?"} & set(folder)) or _under(self.project, folder) or _under(self.home, folder)
         return None if wide else f"{folder}/*"
 
 
 def _under(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _joined(folder: str, path: str) -> str:
+    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
 
 
 def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
@@ -90,14 +95,14 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
     found: list[str] = []
     for value in values:
         path = home_path(value, place.home)
-        if path is None or (not dirs and not os.path.isabs(path)):
+        if path is None or (not dirs and not path.startswith("/")):
             return None
         for folder in dirs or {"/"}:
-            found.append(os.path.join(folder, path))
+            found.append(_joined(folder, path))
             if is_pattern(value):
                 base = place.home if path != plain(value) else folder
                 pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
-                matched = _matches(os.path.join(glob.escape(base), glob_pattern(pattern)))
+                matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)))
                 if matched is None:
                     return None
                 found += matched
@@ -106,15 +111,14 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
 
 def _matches(pattern: str) -> list[str] | None:
     """The files a pattern names now; its fixed folder too, for what may come to exist."""
-    found = list(itertools.islice(glob.iglob(pattern), MATCHES + 1))
+    names = glob.iglob(pattern)  # noqa: PTH207 - Path.glob has no absolute patterns
+    found = list(itertools.islice(names, MATCHES + 1))
     return None if len(found) > MATCHES else found
 
 
 def secrets_below(folder: str, *, hidden: bool = True) -> bool:
     """Whether a recursive read of *folder* may meet a file with secrets (or it is too big)."""
-    seen = 0
-    for name in _names(folder, hidden=hidden):
-        seen += 1
+    for seen, name in enumerate(_names(folder, hidden=hidden)):
         if seen > SCANNED or is_secret(name):
             return True
     return False

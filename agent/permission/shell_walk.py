@@ -9,59 +9,28 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.findings import Findings
+from agent.permission.lexicon import names
 from agent.permission.shell_builtins import LOCAL
 from agent.permission.shell_command import Call, Commands, Ends
 from agent.permission.shell_expand import WORDS, Expander
-from agent.permission.shell_parser import descendants, lost_text, parse, text_of
+from agent.permission.shell_parser import lost_text, parse, text_of
 from agent.permission.shell_paths import Dirs
+from agent.permission.shell_redirect import Redirections
 from agent.permission.shell_text import DEPTH, CannotAnalyseError, join_lines, refuse_early
-from agent.permission.shell_words import Word, plain
+from agent.permission.shell_variables import Variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TOKENS = frozenset(
-    [
-        ";",
-        "&",
-        "&&",
-        "||",
-        "|",
-        "|&",
-        "(",
-        ")",
-        "{",
-        "}",
-        "$(",
-        "<(",
-        ">(",
-        "`",
-        "!",
-        "\n",
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "for",
-        "select",
-        "while",
-        "until",
-        "do",
-        "done",
-        "in",
-        "case",
-        "esac",
-        "function",
-    ]
-)
-_WRITES = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
-_NUMBER = re.compile(r"-?\d+")
+_TOKENS = names(
+    "; & && || | |& ( ) { } $( <( >( ` ! if then else elif fi for select while until do done in "
+    "case esac function"
+) | {"\n"}
 
 
 def either(*dirs: Dirs) -> Dirs:
     """The folders when any of *dirs* may hold; one unknown makes all unknown."""
-    return frozenset().union(*dirs) if all(dirs) else frozenset()
+    return frozenset[str]().union(*dirs) if all(dirs) else frozenset()
 
 
 class Walker:
@@ -72,6 +41,8 @@ class Walker:
         self.level = 0
         self.commands = Commands(found, self.nested)
         self.words = Expander(found, self.substitution, self.code)
+        self.redirections = Redirections(found, self.words)
+        self.variables = Variables(found, self.words)
         self._handlers: dict[str, Callable[[Node, Dirs], Ends]] = {
             "list": self._list,
             "pipeline": self._pipeline,
@@ -87,10 +58,10 @@ class Walker:
             "case_statement": self._case,
             "function_definition": self._function,
             "test_command": self._test,
-            "declaration_command": self._declaration,
-            "unset_command": self._declaration,
-            "variable_assignment": self._assignment,
-            "variable_assignments": self._assignments,
+            "declaration_command": self.variables.declaration,
+            "unset_command": self.variables.declaration,
+            "variable_assignment": self.variables.assignment,
+            "variable_assignments": self.variables.assignments,
         }
 
     def code(self, text: str, dirs: Dirs) -> None:
@@ -106,7 +77,7 @@ class Walker:
         if lost:
             raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
         self.level += 1
-        self._bind(root)
+        self.variables.bind(root)
         self.sequence(root.children, dirs)
         self.level -= 1
 
@@ -118,26 +89,6 @@ class Walker:
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """``$(…)``, ``<(…)``: a subshell."""
         self.sequence(node.children, dirs)
-
-    def _bind(self, root: "Node") -> None:
-        """Note the variables that the code sets before anything is judged."""
-        for node in descendants(root, "variable_assignment"):
-            name = re.match(r"\w+", text_of(node))
-            value = text_of(node).partition("=")[2]
-            number = (value,) if _NUMBER.fullmatch(value) else None
-            self._note(name[0] if name else "", number)
-        for node in descendants(root, "for_statement"):
-            self._note(text_of(node.children[1]), ())
-        for node in descendants(root, "command"):
-            if re.match(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b", text_of(node)):
-                for name in re.findall(r"\b[A-Za-z_]\w*", text_of(node)):
-                    self._note(name, None)
-
-    def _note(self, name: str, values: tuple[str, ...] | None) -> None:
-        known = self.found.bound.get(name, values)
-        same = values is not None and known is not None and (known == values or not known)
-        first = name not in self.found.bound
-        self.found.bound[name] = values if first or same else None
 
     def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
         ends: Ends = (dirs, dirs)
@@ -158,7 +109,7 @@ class Walker:
         if handler is not None:
             return handler(node, dirs)
         if node.type == "file_redirect":
-            self._redirect(node, dirs)
+            self.redirections.redirect(node, dirs)
             return dirs, dirs
         raise CannotAnalyseError(f"it holds a construct ({node.type}) that is not followed")
 
@@ -198,9 +149,9 @@ class Walker:
         parts: list[Node] = []
         for child in node.children:
             if child.type == "variable_assignment":
-                names.append(self._assigned(child, dirs))
+                names.append(self.variables.assigned(child, dirs))
             elif child.type == "file_redirect":
-                extra = (*extra, *self._redirect(child, dirs))
+                extra = (*extra, *self.redirections.redirect(child, dirs))
             elif child.type == "herestring_redirect":
                 self.words.words([each for each in child.children if each.type in WORDS], dirs)
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
@@ -217,9 +168,9 @@ class Walker:
         later: list[Node] = []
         for child in node.children:
             if child.type == "file_redirect":
-                extra += self._redirect(child, dirs)
+                extra += self.redirections.redirect(child, dirs)
             elif child.type == "heredoc_redirect":
-                words, statements = self._heredoc(child, dirs)
+                words, statements = self.redirections.heredoc(child, dirs)
                 extra += words
                 later += statements
             elif child.type == "herestring_redirect":
@@ -238,61 +189,6 @@ class Walker:
             ends = self.statement(statement, either(*ends))
             ends = (either(dirs, *ends), either(dirs, *ends))
         return ends
-
-    def _heredoc(self, node: "Node", dirs: Dirs) -> tuple[list["Node"], list["Node"]]:
-        """The words and statements that stand on the line of a here-document."""
-        words: list[Node] = []
-        statements: list[Node] = []
-        start = ""
-        for child in node.children:
-            match child.type:
-                case "heredoc_start":
-                    start = text_of(child)
-                case "heredoc_body":
-                    if not re.search(r"['\"\\]", start):
-                        self.words.body(text_of(child), dirs)
-                case "file_redirect":
-                    words += self._redirect(child, dirs)
-                case kind if kind in WORDS:
-                    words.append(child)
-                case kind if kind in self._handlers:
-                    statements.append(child)
-                case "<<" | "<<-" | "&&" | "||" | "|" | "|&" | "heredoc_end" | "file_descriptor":
-                    pass
-                case kind:
-                    raise CannotAnalyseError(f"its here-document holds a {kind.strip()}")
-        return words, statements
-
-    def _redirect(self, node: "Node", dirs: Dirs) -> list["Node"]:
-        """Judge one redirection; the words after its target belong to the command."""
-        operator = next(child.type for child in node.children if not child.is_named)
-        targets = [child for child in node.children if child.type in WORDS]
-        if not targets:
-            if operator in (">&-", "<&-"):
-                return []
-            raise CannotAnalyseError("a redirection has no target")
-        first = [targets.pop(0)]
-        while targets and targets[0].start_byte == first[-1].end_byte:
-            first.append(targets.pop(0))
-        word = self.words.words(first, dirs)[0]
-        if first[0].type == "process_substitution":
-            return targets
-        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.text):
-            return targets
-        self._target(operator, word, dirs)
-        return targets
-
-    def _target(self, operator: str, word: Word, dirs: Dirs) -> None:
-        text = f"{operator} {word.source}"
-        if any(plain(value).startswith(("/dev/tcp/", "/dev/udp/")) for value in word.values or ()):
-            self.found.unknown(text, "opens a network connection")
-        elif operator in _WRITES:
-            if not self.found.write(word, dirs):
-                self.found.unknown(text, "writes a file that is known at run time only")
-        elif operator not in ("<", "<&"):
-            raise CannotAnalyseError(f"the redirection {operator} is not understood")
-        elif not self.found.read(word, dirs):
-            self.found.unknown(text, "reads a file that is known at run time only")
 
     def _if(self, node: "Node", dirs: Dirs) -> Ends:
         return self._branches(node.children, dirs)
@@ -356,7 +252,7 @@ class Walker:
         for child in node.children[:closed]:
             if child.is_named:
                 self.words.inside(child, dirs)
-        body = [child for child in node.children[closed + 1 :] if child.type not in (";;",)]
+        body = [child for child in node.children[closed + 1 :] if child.type != ";;"]
         return self.sequence(body, dirs)
 
     def _function(self, node: "Node", dirs: Dirs) -> Ends:
@@ -364,49 +260,11 @@ class Walker:
         self.found.unknown(f"{name}()", f"defines {name}, which may hide a program")
         for child in node.children:
             if child.type == "file_redirect":
-                self._redirect(child, dirs)
+                self.redirections.redirect(child, dirs)
             elif child.is_named and child.type != "word":
                 self.statement(child, frozenset())
         return dirs, dirs
 
     def _test(self, node: "Node", dirs: Dirs) -> Ends:
         self.words.test(node, dirs)
-        return dirs, dirs
-
-    def _declaration(self, node: "Node", dirs: Dirs) -> Ends:
-        local = node.type == "declaration_command"
-        for child in node.children[1:]:
-            if child.type == "variable_assignment":
-                local = bool(LOCAL.fullmatch(self._assigned(child, dirs))) and local
-            else:
-                self.words.inside(child, dirs)
-                local = local and child.type == "variable_name"
-        text = text_of(node)
-        if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
-            self.found.plain(text, "sets a variable", "ask")
-        else:
-            self.found.unknown(text, "can change what later commands do")
-        return dirs, dirs
-
-    def _assigned(self, node: "Node", dirs: Dirs) -> str:
-        """Follow the value of one assignment; its name, empty for a subscript."""
-        for child in node.children:
-            self.words.inside(child, dirs)
-        name = node.children[0]
-        return text_of(name) if name.type == "variable_name" else ""
-
-    def _assignment(self, node: "Node", dirs: Dirs) -> Ends:
-        text = text_of(node)
-        value = [child for child in node.children[1:] if child.type in WORDS]
-        if value:
-            self.words.words(value, dirs)
-        if LOCAL.fullmatch(self._assigned(node, dirs)):
-            self.found.plain(text, "sets a variable", "allow")
-        else:
-            self.found.unknown(text, "sets a variable that can change what runs")
-        return dirs, dirs
-
-    def _assignments(self, node: "Node", dirs: Dirs) -> Ends:
-        for child in node.children:
-            self._assignment(child, dirs)
         return dirs, dirs

@@ -12,15 +12,16 @@ from agent.permission.shell_words import Word, as_written, literal_word
 class Inner:
     """What a wrapper runs: *words*, or the shell *code*.
 
-    *inert* wrappers need no rule of their own. *more* tells that further arguments are added
-    at run time (xargs, find). *sets* are names of variables given to it. *strict* says why
-    what runs is not known.
+    *inert* wrappers need no rule of their own. *more* tells that paths are added at run time
+    (find), *fed* that any arguments are (xargs). *sets* are names of variables given to it.
+    *strict* says why what runs is not known.
     """
 
     words: tuple[Word, ...] = ()
     code: str | None = None
     inert: bool = False
     more: bool = False
+    fed: bool = False
     sets: tuple[str, ...] = ()
     strict: str = ""
 
@@ -36,7 +37,7 @@ class _Wrapper:
     long_values: str = ""
     skip: int = 0
     inert: bool = False
-    more: bool = False
+    fed: bool = False
 
 
 _WRAPPERS = {
@@ -46,7 +47,7 @@ _WRAPPERS = {
                         "--kill-after --signal", skip=1, inert=True),
     "stdbuf": _Wrapper(values="ioe", long_values="--input --output --error", inert=True),
     "command": _Wrapper("p", inert=True),
-    "builtin": _Wrapper(),
+    "builtin": _Wrapper(), "time": _Wrapper("pqvV", "f"),
     "exec": _Wrapper("cl", "a"),
     "sudo": _Wrapper("AbEHKknPSvi", "ugpCrtTUhDR", "--preserve-env --non-interactive --login",
                      "--user --group --chdir"),
@@ -57,26 +58,31 @@ _WRAPPERS = {
     "chrt": _Wrapper("bdfiroRa", "TPD", skip=1),
     "taskset": _Wrapper("a", "c", skip=1),
     "flock": _Wrapper("sxneuoF", "wE", skip=1),
-    "xargs": _Wrapper("0rtpxoie", "InPsLdaE", "--null --no-run-if-empty --verbose --exit --open-tty",
-                      "--replace --max-args --max-procs --max-chars --max-lines --delimiter "
-                      "--arg-file", more=True),
-    "watch": _Wrapper("bdegtcxpw", "n", "--differences --color --exec", "--interval", more=True),
+    "xargs": _Wrapper(
+        "0rtpxoie", "InPsLdaE",
+        "--null --no-run-if-empty --verbose --exit --open-tty",
+        "--replace --max-args --max-procs --max-chars --max-lines --delimiter --arg-file",
+        fed=True,
+    ),
+    "watch": _Wrapper("bdegtcxpw", "n", "--differences --color --exec", "--interval"),
     "busybox": _Wrapper(), "toybox": _Wrapper(),
-    "strace": _Wrapper("fFqvdhTtcCwyiknDVxz", "eoOpsSauPbIE"),
-    "ltrace": _Wrapper("fSLitTrcC", "eoposnulAab"),
+    "strace": _Wrapper("fFqvdhTtcCwyiknDVxz", "eOsSauPbIE"),
+    "ltrace": _Wrapper("fSLitTrcC", "epsnulAab"),
     "setarch": _Wrapper("RvBFILSTXZ"), "unbuffer": _Wrapper("p"), "rlwrap": _Wrapper(),
     "winpty": _Wrapper(), "caffeinate": _Wrapper("dimsu", "tw"), "torsocks": _Wrapper(),
     "proxychains": _Wrapper("q", "f"), "proxychains4": _Wrapper("q", "f"),
     "unshare": _Wrapper("imnpuUCTfrc", "RwSG"), "chroot": _Wrapper(skip=1),
-    "runuser": _Wrapper("m", "ugGs"), "setpriv": _Wrapper(), "systemd-run": _Wrapper("tPqdG", "puM"),
-    "noglob": _Wrapper(), "nocorrect": _Wrapper(), "parallel": _Wrapper("kqX0", "jINnaS", more=True),
+    "runuser": _Wrapper("m", "ugGs"), "setpriv": _Wrapper(), "noglob": _Wrapper(),
+    "systemd-run": _Wrapper("tPqdG", "puM"), "nocorrect": _Wrapper(),
+    "parallel": _Wrapper("kqX0", "jINnaS", fed=True),
     "npx": _Wrapper("yq", "p", "--yes --no --no-install --quiet", "--package"),
     "bunx": _Wrapper(), "uvx": _Wrapper("q", "", "--quiet", "--from --with --python"),
 }  # fmt: skip
 
-_RUNNERS = {
+_RUNNERS: dict[tuple[str, ...], _Wrapper] = {
     ("uv", "run"): _Wrapper("q", "p", "--quiet --frozen --locked --no-sync --isolated --active "
-                            "--all-extras --no-project --offline", "--extra --group --python --with"),
+                            "--all-extras --no-project --offline",
+                            "--extra --group --python --with"),
     ("uv", "tool", "run"): _Wrapper(), ("poetry", "run"): _Wrapper(), ("pdm", "run"): _Wrapper(),
     ("pipenv", "run"): _Wrapper(), ("rye", "run"): _Wrapper(), ("hatch", "run"): _Wrapper(),
     ("pixi", "run"): _Wrapper(), ("bundle", "exec"): _Wrapper(), ("pipx", "run"): _Wrapper(),
@@ -98,7 +104,7 @@ def runner(words: Sequence[Word]) -> bool:
 
 def _runner(words: Sequence[Word]) -> tuple[_Wrapper, int] | None:
     for length in (3, 2):
-        found = _RUNNERS.get(tuple(word.text for word in words[:length]))  # pyright: ignore[reportArgumentType] - a tuple of any length is looked up
+        found = _RUNNERS.get(tuple(word.text for word in words[:length]))
         if found is not None:
             return found, length
     return None
@@ -110,8 +116,6 @@ def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
         return None
     if base in SHELLS:
         return _shell(words[1:])
-    if base == "find" or base in ("fd", "fdfind"):
-        return None
     if base in REMOTE:
         inner = _remote(base, words[1:])
         return inner if inner.strict or inner.code is not None else None
@@ -132,40 +136,45 @@ def _step(wrapper: _Wrapper, words: Sequence[Word], name: str) -> Inner:
         at += 1
         if text == "--":
             break
-        if name == "env" and (text.startswith(("-S", "--split-string"))):
-            return Inner(strict="env -S splits text into a command")
-        if text.startswith("--"):
-            flag, joined, _ = text.partition("=")
-            if flag in wrapper.long_values.split():
-                at += 0 if joined else 1
-            elif flag not in wrapper.long.split():
-                return Inner(strict=f"the flag {text} of {name} is not known")
-            continue
-        if name == "nice" and re.fullmatch(r"-\d+", text):
-            continue
-        for index, letter in enumerate(text[1:], 1):
-            if letter in wrapper.values:
-                at += 1 if index == len(text) - 1 else 0
-                break
-            if letter not in wrapper.flags:
-                return Inner(strict=f"the flag {text} of {name} is not known")
+        taken = 0 if name == "nice" and re.fullmatch(r"-\d+", text) else _taken(wrapper, text)
+        if taken is None:
+            return Inner(strict=f"the flag {text} of {name} is not known")
+        at += taken
+    if not all(word.literal for word in words[at : at + wrapper.skip]):
+        return Inner(strict=f"an operand of {name} is known at run time only")
     at += wrapper.skip
     sets: list[str] = []
     while name in ("env", "sudo", "doas") and at < len(words):
         found = _ASSIGNMENT.match(words[at].text)
         if found is None:
             break
+        if not words[at].known and not all(part.quoted for part in words[at].parts):
+            return Inner(strict=f"{words[at].source} may split into other words")
         sets.append(found[1])
         at += 1
     rest = tuple(words[at:])
     if not rest:
-        missing = "" if name in ("exec", "env", "xargs", "command", "builtin") else "nothing to run"
-        return Inner(
-            inert=wrapper.inert, sets=tuple(sets), strict=missing and f"{name} has {missing}"
-        )
+        runs_nothing = name in ("exec", "env", "xargs", "command", "builtin")
+        strict = "" if runs_nothing else f"{name} starts something that is not named"
+        return Inner(inert=wrapper.inert, sets=tuple(sets), strict=strict)
     if name in ("watch", "parallel"):
-        return Inner(code=as_written(rest), more=wrapper.more)
-    return Inner(rest, inert=wrapper.inert, more=wrapper.more, sets=tuple(sets))
+        return Inner(code=as_written(rest), fed=wrapper.fed)
+    return Inner(rest, inert=wrapper.inert, fed=wrapper.fed, sets=tuple(sets))
+
+
+def _taken(wrapper: _Wrapper, text: str) -> int | None:
+    """How many words after the flag *text* belong to it; None for a flag that is not known."""
+    if text.startswith("--"):
+        flag, joined, _ = text.partition("=")
+        if flag in wrapper.long_values.split():
+            return 0 if joined else 1
+        return 0 if flag in wrapper.long.split() else None
+    for index, letter in enumerate(text[1:], 1):
+        if letter in wrapper.values:
+            return 1 if index == len(text) - 1 else 0
+        if letter not in wrapper.flags:
+            return None
+    return 0
 
 
 def _shell(words: Sequence[Word]) -> Inner:

@@ -73,7 +73,7 @@ class SessionService:
         self._clock = clock
         self._running: dict[str, _Running] = {}
         self._status: dict[str, SessionStatus] = {}
-        self._files: dict[str, FileTracker] = {}
+        self._files = FileTracker()
         self._closing = False
 
     @property
@@ -170,12 +170,11 @@ class SessionService:
         record = await self._deps.store.session(session_id)
         if session_id in self._running or self._closing:
             return None
-        files = self._files.setdefault(session_id, FileTracker())
         turn = Turn(
             self._deps,
             record,
             record.parent_id or record.id,
-            files,
+            self._files,
             lambda status: self.set_status(session_id, status),
         )
         running = _Running(turn)
@@ -298,7 +297,7 @@ class SessionService:
         await self.cancel(session_id)
         await self.wait(session_id)
         self._deps.queues.forget(session_id)
-        self._files.pop(session_id, None)
+        self._files.forget(session_id)
         await self._deps.store.delete_session(session_id)
 
     async def wait(self, session_id: str) -> None:

@@ -108,7 +108,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         BashTool(settings, truncator),
         EditTool(),
         GlobTool(),
-        GrepTool(),
+        GrepTool(spill=str(truncator.spills.folder)),
         ListTool(),
         ReadTool(spill=str(truncator.spills.folder)),
         TodoReadTool(deps.store),

@@ -71,7 +71,7 @@ class MarkdownView:
 
     def _write(self, tokens: "list[Token]") -> None:
         writer = BlockWriter(self._page, self._tone, self._indent)
-        if self.lines and tokens:
+        if self.lines:
             writer.blank()
         writer.blocks(tokens)
         self.lines += writer.lines

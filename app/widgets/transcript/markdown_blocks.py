@@ -31,17 +31,20 @@ class BlockWriter:
         self._tone = tone
         self._rest: tuple[Segment, ...] = gutter(page, indent)
         self._first: tuple[Segment, ...] | None = None
+        self._gap: tuple[Segment, ...] | None = None
         self._cells = indent
         self._lists = 0
 
     def blank(self) -> None:
-        self.lines.append(make_line((), prefix=self._rest))
+        """A blank line before whatever is written next; none if nothing is."""
+        if self._gap is None:
+            self._gap = self._rest
 
     def blocks(self, tokens: "list[Token]", *, tight: bool = False) -> None:
         """Write sibling blocks with a blank line between them, unless *tight*."""
-        index = 0
+        index, before = 0, len(self.lines)
         while index < len(tokens):
-            if index and not tight:
+            if not tight and len(self.lines) > before:
                 self.blank()
             end = _end(tokens, index)
             self._block(tokens[index], tokens[index + 1 : end - 1], tight=tight)
@@ -73,6 +76,9 @@ class BlockWriter:
         return self._page.columns(self._cells)
 
     def _emit(self, content: list[Segment], join: str = "\n", fill: str | None = None) -> None:
+        if self._gap is not None:
+            self.lines.append(make_line((), prefix=self._gap))
+            self._gap = None
         prefix, skip = self._rest, None
         if self._first is not None:
             # A bullet is part of what is copied; what stands before it is not.
@@ -128,8 +134,9 @@ class BlockWriter:
         self._rest = (*self._rest, Segment(" " * len(mark), self._tones.style()))
         self._first = (*before, Segment(mark, self._tones.style("faint")))
         self._cells += len(mark)
+        written = len(self.lines)
         self.blocks(inner, tight=tight)
-        if not inner:
+        if len(self.lines) == written:
             self._emit([])
         self._rest, self._cells = outer, cells
 

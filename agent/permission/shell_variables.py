@@ -1,0 +1,82 @@
+"""Variables that a line sets: statements of their own, judged as such (class E)."""
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.permission.findings import Findings
+from agent.permission.shell_builtins import LOCAL
+from agent.permission.shell_command import Ends
+from agent.permission.shell_expand import WORDS, Expander
+from agent.permission.shell_parser import descendants, text_of
+from agent.permission.shell_paths import Dirs
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NUMBER = re.compile(r"-?\d+")
+
+
+class Variables:
+    """Judges assignments into *found*; *words* follows their values."""
+
+    def __init__(self, found: Findings, words: Expander) -> None:
+        self.found = found
+        self.words = words
+
+    def bind(self, root: "Node") -> None:
+        """Note the variables that the code sets before anything is judged."""
+        for node in descendants(root, "variable_assignment"):
+            name = re.match(r"\w+", text_of(node))
+            value = text_of(node).partition("=")[2]
+            number = (value,) if _NUMBER.fullmatch(value) else None
+            self._note(name[0] if name else "", number)
+        for node in descendants(root, "for_statement"):
+            self._note(text_of(node.children[1]), ())
+        for node in descendants(root, "command"):
+            if re.match(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b", text_of(node)):
+                for name in re.findall(r"\b[A-Za-z_]\w*", text_of(node)):
+                    self._note(name, None)
+
+    def _note(self, name: str, values: tuple[str, ...] | None) -> None:
+        known = self.found.bound.get(name, values)
+        same = values is not None and known is not None and (known == values or not known)
+        first = name not in self.found.bound
+        self.found.bound[name] = values if first or same else None
+
+    def declaration(self, node: "Node", dirs: Dirs) -> Ends:
+        local = node.type == "declaration_command"
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                local = bool(LOCAL.fullmatch(self.assigned(child, dirs))) and local
+            else:
+                self.words.inside(child, dirs)
+                local = local and child.type == "variable_name"
+        text = text_of(node)
+        if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
+            self.found.plain(text, "sets a variable", "ask")
+        else:
+            self.found.unknown(text, "can change what later commands do")
+        return dirs, dirs
+
+    def assigned(self, node: "Node", dirs: Dirs) -> str:
+        """Follow the value of one assignment; its name, empty for a subscript."""
+        for child in node.children:
+            self.words.inside(child, dirs)
+        name = node.children[0]
+        return text_of(name) if name.type == "variable_name" else ""
+
+    def assignment(self, node: "Node", dirs: Dirs) -> Ends:
+        text = text_of(node)
+        value = [child for child in node.children[1:] if child.type in WORDS]
+        if value:
+            self.words.words(value, dirs)
+        if LOCAL.fullmatch(self.assigned(node, dirs)):
+            self.found.plain(text, "sets a variable", "allow")
+        else:
+            self.found.unknown(text, "sets a variable that can change what runs")
+        return dirs, dirs
+
+    def assignments(self, node: "Node", dirs: Dirs) -> Ends:
+        for child in node.children:
+            self.assignment(child, dirs)
+        return dirs, dirs

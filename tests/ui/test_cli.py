@@ -1,0 +1,225 @@
+"""The command line (spec 11, F1 and F5; spec 8, U6 and U20)."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from app.cli import NOT_HERE, main
+
+ROOT = Path(__file__).parents[2]
+GUARD = 60.0
+
+
+def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    """The output of a fresh interpreter that runs *code*."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=GUARD,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("word", ["serve", "run", "acp", "share", "upgrade", "github", "models"])
+def test_known_words_of_other_programs_are_answered_in_a_sentence(
+    word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([word, "--anything"]) == 2
+    assert capsys.readouterr().err.strip() == NOT_HERE[word]
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["/no/such/folder"], "There is no folder /no/such/folder."),
+        (["--fork"], "--fork needs the session to copy"),
+        (["-c", "-s", "ses_1"], "not both"),
+        (["--nosuch"], "unrecognized arguments: --nosuch"),
+        (["--mod", "x"], "unrecognized arguments"),
+    ],
+)
+def test_wrong_usage_is_told_and_exits_with_2(
+    argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_without_a_terminal_the_full_screen_says_what_to_use(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "--plain" in capsys.readouterr().err
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    """F1: they stay cheap because of what they leave alone."""
+    loaded = python(
+        """
+        import sys
+        from app.cli import main
+        for flag in ("--help", "--version"):
+            main([flag])
+        heavy = {"textual", "pydantic", "asyncio", "rich", "sqlite3", "httpx2", "agent"}
+        print("loaded:", sorted(heavy & sys.modules.keys()))
+        """
+    )
+    assert "opencode-py [-h]" in loaded
+    assert loaded.endswith("loaded: []\n")
+
+
+def test_the_first_frame_comes_before_the_harness() -> None:
+    """A1: what is loaded when the prompt is painted, and that a fault then is one sentence."""
+    loaded = python(
+        """
+        import asyncio, sys
+        from pathlib import Path
+        from agent.errors import StoreTooNew
+        from app.application import OpencodeApp
+        from app.launch import Launch
+
+        async def opener(launch, env):
+            late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
+                    "rapidfuzz", "pydantic", "agent.runtime", "agent.session.service")
+            print("painted", app.controller.main.prompt.size.width > 0)
+            print("loaded", [name for name in late if name in sys.modules])
+            raise StoreTooNew("The database is newer than this program.")
+
+        app = OpencodeApp(Launch(directory=Path(".")), {}, opener)
+        asyncio.run(app.run_async(headless=True, size=(80, 24)))
+        print("code", app.return_code)
+        """
+    )
+    assert "painted True" in loaded
+    assert "loaded []" in loaded
+    assert "code 1" in loaded
+
+
+def test_plain_answers_asks_and_says_how_to_go_on(tmp_path: Path) -> None:
+    """U20: the whole conversation over pipes, without an escape sequence."""
+    (tmp_path / "README.md").write_text("# A shop\n")
+    typed = "read README.md\nrun touch made.txt\nperhaps\ny\nrun touch not.txt\nn\n/exit\n"
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "--plain", str(tmp_path)],
+        input=typed,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=GUARD,
+        env={**os.environ, "OPENCODE_PY_DATA": str(tmp_path / "data"), "HOME": str(tmp_path)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ok Read README.md" in done.stdout
+    assert "Run this command?" in done.stdout
+    assert "--plain --session ses_" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert (tmp_path / "made.txt").exists()
+    assert not (tmp_path / "not.txt").exists()
+
+
+RUN = "import sys; from app.cli import main; sys.exit(main(sys.argv[1:]))"
+
+CRASH = """
+import os, sys
+from pathlib import Path
+from app.application import OpencodeApp
+import app.application as application
+
+class Broken(OpencodeApp):
+    def on_session_screen_sent(self, event):
+        raise ValueError("a fault [/]")
+
+application.OpencodeApp = Broken
+from app.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+OFF = ("?1000l", "?1003l", "?1006l", "?1004l", "?2004l", "?1049l", "?25h")
+
+
+@pytest.mark.parametrize("how", ["crash", "SIGTERM", "SIGHUP", "quit"])
+def test_the_terminal_is_restored_on_every_way_out(how: str, tmp_path: Path) -> None:
+    """TTY-RESTORE: modes off, attributes as before, no traceback, the right exit code."""
+    environment = {
+        **os.environ,
+        "OPENCODE_PY_DATA": str(tmp_path / "data"),
+        "HOME": str(tmp_path),
+        "TERM": "xterm-256color",
+    }
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (24, 80))
+    before = termios.tcgetattr(theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-c", CRASH, str(tmp_path)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=ROOT,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        shown = read_until(ours, b"sk for anything")
+        match how:
+            case "crash":
+                os.write(ours, b"hello\r")
+            case "quit":
+                os.write(ours, b"\x04")
+            case _:
+                process.send_signal(getattr(signal, how))
+        shown += read_until(ours, b"?25h")
+        code = wait(process, ours)
+        shown += code[1]
+        assert termios.tcgetattr(theirs) == before
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+    text = shown.decode("utf-8", "replace")
+    for off in OFF:
+        on = off[:-1] + ("l" if off.endswith("h") else "h")
+        assert text.rfind(off) > text.rfind(on), off
+    assert "Traceback" not in text
+    assert code[0] == {"crash": 1, "SIGTERM": 143, "SIGHUP": 129, "quit": 0}[how]
+    if how == "crash":
+        log = tmp_path / "data" / "log" / "opencode-py.log"
+        assert str(log.name) in text
+        assert "a fault [/]" in log.read_text()
+
+
+def read_until(terminal: int, mark: bytes) -> bytes:
+    """What comes up to *mark*; fails if it does not come."""
+    got = b""
+    while mark not in got:
+        ready, _, _ = select.select([terminal], [], [], GUARD)
+        assert ready, f"{mark!r} did not come in {got[-500:]!r}"
+        got += os.read(terminal, 65_536)
+    return got
+
+
+def wait(process: "subprocess.Popen[bytes]", terminal: int) -> tuple[int, bytes]:
+    """The exit code, reading on meanwhile so that nothing blocks."""
+    got = b""
+    while process.poll() is None:
+        if select.select([terminal], [], [], 0.05)[0]:
+            got += os.read(terminal, 65_536)
+    while select.select([terminal], [], [], 0)[0]:
+        got += os.read(terminal, 65_536)
+    return process.returncode, got
