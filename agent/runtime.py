@@ -4,7 +4,6 @@ Front ends open a runtime and talk to ``sessions``, ``permissions`` and ``bus``;
 else builds a service.
 """
 
-import datetime as dt
 import logging
 import os
 from collections.abc import Mapping
@@ -19,17 +18,16 @@ from agent.config.paths import Paths, ensure
 from agent.errors import ConfigError
 from agent.git import git
 from agent.jsontypes import Json
-from agent.model import Session
 from agent.permission.service import PermissionService
 from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
 from agent.provider.client import Price
 from agent.provider.clients import Clients
 from agent.provider.providers import KNOWN
 from agent.provider.retry import RetryPolicy
-from agent.session import system
 from agent.session.directory import Directory
 from agent.session.queue import Queues
 from agent.session.service import SessionService
+from agent.session.system import SystemPrompts
 from agent.session.turn import TurnDeps
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
@@ -115,18 +113,7 @@ def _compose(
     )
     tools = _tool_deps(config, paths, store, catalog)
     registry = build_tools(tools)
-    sessions_directory = Directory(store, str(directory), str(project))
-    systems: dict[tuple[str, str], tuple[str, ...]] = {}
-
-    async def system_prompt(session: Session, agent: str) -> tuple[str, ...]:
-        # Taken once a session, so that what stands ahead of the history never changes (C9).
-        key = (session.id, agent)
-        if key not in systems:
-            now = dt.datetime.now().astimezone()
-            rest = await system.rest(session.directory, session.project, now=now)
-            systems[key] = (system.head(agents.get(agent).prompt), rest)
-        return systems[key]
-
+    folder = Directory(store, str(directory), str(project))
     deps = TurnDeps(
         store=store,
         clients=clients,
@@ -136,11 +123,11 @@ def _compose(
         agents=agents,
         registry=registry,
         queues=Queues(store, bus),
-        system=system_prompt,
-        update=sessions_directory.update,
-        retry=RetryPolicy(attempts=config.retry.attempts),
+        system=SystemPrompts(agents),
+        update=folder.update,
+        retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
-    sessions = SessionService(deps, bus, sessions_directory)
+    sessions = SessionService(deps, bus, folder)
     return Runtime(
         directory=directory,
         project=project,

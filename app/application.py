@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, cast
 
-from rich.text import Text
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -118,14 +117,11 @@ class OpencodeApp(App[int]):
     def _fatal_error(self) -> None:
         """Textual's hook for an exception in a message handler: log it, leave in one piece."""
         log.error("the user interface failed", exc_info=sys.exc_info())
-        self.panic(
-            Text(
-                "opencode-py stopped because of a fault of its own. The session is saved.\n"
-                f"Details are in {self._log_path}",
-                no_wrap=True,
-                overflow="ignore",
-            )
+        self.controller.last_words = (
+            "opencode-py stopped because of a fault of its own. The session is saved.\n"
+            f"Details are in {self._log_path}"
         )
+        self.panic()
 
 
 def run_app(launch: Launch, env: Mapping[str, str]) -> int:
@@ -144,6 +140,8 @@ async def _run(opencode: OpencodeApp) -> int:
         sys.stderr.write(opencode.controller.terminal.restore())
         sys.stderr.flush()
         await opencode.controller.close()
+    if opencode.controller.last_words:
+        sys.stderr.write(f"{opencode.controller.last_words}\n")
     resume = opencode.resume_command()
     if resume is not None:
         sys.stdout.write(f"To go on: {resume}\n")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.text import Text
 from textual.app import App
 
 from agent.errors import ModelNotFound, OpencodePyError
@@ -39,7 +38,8 @@ log = logging.getLogger(__name__)
 
 class Controller:
     """Everything between Textual's app and the harness. *open_runtime* is awaited once,
-    after the first frame; *grace* is passed on to permission dialogs (seconds)."""
+    after the first frame; *grace* is passed on to permission dialogs (seconds). *last_words*
+    are for the terminal once the screen is gone."""
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Controller:
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
         self.terminal = Terminal(app)
+        self.last_words = ""
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
@@ -78,7 +79,8 @@ class Controller:
             runtime = await self._open_runtime(self._launch, self._env)
             await self.live.start(runtime, self._launch)
         except OpencodePyError as error:
-            self._app.exit(1, return_code=1, message=Text(error.message))
+            self.last_words = error.message
+            self._app.exit(1, return_code=1)
             return
         config = runtime.config.config
         self.keys = keymap.build(actions(), config.keybinds)

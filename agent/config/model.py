@@ -184,7 +184,9 @@ class RetryConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
 
     attempts: int = 5
-    """How often a failed request is sent again."""
+    """How often a request is sent at most, the first time included."""
+    delay: int = 2_000
+    """Milliseconds before the second try; doubled each time, with chance, up to 30 seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,9 @@ import platform
 import shutil
 from importlib.resources import files
 
+from agent.agents import Agents
 from agent.git import git
+from agent.model import Session
 
 STATUS_LINES = 20
 """Lines of ``git status`` that the environment block carries at most."""
@@ -46,3 +48,20 @@ async def _git_lines(directory: str) -> list[str]:
     if more > 0:
         lines.append(f"  … and {more} more")
     return lines
+
+
+class SystemPrompts:
+    """The two blocks of each session and agent, taken once: what stands ahead of the history
+    never changes (spec 2, C9)."""
+
+    def __init__(self, agents: Agents) -> None:
+        self._agents = agents
+        self._blocks: dict[tuple[str, str], tuple[str, str]] = {}
+
+    async def __call__(self, session: Session, agent: str) -> tuple[str, str]:
+        key = (session.id, agent)
+        if key not in self._blocks:
+            now = dt.datetime.now().astimezone()
+            place = await rest(session.directory, session.project, now=now)
+            self._blocks[key] = (head(self._agents.get(agent).prompt), place)
+        return self._blocks[key]

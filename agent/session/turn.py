@@ -125,7 +125,6 @@ class Turn:
             agent=setting.agent,
             model=setting.model.full_name,
         )
-        await self._deps.store.save(message)
         deps = StepDeps(
             store=self._deps.store,
             executor=self._executor,
@@ -133,8 +132,10 @@ class Turn:
             retry=self._deps.retry,
             clock=self._deps.clock,
         )
+        # Held before it is saved: a cancel in between must find it to close it.
         self._step = Step(deps, message, self.started)
         self._steps = step
+        await self._deps.store.save(message)
         return self._step
 
     async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:

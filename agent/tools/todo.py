@@ -1,6 +1,5 @@
 """The ``todowrite`` and ``todoread`` tools: the session's todo list."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -27,7 +26,7 @@ class TodoStore(Protocol):
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]: ...
 
-    async def save_todos(self, session_id: str, items: Sequence[TodoItem]) -> None: ...
+    async def save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None: ...
 
 
 class TodoArg(ToolArgs):

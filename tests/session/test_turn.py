@@ -10,7 +10,6 @@ from agent.model import (
     Completed,
     Failed,
     Idle,
-    Pending,
     ReasoningPart,
     Retry,
     Running,

@@ -44,6 +44,10 @@ class ModelServer:
         """Answer the next requests with *answers*, one each."""
         self._scripts.extend(answers)
 
+    def replace(self, answers: tuple[Script, ...]) -> None:
+        """Forget what was scripted and answer the next requests with *answers*."""
+        self._scripts[:] = answers
+
     def always(self, script: Script) -> None:
         """Answer every request that has no script of its own with *script*."""
         self._always = script

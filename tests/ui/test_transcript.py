@@ -18,7 +18,7 @@ from agent.events import (
     PartUpdated,
     QueueChanged,
 )
-from agent.model import ErrorInfo, MessageWithParts, SubtaskPart, ToolPart, UserMessage
+from agent.model import ErrorInfo, MessageWithParts, SubtaskPart, UserMessage
 from app import themes
 from app.state import NOTHING, SessionView
 from app.themes import DARK_TONES
@@ -101,7 +101,8 @@ def rows(app: TranscriptApp) -> list[str]:
 def painted(app: TranscriptApp) -> list[str]:
     """The rows of the transcript without its scrollbar and the hint."""
     width = app.transcript.size.width - 1
-    return [row[:width].rstrip() for row in rows(app)]
+    shown = [row[:width].rstrip() for row in rows(app)]
+    return shown + [""] * (app.transcript.size.height - len(shown))
 
 
 async def test_sticks_to_the_bottom_while_text_comes() -> None:
@@ -160,9 +161,9 @@ async def test_scrolling_up_shows_every_line_once() -> None:
             await pilot.press("up")
             await pilot.pause()
             new = painted(app)
-            assert new[1:] == old[: len(new) - 1], position
+            assert new[1:] == old[:-1], position
             seen.insert(0, new[0])
-        assert seen[: len(wanted)] == wanted
+        assert seen == wanted
 
 
 async def test_new_below_is_counted_told_and_shown() -> None:
@@ -332,8 +333,8 @@ async def test_a_mouse_selection_over_wide_characters() -> None:
     async with app.run_test(size=(40, 20)) as pilot:
         await pilot.pause()
         await pilot.mouse_down(Transcript, offset=(2, 1))
-        await pilot.hover(Transcript, offset=(7, 1))
-        await pilot.mouse_up(Transcript, offset=(7, 1))
+        await pilot.hover(Transcript, offset=(6, 1))
+        await pilot.mouse_up(Transcript, offset=(6, 1))
         await pilot.pause()
         assert app.screen.get_selected_text() == "表の幅"
         assert screen_text(app).splitlines()[1].startswith("  表の幅 and more")
@@ -503,8 +504,8 @@ def _events() -> Sequence[Event]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(frames=st.lists(st.integers(1, 6), min_size=1, max_size=20), seen=st.integers(0, 20))
-def test_live_and_late_are_drawn_the_same(frames: list[int], seen: int) -> None:
+@given(frames=st.lists(st.integers(1, 6), min_size=1, max_size=20), odd=st.integers(0, 1))
+def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
     """A3: one render path, however events fell into frames and whatever was laid out."""
     view = SessionView(snapshot(user("msg_1", "go")))
     live = Layout(view, PAGE)
@@ -515,9 +516,8 @@ def test_live_and_late_are_drawn_the_same(frames: list[int], seen: int) -> None:
             change |= view.apply(event)
         events = events[count:]
         live.update(change)
-        if seen % 2:
-            drawn(live)
-        assert drawn(live) == drawn(Layout(SessionView(view.snapshot()), PAGE)) or not seen % 3
+        if count % 2 == odd:
+            assert drawn(live) == drawn(Layout(SessionView(view.snapshot()), PAGE))
     assert drawn(live) == drawn(Layout(SessionView(view.snapshot()), PAGE))
 
 
@@ -528,11 +528,3 @@ def test_older_and_late_messages_find_their_place(name: str) -> None:
     drawn(live)
     live.update(view.prepend((user(name, f"this is {name}"),), complete=True))
     assert drawn(live) == drawn(Layout(view, PAGE))
-
-
-def test_a_tool_part_is_a_tool_part() -> None:
-    """The record that the spinner looks at is the one that the store keeps."""
-    part = tool("prt_1", "msg_1", pending())
-    layout = Layout(SessionView(snapshot(open_assistant("msg_1", part))), PAGE)
-    assert isinstance(layout.items[0].record, ToolPart)
-    assert layout.running == []

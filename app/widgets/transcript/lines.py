@@ -97,7 +97,7 @@ def make_line(
 
 
 def blank(page: Page) -> Line:
-    return Line(Strip.blank(page.width, page.tones.style()))
+    return Line(Strip.blank(page.width, page.tones.style()), stop=0)
 
 
 def gutter(page: Page, cells: int) -> tuple[Segment, ...]:

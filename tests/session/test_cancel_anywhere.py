@@ -1,0 +1,152 @@
+"""Q3: a cancel after any iteration of the event loop leaves everything clean.
+
+Each scenario runs once to count its iterations, then again and again on a session of its
+own with a cancel at a chosen one. However it ends: the session is idle, every call is in
+a terminal state, nothing it started is left, and the strict server takes the next prompt.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from agent.events import PermissionAsked, SessionIdle
+from agent.model import AssistantMessage, Completed, Failed, Idle, ReasoningPart, Session, TextPart
+from agent.questions import PermissionReply
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Answer, Call, Cut, Failure, Reason, Text, answer
+
+EACH = int(os.environ.get("CANCEL_POINTS", "40"))
+"""Cancels per scenario; ``make soak`` tries every iteration (0)."""
+
+SCENARIOS: dict[str, tuple[Answer, ...]] = {
+    "text": (answer(Reason("hm"), Text("one "), Text("two "), Text("three")),),
+    "reads": (
+        answer(
+            Text("I look."),
+            *(Call("read", {"file_path": f"{n}.txt"}) for n in range(5)),
+            Call("bash", {"command": "echo out; sleep 0.05; echo more"}),
+        ),
+        answer(Text("done")),
+    ),
+    "questions": (
+        answer(
+            Call("write", {"file_path": "new.txt", "content": "x\n"}),
+            Call("bash", {"command": "touch made; sleep 0.02"}),
+        ),
+        answer(Text("done")),
+    ),
+    "faults": (
+        answer(Text("part"), Cut()),
+        Failure(500),
+        answer(Call("list", {}), Call("nonsense", {}), Call("read", '{"file_path": "a'), Cut()),
+        answer(Text("done")),
+    ),
+}
+
+
+class CountingLoop(asyncio.SelectorEventLoop):
+    """Calls *at_tick* after the iteration number *target*."""
+
+    ticks = 0
+    target = -1
+    at_tick: Callable[[], object] = staticmethod(lambda: None)
+
+    def _run_once(self) -> None:
+        super()._run_once()  # type: ignore[misc]
+        self.ticks += 1
+        if self.ticks == self.target:
+            self.at_tick()
+
+
+def run(work: Coroutine[object, object, None]) -> None:
+    with asyncio.Runner(loop_factory=CountingLoop) as runner:
+        runner.run(work)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_q3_a_cancel_at_any_iteration_leaves_everything_clean(tmp_path: Path, name: str) -> None:
+    run(_cancel_everywhere(tmp_path, name))
+
+
+async def _cancel_everywhere(tmp_path: Path, name: str) -> None:
+    async with open_harness(tmp_path, retry={"attempts": 4, "delay": 4}) as harness:
+        for number in range(5):
+            (harness.folder / f"{number}.txt").write_text(f"{number}\n")
+        answering = asyncio.create_task(_answer_everything(harness))
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, CountingLoop)
+        await _attempt(harness, loop, name, None)  # warms caches and imports
+        total = await _attempt(harness, loop, name, None)
+        points = list(range(1, total + 1))
+        if EACH:
+            points = sorted(random.Random(name).sample(points, min(EACH, len(points))))
+        for point in points:
+            await _attempt(harness, loop, name, point)
+        answering.cancel()
+
+
+async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int | None) -> int:
+    """Run the scenario, cancelled at *point*; returns the iterations that it took."""
+    session = await harness.session()
+    harness.server.replace(SCENARIOS[name])
+    before = len(harness.events)
+    start = loop.ticks
+    if point is not None:
+        loop.at_tick = lambda: asyncio.ensure_future(harness.runtime.sessions.cancel(session.id))
+        loop.target = start + point
+    await harness.send(session, "go")
+    idle = await harness.idle(session, after=before)
+    took = loop.ticks - start
+    loop.target = -1
+    await _clean(harness, session, before, f"{name} cancelled at {point}: {idle.outcome}")
+    return took
+
+
+async def _clean(harness: Harness, session: Session, before: int, where: str) -> None:
+    assert harness.runtime.sessions.status(session.id) == Idle(), where
+    assert harness.runtime.permissions.pending() == (), where
+    ends = [e for e in harness.events[before:] if isinstance(e, SessionIdle)]
+    assert len(ends) == 1, where
+    for item in await harness.messages(session):
+        if isinstance(item.message, AssistantMessage):
+            assert item.message.completed is not None, where
+        for part in item.parts:
+            if isinstance(part, TextPart | ReasoningPart):
+                assert part.ended is not None, where
+    for tool in await harness.tools(session):
+        assert isinstance(tool.state, Completed | Failed), where
+    assert marked_processes() == [], where
+    harness.server.replace((answer(Text("fine")),))
+    after = len(harness.events)
+    await harness.send(session, "next")
+    assert (await harness.idle(session, after=after)).outcome == "completed", where
+    assert harness.server.refused == [], where
+
+
+async def _answer_everything(harness: Harness) -> None:
+    seen = 0
+    while True:
+        event = await harness.until(lambda e: isinstance(e, PermissionAsked), after=seen)
+        seen = harness.events.index(event, seen) + 1
+        assert isinstance(event, PermissionAsked)
+        harness.runtime.permissions.reply(event.request.id, PermissionReply("once"))
+
+
+def marked_processes() -> list[str]:
+    """Living descendants of this process that a tool call started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                status = (folder / "stat").read_text().rpartition(")")[2].split()
+                environment = (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if status[1] == str(os.getpid()) and b"OPENCODE_PY_CALL=" in environment:
+                found.append(folder.name)
+    return found
