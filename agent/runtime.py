@@ -25,6 +25,7 @@ from agent.provider.clients import Clients
 from agent.provider.providers import KNOWN
 from agent.provider.retry import RetryPolicy
 from agent.session.directory import Directory
+from agent.session.guards import TurnLimits
 from agent.session.queue import Queues
 from agent.session.service import SessionService
 from agent.session.system import SystemPrompts
@@ -115,6 +116,7 @@ def _compose(
     registry = build_tools(tools)
     folder = Directory(store, str(directory), str(project))
     deps = TurnDeps(
+        bus=bus,
         store=store,
         clients=clients,
         catalog=catalog,
@@ -125,6 +127,13 @@ def _compose(
         queues=Queues(store, bus),
         system=SystemPrompts(agents),
         update=folder.update,
+        limits=TurnLimits(
+            steps=config.limits.steps,
+            tokens=config.limits.tokens,
+            cost=config.limits.cost,
+            target=config.limits.target_tokens,
+            auto_compact=config.compaction.auto,
+        ),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
     sessions = SessionService(deps, bus, folder)

@@ -190,6 +190,22 @@ class RetryConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsConfig:
+    """What ends a turn that would go on (spec 1, L2a). Not set: no limit."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    steps: int | None = None
+    """Model calls of one turn."""
+    tokens: int | None = None
+    """Tokens of one turn, prompt and answer together."""
+    cost: float | None = None
+    """US dollars of one turn."""
+    target_tokens: int | None = None
+    """No limit but an aim: a turn that would end goes on until it has written nearly this many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionConfig:
     """What happens when a session outgrows the model's context."""
 
@@ -229,6 +245,8 @@ class Config:
     """How commands are run."""
     retry: RetryConfig = field(default_factory=RetryConfig)
     """What happens when a provider fails for a while."""
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    """What ends a turn that would go on."""
     compaction: CompactionConfig = field(default_factory=CompactionConfig)
     """What happens when a session outgrows the model's context."""
     instructions: tuple[str, ...] = ()

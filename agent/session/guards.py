@@ -71,6 +71,27 @@ class CostLimit:
         return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLimits:
+    """What bounds each turn, children included (spec 1, L2a); None for no limit. *target* is
+    no limit but an aim, in output tokens."""
+
+    steps: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    target: int | None = None
+    auto_compact: bool = True
+
+    def guards(self, agent_steps: int | None) -> tuple[Guard, ...]:
+        given = [s for s in (self.steps, agent_steps) if s is not None]
+        guards: list[Guard] = [StepLimit(min(given))] if given else []
+        if self.tokens is not None:
+            guards.append(TokenLimit(self.tokens))
+        if self.cost is not None:
+            guards.append(CostLimit(self.cost))
+        return tuple(guards)
+
+
 @dataclass(slots=True)
 class _Seen:
     call: str

@@ -136,10 +136,25 @@ def result_text(state: ToolState) -> tuple[str, bool]:
     """What the model reads of a call's end, and whether it is an error."""
     match state:
         case Completed():
-            return state.output, False
+            return (state.output if state.compacted is None else _pruned(state)), False
         case Failed():
             if state.output:
                 return f"{state.error}\n\nOutput so far:\n{state.output}", True
             return state.error, True
         case _:
             return ABORTED, True
+
+
+def _pruned(state: Completed) -> str:
+    """What is left of an output that was pruned: its ends, and where the whole is (C2)."""
+    lines = state.output.splitlines()
+    shown = [*lines[:EDGE], "…", *lines[-EDGE:]] if len(lines) > 2 * EDGE else lines
+    ends = "\n".join(line[:EDGE_WIDTH] for line in shown)
+    where = f" The whole is in {state.spill}." if state.spill else " Call the tool again if needed."
+    return f"[This output was shortened to save space.{where}]\n{ends}"
+
+
+EDGE = 3
+"""Lines kept at each end of a pruned output."""
+
+EDGE_WIDTH = 200

@@ -5,24 +5,18 @@ is replaced whole at every continuation, and each continuation has a named reaso
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from agent.errors import ProviderErrorKind
-from agent.model import (
-    AssistantMessage,
-    ErrorInfo,
-    Finish,
-    MessageWithParts,
-    Outcome,
-    UserMessage,
-)
-from agent.provider.client import ModelInfo, ModelRequest, ToolSchema
-from agent.session.guards import MAX_CUT_CALLS, Guard, StepLimit, TurnTotals
+from agent.model import AssistantMessage, ErrorInfo, UserMessage
+from agent.provider.client import ModelInfo, ModelRequest
+from agent.session.compaction import compacted
+from agent.session.context import Budget, used
+from agent.session.guards import MAX_CUT_CALLS, StepLimit
 from agent.session.history import turns_of
-from agent.session.step import Step, StepResult
+from agent.session.loop_state import LoopState, Reason, TurnEnd, TurnHost, TurnSetting
+from agent.session.step import StepResult
 
 DEFAULT_OUTPUT = 8_192
 """Output cap of a step, in tokens (spec 1, L2: 8k, then up to ``MAX_OUTPUT``)."""
@@ -30,6 +24,9 @@ DEFAULT_OUTPUT = 8_192
 MAX_OUTPUT = 65_536
 MAX_RESUMES = 3
 MAX_LOST = 3
+MAX_HOOKED = 3
+LEAN_OUTPUT = 500
+MAX_LEAN = 3
 
 GO_ON = (
     "<system-reminder>\nYour answer was cut off by the output limit. Go on exactly where it "
@@ -39,78 +36,20 @@ SUM_UP = (
     "<system-reminder>\nThis is the last step of this turn: tools are off. Say in a few lines "
     "what was done, what was found, and what is left.\n</system-reminder>"
 )
+KEEP_GOING = (
+    "<system-reminder>\nThere is room left for more work on this task. Go on with what would make "
+    "the result better or surer. Do not sum up.\n</system-reminder>"
+)
+NO_ROOM = (
+    "The conversation no longer fits the model's window, and compaction.auto is off. "
+    "Run /compact, start a /new session, or choose a model with a larger window."
+)
+STILL_FULL = (
+    "The conversation does not fit the model's window even after it was summed up. Shorten the "
+    "instructions or the last message, or choose a model with a larger window."
+)
 
 log = logging.getLogger(__name__)
-
-
-class Reason(StrEnum):
-    """Why the loop goes on (spec 1, L2)."""
-
-    START = "start"
-    NEXT_STEP = "next_step"
-    OUTPUT_ESCALATE = "output_escalate"
-    OUTPUT_RESUME = "output_resume"
-    STREAM_LOST = "stream_lost"
-    USER_MESSAGE = "user_message"
-
-
-@dataclass(frozen=True, slots=True)
-class LoopState:
-    """Where a turn stands. *lost* and *cut* count steps in a row; *resumed* the nudges of
-    this turn; *max_output* the cap of the next step, None for the default."""
-
-    reason: Reason = Reason.START
-    totals: TurnTotals = field(default_factory=TurnTotals)
-    max_output: int | None = None
-    resumed: int = 0
-    lost: int = 0
-    cut: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TurnEnd:
-    """How a turn ended; becomes ``SessionIdle`` (L15)."""
-
-    outcome: Outcome
-    finish: Finish | None = None
-    error: ErrorInfo | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSetting:
-    """What holds for one step: the agent and model that the newest user message names."""
-
-    agent: str
-    model: ModelInfo
-    effort: str | None
-    system: tuple[str, ...]
-    tools: tuple[ToolSchema, ...]
-    guards: tuple[Guard, ...] = ()
-    temperature: float | None = None
-
-
-class TurnHost(Protocol):
-    """What the loop needs of the service that runs it."""
-
-    async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
-        """Take up waiting messages: steers, and follow-ups when the turn is *ending*."""
-        ...
-
-    async def setting(self, newest: UserMessage) -> TurnSetting: ...
-
-    async def messages(self) -> Sequence[MessageWithParts]: ...
-
-    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step: ...
-
-    async def run_step(
-        self, step: Step, setting: TurnSetting, request: ModelRequest
-    ) -> StepResult: ...
-
-    async def nudge(self, text: str, after: UserMessage) -> UserMessage:
-        """Store a hidden user message of the harness."""
-        ...
-
-    async def drop(self, message: AssistantMessage) -> None: ...
 
 
 async def run_turn(
@@ -150,6 +89,9 @@ async def _one_step(
         sentence = guard.before_step(state.totals)
         if sentence is not None:
             return TurnEnd("limit_reached", error=ErrorInfo("limit", sentence))
+    full = await _make_room(host, setting, state, newest)
+    if isinstance(full, TurnEnd):
+        return full
     last = any(isinstance(g, StepLimit) and g.is_last(state.totals) for g in setting.guards)
     if last:
         newest = await host.nudge(SUM_UP, newest)
@@ -157,7 +99,7 @@ async def _one_step(
     request = ModelRequest(
         model=setting.model,
         system=setting.system,
-        turns=turns_of(await host.messages()),
+        turns=turns_of(compacted(await host.messages())),
         tools=() if last else setting.tools,
         max_output=state.max_output or default_output(setting.model),
         temperature=setting.temperature,
@@ -165,19 +107,76 @@ async def _one_step(
         session_id=session_id,
     )
     result = await host.run_step(step, setting, request)
-    totals = state.totals.add(result.usage, result.cost)
-    state = replace(state, totals=totals)
+    state = replace(state, totals=state.totals.add(result.usage, result.cost))
+    if result.error is not None and result.error.kind is ProviderErrorKind.OVERFLOW:
+        return await _overflowed(host, setting, state, result, newest)
+    state = replace(state, relief="none")
     end = _ended(result, state)
     if end is not None:
         return end
     following = await _following(host, setting, state, result, newest)
     if following is not None:
         return following
+    return await _at_rest(host, setting, state, result, newest)
+
+
+async def _make_room(
+    host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
+) -> TurnEnd | None:
+    """Compact before a step that would not fit (spec 2, C1)."""
+    budget = Budget.of(setting.model)
+    if budget is None or state.relief == "compacted":
+        return None
+    if used(compacted(await host.messages())) < budget.usable:
+        return None
+    if not setting.auto_compact:
+        return TurnEnd("limit_reached", error=ErrorInfo("context", NO_ROOM))
+    if not await host.prune(setting):
+        await host.compact(setting, newest)
+    return None
+
+
+async def _overflowed(
+    host: TurnHost,
+    setting: TurnSetting,
+    state: LoopState,
+    result: StepResult,
+    newest: UserMessage,
+) -> TurnEnd | tuple[LoopState, UserMessage]:
+    """The provider said that the request does not fit: prune, then compact, then give up (L2)."""
+    if not setting.auto_compact:
+        return TurnEnd("limit_reached", "error", ErrorInfo("context", NO_ROOM))
+    if state.relief == "compacted":
+        return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
+    await host.drop(_assistant(result))
+    if state.relief == "none" and await host.prune(setting):
+        return replace(state, reason=Reason.PRUNE_RETRY, relief="pruned"), newest
+    await host.compact(setting, newest)
+    return replace(state, reason=Reason.COMPACT_RETRY, relief="compacted"), newest
+
+
+async def _at_rest(
+    host: TurnHost,
+    setting: TurnSetting,
+    state: LoopState,
+    result: StepResult,
+    newest: UserMessage,
+) -> TurnEnd | tuple[LoopState, UserMessage]:
+    """The step asks for nothing more: what the user, a hook or a token target still wants."""
     taken = await host.take_queued(first=False, ending=True)
     if taken:
-        return replace(state, reason=Reason.USER_MESSAGE, resumed=0), taken[-1]
-    finish = _assistant(result).finish
-    return TurnEnd("completed", finish)
+        return replace(state, reason=Reason.USER_MESSAGE, resumed=0, hooked=0), taken[-1]
+    message = _assistant(result)
+    if state.hooked < MAX_HOOKED and (why := await host.stop_hooks(message)) is not None:
+        reminder = await host.nudge(why, newest)
+        return replace(state, reason=Reason.STOP_HOOK, hooked=state.hooked + 1), reminder
+    if setting.target_tokens is not None:
+        output = result.usage.output if result.usage else 0
+        lean = state.lean + 1 if output < LEAN_OUTPUT else 0
+        if state.totals.usage.output < setting.target_tokens * 9 // 10 and lean < MAX_LEAN:
+            nudged = await host.nudge(KEEP_GOING, newest)
+            return replace(state, reason=Reason.BUDGET, lean=lean), nudged
+    return TurnEnd("completed", message.finish)
 
 
 def _assistant(result: StepResult) -> AssistantMessage:

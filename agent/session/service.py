@@ -39,7 +39,8 @@ from agent.model import (
     UserMessage,
 )
 from agent.session.directory import Directory
-from agent.session.loop import TurnEnd, run_turn
+from agent.session.loop import run_turn
+from agent.session.loop_state import TurnEnd
 from agent.session.title import title_of
 from agent.session.turn import Turn, TurnDeps
 from agent.session.view import PromptInput, SessionSnapshot

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
+from agent.bus import Bus
+from agent.events import Compacted
 from agent.files import FileTracker
 from agent.ids import new_id
 from agent.model import (
@@ -23,9 +25,11 @@ from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.questions import Need, PermissionReply
+from agent.session.compaction import compacted, marker_message, summarise, tail_start
+from agent.session.context import UNKNOWN, Budget, prunable, shorten
 from agent.session.executor import ExecutorDeps, StepExecutor
-from agent.session.guards import DoomLoop, Guard, StepLimit
-from agent.session.loop import TurnSetting
+from agent.session.guards import DoomLoop, TurnLimits
+from agent.session.loop_state import TurnSetting
 from agent.session.queue import Queues
 from agent.session.step import Step, StepDeps, StepResult
 from agent.store.store import Store
@@ -33,11 +37,15 @@ from agent.tools.base import ToolContext
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
 
+StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
+"""Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDeps:
     """The services a turn works with. *system* gives the two blocks of the system prompt."""
 
+    bus: Bus
     store: Store
     clients: Clients
     catalog: Catalog
@@ -49,6 +57,8 @@ class TurnDeps:
     update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
     registry: Registry
     retry: RetryPolicy = DEFAULT_POLICY
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    stop_hooks: tuple[StopHook, ...] = ()
     clock: Callable[[], float] = field(default=time.time)
 
 
@@ -90,7 +100,6 @@ class Turn:
     async def setting(self, newest: UserMessage) -> TurnSetting:
         deps = self._deps
         agent = deps.agents.get(newest.agent)
-        guards: tuple[Guard, ...] = (StepLimit(agent.max_steps),) if agent.max_steps else ()
         model = deps.catalog.model(newest.model)
         offered = deps.agents.offered(agent.name, deps.registry.names)
         return TurnSetting(
@@ -99,7 +108,9 @@ class Turn:
             effort=newest.effort,
             system=await deps.system(self._session, agent.name),
             tools=deps.registry.schemas(offered) if model.tools else (),
-            guards=guards,
+            guards=deps.limits.guards(agent.max_steps),
+            target_tokens=deps.limits.target,
+            auto_compact=deps.limits.auto_compact,
         )
 
     async def messages(self) -> Sequence[MessageWithParts]:
@@ -181,6 +192,40 @@ class Turn:
         await self._deps.store.remove_message(message.session_id, message.id)
         if self._history is not None:
             self._history = [m for m in self._history if m.message.id != message.id]
+
+    async def prune(self, setting: TurnSetting) -> bool:
+        messages = list(await self.messages())
+        budget = Budget.of(setting.model) or UNKNOWN
+        chosen = prunable(compacted(messages), budget)
+        if not chosen:
+            return False
+        now = self._deps.clock()
+        shortened = {part.id: shorten(part, now) for part in chosen}
+        await self._deps.store.save(*shortened.values())
+        self._history = [
+            replace(m, parts=tuple(shortened.get(p.id, p) for p in m.parts)) for m in messages
+        ]
+        return True
+
+    async def compact(self, setting: TurnSetting, newest: UserMessage) -> None:
+        messages = await self.messages()
+        visible = compacted(messages)
+        start = tail_start(visible, Budget.of(setting.model) or UNKNOWN)
+        client = self._deps.clients.client_for(setting.model)
+        old = visible[:start] or visible
+        summary = await summarise(client, setting.model, old, self._session.id)
+        tail = visible[start].message.id if 0 < start < len(visible) else None
+        marker = marker_message(newest, summary, tail, self._deps.clock())
+        await self._deps.store.save(marker.message, *marker.parts)
+        self._entered(marker)
+        self._deps.bus.publish(Compacted(self._session.id))
+
+    async def stop_hooks(self, message: AssistantMessage) -> str | None:
+        for hook in self._deps.stop_hooks:
+            why = await hook(message)
+            if why is not None:
+                return why
+        return None
 
     async def teardown(self, fault: ErrorInfo | None = None) -> None:
         """End the step that runs, if any, so that the history stays valid (L10)."""

@@ -1,0 +1,111 @@
+"""What the turn loop carries from step to step, and what it needs of its host (spec 1, L2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from agent.model import (
+    AssistantMessage,
+    ErrorInfo,
+    Finish,
+    MessageWithParts,
+    Outcome,
+    UserMessage,
+)
+from agent.provider.client import ModelInfo, ModelRequest, ToolSchema
+from agent.session.guards import Guard, TurnTotals
+from agent.session.step import Step, StepResult
+
+
+class Reason(StrEnum):
+    """Why the loop goes on (spec 1, L2)."""
+
+    START = "start"
+    NEXT_STEP = "next_step"
+    PRUNE_RETRY = "prune_retry"
+    COMPACT_RETRY = "compact_retry"
+    OUTPUT_ESCALATE = "output_escalate"
+    OUTPUT_RESUME = "output_resume"
+    STOP_HOOK = "stop_hook"
+    BUDGET = "budget"
+    STREAM_LOST = "stream_lost"
+    USER_MESSAGE = "user_message"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """Where a turn stands. *lost*, *cut* and *hooked* count steps in a row, *resumed* the
+    nudges since the user last spoke; *max_output* is the cap of the next step, None for the
+    default. *relief* is what was done about the overflow at hand; *lean* counts the steps in
+    a row that added little to a token target."""
+
+    reason: Reason = Reason.START
+    totals: TurnTotals = field(default_factory=TurnTotals)
+    max_output: int | None = None
+    resumed: int = 0
+    lost: int = 0
+    cut: int = 0
+    hooked: int = 0
+    lean: int = 0
+    relief: Literal["none", "pruned", "compacted"] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ended; becomes ``SessionIdle`` (L15)."""
+
+    outcome: Outcome
+    finish: Finish | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSetting:
+    """What holds for one step: the agent and model that the newest user message names."""
+
+    agent: str
+    model: ModelInfo
+    effort: str | None
+    system: tuple[str, ...]
+    tools: tuple[ToolSchema, ...]
+    guards: tuple[Guard, ...] = ()
+    temperature: float | None = None
+    target_tokens: int | None = None
+    auto_compact: bool = True
+
+
+class TurnHost(Protocol):
+    """What the loop needs of the service that runs it."""
+
+    async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
+        """Take up waiting messages: steers, and follow-ups when the turn is *ending*."""
+        ...
+
+    async def setting(self, newest: UserMessage) -> TurnSetting: ...
+
+    async def messages(self) -> Sequence[MessageWithParts]: ...
+
+    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step: ...
+
+    async def run_step(
+        self, step: Step, setting: TurnSetting, request: ModelRequest
+    ) -> StepResult: ...
+
+    async def nudge(self, text: str, after: UserMessage) -> UserMessage:
+        """Store a hidden user message of the harness."""
+        ...
+
+    async def drop(self, message: AssistantMessage) -> None: ...
+
+    async def prune(self, setting: TurnSetting) -> bool:
+        """Shorten old tool outputs; false when too little would be won (spec 2, C2)."""
+        ...
+
+    async def compact(self, setting: TurnSetting, newest: UserMessage) -> None:
+        """Sum up what is old (spec 2, C3). Raises ``ProviderError``."""
+        ...
+
+    async def stop_hooks(self, message: AssistantMessage) -> str | None:
+        """Why the turn may not end yet, as a hook says; None if nothing objects."""
+        ...
