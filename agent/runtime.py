@@ -29,7 +29,7 @@ from agent.session.guards import TurnLimits
 from agent.session.queue import Queues
 from agent.session.service import SessionService
 from agent.session.system import SystemPrompts
-from agent.session.turn import TurnDeps
+from agent.session.turn import StopHook, TurnDeps
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
@@ -71,8 +71,11 @@ async def open_runtime(
     env: Mapping[str, str],
     overrides: Mapping[str, Json] | None = None,
     auto: bool = False,
+    stop_hooks: tuple[StopHook, ...] = (),
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
+
+    *stop_hooks* may each keep a turn going that would end.
 
     Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
     cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -85,7 +88,9 @@ async def open_runtime(
     store = await Store.open(ensure(paths.data) / "sessions.db", bus)
     try:
         await store.recover()
-        return _compose(directory, project, paths, loaded, bus, store, env, auto=auto)
+        return _compose(
+            directory, project, paths, loaded, bus, store, env, auto=auto, stop_hooks=stop_hooks
+        )
     except BaseException:
         await store.close()
         raise
@@ -101,6 +106,7 @@ def _compose(
     env: Mapping[str, str],
     *,
     auto: bool,
+    stop_hooks: tuple[StopHook, ...],
 ) -> Runtime:
     config = loaded.config
     providers = {name: provider_settings(name, given) for name, given in config.provider.items()}
@@ -127,6 +133,7 @@ def _compose(
         queues=Queues(store, bus),
         system=SystemPrompts(agents),
         update=folder.update,
+        stop_hooks=stop_hooks,
         limits=TurnLimits(
             steps=config.limits.steps,
             tokens=config.limits.tokens,

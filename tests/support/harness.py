@@ -12,6 +12,7 @@ from agent.events import Event, PermissionAsked, SessionIdle
 from agent.model import MessageWithParts, Part, Session, ToolPart
 from agent.questions import PermissionReply, PermissionRequest
 from agent.runtime import Runtime, open_runtime
+from agent.session.turn import StopHook
 from agent.session.view import PromptInput
 from tests.support.model_server import ModelServer
 
@@ -116,14 +117,16 @@ class Harness:
 
 
 @asynccontextmanager
-async def open_harness(tmp_path: Path, **settings: object) -> AsyncIterator[Harness]:
+async def open_harness(
+    tmp_path: Path, *, stop_hooks: tuple[StopHook, ...] = (), **settings: object
+) -> AsyncIterator[Harness]:
     """A runtime on a scripted server; at the end the server must have refused nothing."""
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir(exist_ok=True)
     folder.mkdir(exist_ok=True)
     async with ModelServer() as server:
         write_config(home, config_for(server, **settings))
-        runtime = await open_runtime(folder, env=environment(home))
+        runtime = await open_runtime(folder, env=environment(home), stop_hooks=stop_hooks)
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()
         follower = asyncio.create_task(harness.follow(subscription))
