@@ -85,7 +85,12 @@ class _Observer:
         await self._store.save(slot.part)
 
     def waiting(self, request_id: str | None) -> None:
-        self._change(lambda state: replace(state, waiting=request_id))
+        # Time counts from the answer on: what a person took to decide is not the tool's.
+        def change(state: Running) -> Running:
+            started = state.started if request_id else self._clock()
+            return replace(state, waiting=request_id, started=started)
+
+        self._change(change)
 
     def progress(self, text: str) -> None:
         self._change(lambda state: replace(state, output=text))

@@ -232,7 +232,7 @@ def _result(call: BashPlan, done: Finished, output: Truncated) -> Result:
     return Result(
         text,
         blocks=(block,),
-        facts=(*((fact,) if fact else ()), _seconds(done.duration)),
+        facts=(fact,) if fact else (),
         exit_code=done.exit_code,
         failed=not good,
         spill=output.spill,
