@@ -1,0 +1,61 @@
+"""The launcher runs our code, whatever the user's project is called (spec 0, A6a)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+COMMAND = Path(sys.executable).with_name("opencode-py")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A project that has packages with our names."""
+    for name in ("app", "agent"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user\\'s code ran')\n")
+        (tmp_path / name / "cli.py").write_text("raise SystemExit('the user\\'s code ran')\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("python_path", ["", ".", "HERE", "/nowhere:."])
+@pytest.mark.parametrize("argv", [[str(COMMAND)], [sys.executable, "-m", "opencode_py"]])
+def test_a6a_a_project_with_our_names_is_not_imported(
+    hostile: Path, argv: list[str], python_path: str
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": python_path.replace("HERE", str(hostile))}
+    done = subprocess.run(
+        [*argv, "--version"],
+        cwd=hostile,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout[:12]) == (0, "opencode-py "), done.stderr
+
+
+def test_a6a_it_runs_from_its_own_checkout() -> None:
+    done = subprocess.run(
+        [str(COMMAND), "--version"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a6a_the_environment_is_left_alone_for_commands(hostile: Path) -> None:
+    program = (
+        "import os, opencode_py, sys; sys.argv = ['x', '--version']; opencode_py.main(); "
+        "print(os.environ['PYTHONPATH'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(hostile)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert str(hostile) in done.stdout, done.stderr
