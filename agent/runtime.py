@@ -89,42 +89,60 @@ async def open_runtime(
     try:
         await store.recover()
         return _compose(
-            directory, project, paths, loaded, bus, store, env, auto=auto, stop_hooks=stop_hooks
+            _Opened(
+                directory=directory,
+                project=project,
+                paths=paths,
+                loaded=loaded,
+                bus=bus,
+                store=store,
+                env=env,
+                auto=auto,
+                stop_hooks=stop_hooks,
+            )
         )
     except BaseException:
         await store.close()
         raise
 
 
-def _compose(
-    directory: Path,
-    project: Path,
-    paths: Paths,
-    loaded: LoadedConfig,
-    bus: Bus,
-    store: Store,
-    env: Mapping[str, str],
-    *,
-    auto: bool,
-    stop_hooks: tuple[StopHook, ...],
-) -> Runtime:
-    config = loaded.config
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """What is there before any service is."""
+
+    directory: Path
+    project: Path
+    paths: Paths
+    loaded: LoadedConfig
+    bus: Bus
+    store: Store
+    env: Mapping[str, str]
+    auto: bool
+    stop_hooks: tuple[StopHook, ...]
+
+
+def _compose(opened: _Opened) -> Runtime:
+    config = opened.loaded.config
+    bus, store = opened.bus, opened.store
     providers = {name: provider_settings(name, given) for name, given in config.provider.items()}
-    catalog = Catalog(providers, config.model, env)
+    catalog = Catalog(providers, config.model, opened.env)
     catalog.model(catalog.default_model())  # a wrong name is told now, not at the first prompt
-    agents = Agents(loaded)
+    agents = Agents(opened.loaded)
     agents.get(config.default_agent)
-    clients = Clients(catalog)
     permissions = PermissionService(
-        bus, store, agents.rules, auto=auto, deny_wins=config.permission_mode == "deny-wins"
+        bus,
+        store,
+        agents.rules,
+        auto=opened.auto,
+        deny_wins=config.permission_mode == "deny-wins",
     )
-    tools = _tool_deps(config, paths, store, catalog)
+    tools = _tool_deps(config, opened.paths, store, catalog)
     registry = build_tools(tools)
-    folder = Directory(store, str(directory), str(project))
+    folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
         bus=bus,
         store=store,
-        clients=clients,
+        clients=Clients(catalog),
         catalog=catalog,
         pipeline=Pipeline(registry, permissions, build_truncator(tools)),
         permissions=permissions,
@@ -133,31 +151,34 @@ def _compose(
         queues=Queues(store, bus),
         system=SystemPrompts(agents),
         update=folder.update,
-        stop_hooks=stop_hooks,
-        limits=TurnLimits(
-            steps=config.limits.steps,
-            tokens=config.limits.tokens,
-            cost=config.limits.cost,
-            target=config.limits.target_tokens,
-            auto_compact=config.compaction.auto,
-        ),
+        stop_hooks=opened.stop_hooks,
+        limits=_limits(config),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
-    sessions = SessionService(deps, bus, folder)
     return Runtime(
-        directory=directory,
-        project=project,
-        paths=paths,
-        config=loaded,
+        directory=opened.directory,
+        project=opened.project,
+        paths=opened.paths,
+        config=opened.loaded,
         bus=bus,
         store=store,
         permissions=permissions,
-        sessions=sessions,
+        sessions=SessionService(deps, bus, folder),
         agents=agents,
         catalog=catalog,
-        clients=clients,
+        clients=deps.clients,
         registry=registry,
-        notices=(*loaded.notices, *store.notices),
+        notices=(*opened.loaded.notices, *store.notices),
+    )
+
+
+def _limits(config: Config) -> TurnLimits:
+    return TurnLimits(
+        steps=config.limits.steps,
+        tokens=config.limits.tokens,
+        cost=config.limits.cost,
+        target=config.limits.target_tokens,
+        auto_compact=config.compaction.auto,
     )
 
 

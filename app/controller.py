@@ -154,10 +154,7 @@ class Controller:
 
     def cancel(self) -> None:
         """Cancel the turn that runs."""
-        self.tasks.spawn(self._cancel(), "cancelling")
-
-    async def _cancel(self) -> None:
-        await self.live.cancel()
+        self.tasks.spawn(self.live.cancel(), "cancelling")
 
     def interrupt(self) -> None:
         """Ctrl+C."""

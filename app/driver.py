@@ -63,7 +63,7 @@ class KeyParser(XTermParser):
     """Textual's parser, told about reads: feed it one read at a time."""
 
     @staticmethod
-    def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride] - a static method there too
         """Textual's own wait for the rest of a sequence is 0.1 s: too long for a lone Esc."""
         return Read1(None if timeout is None else ESCAPE_WAIT)
 
@@ -136,7 +136,7 @@ class TerminalDriver(LinuxDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         self._wake_read, self._wake_write = os.pipe()
         self._ending = False
         for sequence, keys in ALT_ENTER.items():
@@ -145,7 +145,7 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Textual's, at the start and after a suspend; it starts the reader's thread."""
         self._ending = False
-        super().start_application_mode()  # pyright: ignore[reportUnknownMemberType]
+        super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     def disable_input(self) -> None:
         """Textual's, after telling the reader to end (its own flag is set too late for that)."""

@@ -9,12 +9,12 @@ import contextlib
 import signal
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import FrameType
 
 
 @contextlib.contextmanager
-def keys_kept(terminal: int) -> Iterator[None]:
+def keys_kept(terminal: int) -> Generator[None]:
     """Hold the *terminal* (a file descriptor) for the time of the block."""
     try:
         before = termios.tcgetattr(terminal)

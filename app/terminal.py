@@ -45,7 +45,7 @@ class Terminal:
 
     def _write(self, sequence: str) -> None:
         # Textual has no call for the title; the driver is where its own sequences go too.
-        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]
+        driver = self._app._driver  # pyright: ignore[reportPrivateUsage] - see above
         if driver is not None:
             driver.write(sequence)
             driver.flush()

@@ -75,7 +75,8 @@ class Place:
 
     def offered(self, folder: str) -> str | None:
         """The pattern that "always" may store for *folder*, None for too wide a one."""
-        wide = folder == "/" or bool({"*", "?"} & set(folder)) or _under(self.project, folder) or _under(self.home, folder)
+        holds = _under(self.project, folder) or _under(self.home, folder)
+        wide = folder == "/" or holds or bool({"*", "?"} & set(folder))
         return None if wide else f"{folder}/*"
 
 

@@ -33,6 +33,12 @@ def either(*dirs: Dirs) -> Dirs:
     return frozenset[str]().union(*dirs) if all(dirs) else frozenset()
 
 
+def _expected(node: "Node") -> None:
+    """Refuse a token that no rule of this walk knows."""
+    if not node.is_named and node.type not in _TOKENS:
+        raise CannotAnalyseError(f"{node.type.strip() or 'a token'} stands in an odd place")
+
+
 class Walker:
     """Analyses code into *found*, nested code included."""
 
@@ -51,8 +57,8 @@ class Walker:
             "command": self._command,
             "subshell": self._subshell,
             "compound_statement": self._compound,
-            "if_statement": self._if,
-            "while_statement": self._while,
+            "if_statement": lambda node, dirs: self._branches(node.children, dirs),
+            "while_statement": lambda node, dirs: self._loop(node.children, dirs),
             "for_statement": self._for,
             "c_style_for_statement": self._c_for,
             "case_statement": self._case,
@@ -94,15 +100,11 @@ class Walker:
         ends: Ends = (dirs, dirs)
         for node in nodes:
             if node.type == "comment" or not node.is_named:
-                self._token(node)
+                _expected(node)
                 continue
             ends = self.statement(node, dirs)
             dirs = either(*ends)
         return ends
-
-    def _token(self, node: "Node") -> None:
-        if not node.is_named and node.type not in _TOKENS:
-            raise CannotAnalyseError(f"{node.type.strip() or 'a token'} stands in an odd place")
 
     def statement(self, node: "Node", dirs: Dirs) -> Ends:
         handler = self._handlers.get(node.type)
@@ -190,9 +192,6 @@ class Walker:
             ends = (either(dirs, *ends), either(dirs, *ends))
         return ends
 
-    def _if(self, node: "Node", dirs: Dirs) -> Ends:
-        return self._branches(node.children, dirs)
-
     def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
         """Every branch may run in any folder that a statement before it left."""
         states = [dirs]
@@ -202,7 +201,7 @@ class Walker:
             elif child.is_named and child.type != "comment":
                 states += self.statement(child, either(*states))
             else:
-                self._token(child)
+                _expected(child)
         return either(*states), either(*states)
 
     def _loop(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
@@ -211,9 +210,6 @@ class Walker:
             for node in nodes
         )
         return self._branches(nodes, frozenset() if moves else dirs)
-
-    def _while(self, node: "Node", dirs: Dirs) -> Ends:
-        return self._loop(node.children, dirs)
 
     def _for(self, node: "Node", dirs: Dirs) -> Ends:
         name = text_of(node.children[1])

@@ -97,7 +97,7 @@ class StatusLine(Static):
 
     def show(self, **changes: object) -> None:
         """Change some of the facts (names of ``Status`` fields)."""
-        changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType]
+        changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType] - names are fields
         if changed != self._status:
             self._status = changed
             self._draw()

@@ -5,9 +5,10 @@ import re
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SCHEMA_WORDS = {
-    "type", "properties", "required", "description", "enum", "items", "anyOf", "additionalProperties",
-    "default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
-    "minLength", "maxLength", "pattern", "const", "format",
+    "type", "properties", "required", "description", "enum", "items", "anyOf", "format",
+    "additionalProperties", "default", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "minItems", "maxItems",
+    "minLength", "maxLength", "pattern", "const",
 }  # fmt: skip
 
 
