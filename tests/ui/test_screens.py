@@ -17,6 +17,7 @@ from agent.model import Usage
 from agent.questions import JudgedNeed, Need, PermissionRequest
 from app.screens.error import ErrorScreen
 from app.screens.permission import PermissionScreen
+from app.themes import LIGHT
 from tests.support import records
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter
@@ -176,7 +177,7 @@ async def test_u22_a_session(start: Starter, tmp_path: Path, size: tuple[int, in
 
 
 async def test_u22_a_session_in_light(start: Starter, tmp_path: Path) -> None:
-    async with opened(start, tmp_path, (100, 30), theme="opencode-light") as running:
+    async with opened(start, tmp_path, (100, 30), theme=LIGHT) as running:
         await show_session(running)
         assert_snapshot(running.app, "screen-session-light")
 
@@ -194,7 +195,7 @@ async def test_m6_the_permission_dialog(
 
 
 async def test_m6_the_permission_dialog_in_light(start: Starter, tmp_path: Path) -> None:
-    async with opened(start, tmp_path, (100, 30), theme="opencode-light") as running:
+    async with opened(start, tmp_path, (100, 30), theme=LIGHT) as running:
         await show_session(running)
         running.app.push_screen(command_dialog())
         await running.until_shown("Run this")
