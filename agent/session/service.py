@@ -120,6 +120,8 @@ class SessionService:
                 await self._disclaim(session_id)
             raise
         self._deps.queues.add(item)
+        # The turn that was to take it up may have ended while it was stored.
+        claimed = claimed or await self._claim(session_id)
         if claimed is not None:
             self._launch(session_id, claimed)
         return message.id

@@ -107,6 +107,61 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
     return took
 
 
+@pytest.mark.timeout(600)
+def test_q3_a_message_sent_at_any_iteration_reaches_the_model_once(tmp_path: Path) -> None:
+    """L3: also in the very moment in which the turn ends."""
+    run(_send_everywhere(tmp_path))
+
+
+async def _send_everywhere(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, CountingLoop)
+        total = await _send_at(harness, loop, None)
+        total = await _send_at(harness, loop, None)
+        points = list(range(1, total + 10))
+        if EACH:
+            points = sorted(random.Random(0).sample(points, min(2 * EACH, len(points))))
+        for point in points:
+            await _send_at(harness, loop, point)
+
+
+async def _send_at(harness: Harness, loop: CountingLoop, point: int | None) -> int:
+    """A turn of two steps, with another message sent at *point*."""
+    session = await harness.session()
+    harness.server.replace((answer(Call("list", {})), *(answer(Text("fine")) for _ in range(3))))
+    requests, before, start = len(harness.server.requests), len(harness.events), loop.ticks
+    sending: list[asyncio.Task[str]] = []
+    if point is not None:
+        send = lambda: sending.append(  # noqa: E731 - the loop calls it once
+            asyncio.ensure_future(harness.send(session, "the second message"))
+        )
+        loop.at_tick, loop.target = send, start + point
+    await harness.send(session, "the first message")
+    await harness.idle(session, after=before)
+    took = loop.ticks - start
+    if point is not None:
+        if not sending:
+            loop.target = -1
+            send()
+        await sending[0]
+        service = harness.runtime.sessions
+
+        def delivered(event: object) -> bool:
+            ended = isinstance(event, SessionIdle) and service.status(session.id) == Idle()
+            return ended and "the second message" in str(harness.server.requests[-1].body)
+
+        await harness.until(delivered, after=before)
+        where = f"sent at {point}"
+        assert (await service.snapshot(session.id)).queued == (), where
+        assert service.status(session.id) == Idle(), where
+        last = str(harness.server.requests[-1].body["messages"])
+        assert last.count("the second message") == 1, where
+        assert last.count("the first message") == 1, where
+        assert len(harness.server.requests) - requests <= 4, where
+    return took
+
+
 async def _clean(harness: Harness, session: Session, before: int, where: str) -> None:
     assert harness.runtime.sessions.status(session.id) == Idle(), where
     assert harness.runtime.permissions.pending() == (), where

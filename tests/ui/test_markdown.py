@@ -203,6 +203,36 @@ def test_any_text_in_pieces_gives_the_same_lines(pieces: list[str]) -> None:
     assert [line.strip for line in view.lines] == [line.strip for line in render(text, 40)]
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    cuts=st.lists(st.integers(0, 2600), max_size=30),
+    fence=st.sampled_from(["```python\n", "~~~~\n", "````py\n"]),
+    rest=st.sampled_from(["", "~~~~\n", "````\n\nafter\n\n- a", "```\nmore `x`", "\r\n"]),
+)
+def test_long_code_in_pieces_gives_the_same_lines(cuts: list[int], fence: str, rest: str) -> None:
+    body = "".join(f'x = """{n}\n' if n % 50 == 7 else f"line {n}\n" for n in range(220))
+    text = f"before\n\n{fence}{body}{rest}"
+    view = MarkdownView(page(60))
+    for cut in sorted(cuts):
+        view.update(text[:cut], final=False)
+        assert [row.strip.text for row in view.lines][:1] != [""]
+    view.update(text, final=True)
+    assert [line.strip for line in view.lines] == [line.strip for line in render(text, 60)]
+
+
+def test_first_lines_of_long_open_code_are_frozen() -> None:
+    """Q1: what a frame costs does not grow with the code block."""
+    view = MarkdownView(page(60))
+    body = "\n".join(f"line {n}" for n in range(500))
+    view.update(f"```python\n{body}", final=False)
+    shown = [line.strip.text.strip() for line in view.lines]
+    assert shown == [f"line {n}" for n in range(500)]
+    held = list(view.lines)
+    first = view.update(f"```python\n{body} and", final=False)
+    assert first > 400
+    assert all(a is b for a, b in zip(held[:first], view.lines, strict=False))
+
+
 def test_finished_paragraphs_are_frozen() -> None:
     """U1: only the last block is laid out again."""
     view = MarkdownView(page(80))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import set_cell_size
 from textual.geometry import Offset
 from textual.selection import Selection
 
@@ -45,6 +46,8 @@ from tests.support.snapshots import assert_snapshot, screen_text
 from tests.support.transcripts import TranscriptApp
 
 SIZE = (80, 20)
+# Heights that a guess gets wrong: cells are not characters, and blank lines are not drawn.
+ODD = ("表の幅を測る" * 40, "one\n\n\n\n\n\ntwo", "- a\n- b\n\n    code\n\n1. c", "")
 LONG = "A sentence that is long enough to be wrapped at least once on a page of this width. " * 4
 
 
@@ -59,7 +62,7 @@ def history(count: int) -> list[MessageWithParts]:
             user(ask, f"question {n}", turn=turn),
             assistant(
                 reply,
-                text_part(f"prt_{n:04}a", reply, f"answer {n}. {LONG}"),
+                text_part(f"prt_{n:04}a", reply, f"answer {n}. {LONG}\n\n{ODD[n % 4]}"),
                 tool(f"prt_{n:04}b", reply, completed("Bash", "make", block, exit_code=0)),
                 turn=turn,
             ),
@@ -101,7 +104,7 @@ def rows(app: TranscriptApp) -> list[str]:
 def painted(app: TranscriptApp) -> list[str]:
     """The rows of the transcript without its scrollbar and the hint."""
     width = app.transcript.size.width - 1
-    shown = [row[:width].rstrip() for row in rows(app)]
+    shown = [set_cell_size(row, width).rstrip() for row in rows(app)]
     return shown + [""] * (app.transcript.size.height - len(shown))
 
 
@@ -324,6 +327,21 @@ async def test_selected_text_is_copied_without_gutter() -> None:
         assert app.screen.get_selected_text() == text.replace("- item", "• item")
         app.screen.selections = {app.transcript: Selection(Offset(8, 1), Offset(17, 1))}
         assert app.screen.get_selected_text() == "paragraph"
+
+
+async def test_a_selection_stays_on_its_text_when_heights_are_corrected() -> None:
+    app = TranscriptApp(SessionView(snapshot(*history(40))))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        y = app.transcript.scroll_offset.y
+        app.screen.selections = {app.transcript: Selection(Offset(0, y + 4), Offset(70, y + 6))}
+        held = app.screen.get_selected_text()
+        assert held
+        for _ in range(6):
+            await pilot.press("pageup")
+            await pilot.pause()
+        assert app.screen.selections[app.transcript].start != Offset(0, y + 4)
+        assert app.screen.get_selected_text() == held
 
 
 async def test_a_mouse_selection_over_wide_characters() -> None:

@@ -73,8 +73,11 @@ def highlight(
     if lexer is None:
         return tuple(Text(line, style=base) for line in code.split("\n"))
     lines = [Text(style=base)]
+    styles: dict[object, Style] = {}
     for token, value in lexer.get_tokens(code):
-        style = _token_style(str(token), tones, on)
+        style = styles.get(token)
+        if style is None:
+            style = styles[token] = _token_style(str(token), tones, on)
         for index, piece in enumerate(value.split("\n")):
             if index:
                 lines.append(Text(style=base))

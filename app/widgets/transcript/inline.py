@@ -32,6 +32,7 @@ def inline_text(
     attributes: list[str] = ["bold"] if bold else []
     targets: list[tuple[str, int]] = []
     text = Text(style=tones.style(tone))
+    code = "accent" if tone == "text" else "muted"
     for token in tokens:
         kind = token.type
         if kind in _ATTRIBUTES:
@@ -41,9 +42,8 @@ def inline_text(
         elif kind in {"softbreak", "hardbreak"}:
             text.append("\n")
         elif kind == "code_inline":
-            text.append(
-                clean_line(token.content), tones.style("accent", attributes=" ".join(attributes))
-            )
+            style = tones.style(code, attributes=" ".join(attributes))
+            text.append(clean_line(token.content), style)
         elif kind == "link_open":
             targets.append((clean_line(str(token.attrGet("href") or "")), len(text)))
             attributes.append("underline")

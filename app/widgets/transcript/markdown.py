@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 _UNDECIDED = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
 
+_FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
+
+CHUNK = 40
+"""Lines of a code block that are frozen at once while it is still open."""
+
+
 @cache
 def _parser() -> "MarkdownIt":
     # Loaded with the first text that is shown, not at start.
@@ -40,9 +46,12 @@ class MarkdownView:
         self._tone = tone
         self._indent = page.left if indent is None else indent
         self._source = ""
-        self._start = 0
+        self._start: int = 0
         """Where the text that is not frozen begins."""
-        self._frozen = 0
+        self._frozen: int = 0
+        self._fence = ""
+        """The opening line of a code block whose first lines are frozen while it is open."""
+        self._fence_at: tuple[int, int] = (0, 0)
         self.lines: list[Line] = []
 
     def update(self, source: str, *, final: bool) -> int:
@@ -53,15 +62,22 @@ class MarkdownView:
         """
         if not source.startswith(self._source) or (final and reference_definitions(source)):
             self._start = self._frozen = 0
+            self._fence = ""
         self._source = source
+        if self._fence and (final or _closes(self._fence, source[self._start :])):
+            # Its colours may depend on the frozen lines: it is drawn once more, as a whole.
+            self._start, self._frozen = self._fence_at
+            self._fence = ""
         first = self._frozen
-        tail = clean(source[self._start :])
+        del self.lines[first:]
+        if not final:
+            self._freeze_code()
+        tail = clean(self._fence + source[self._start :])
         shown = tail if final else _decided(tail)
         tokens = _parser().parse(shown)
         starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
         kept = 0 if final else _settled(starts, tail)
         cut = next((i for i, t in enumerate(tokens) if _starts_at(t, kept)), 0) if kept else 0
-        del self.lines[self._frozen :]
         if kept:
             self._write(tokens[:cut])
             self._frozen = len(self.lines)
@@ -69,12 +85,42 @@ class MarkdownView:
         self._write(tokens[cut:])
         return first
 
+    def _freeze_code(self) -> None:
+        """Freeze the first lines of a code block that is open and long."""
+        tail = self._source[self._start :]
+        found = None if self._fence else _FENCE.match(tail)
+        opening = self._fence or (found.group() if found else "")
+        body = tail if self._fence else tail[len(opening) :]
+        count = body.count("\n") // CHUNK * CHUNK - CHUNK
+        if not opening or count < CHUNK or _closes(opening, body):
+            return
+        end = _offset(body, count)
+        self._write(_parser().parse(clean(opening + body[:end]) + _marker(opening)))
+        if not self._fence:
+            self._fence_at = (self._start, self._frozen)
+            self._start += len(opening)
+            self._fence = opening
+        self._start += end
+        self._frozen = len(self.lines)
+
     def _write(self, tokens: "list[Token]") -> None:
         writer = BlockWriter(self._page, self._tone, self._indent)
-        if self.lines:
+        if self.lines and not self._fence:
             writer.blank()
         writer.blocks(tokens)
         self.lines += writer.lines
+
+
+def _marker(opening: str) -> str:
+    """The marks that a code block was opened with."""
+    return opening[: len(opening) - len(opening.lstrip(opening[0]))]
+
+
+def _closes(opening: str, body: str) -> bool:
+    """Whether a finished line of *body* closes the code block that *opening* began."""
+    marker = _marker(opening)
+    closing = rf"^ {{0,3}}{re.escape(marker)}{re.escape(marker[0])}*[ \t\r]*$"
+    return re.search(closing, body[: body.rfind("\n") + 1], re.MULTILINE) is not None
 
 
 def _starts_at(token: "Token", line: int) -> bool:

@@ -3,6 +3,7 @@
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -35,6 +36,13 @@ def _bounds(line: Line, span: tuple[int, int] | None) -> tuple[int, int] | None:
     start = max(span[0], line.skip)
     end = stop if span[1] == -1 else min(span[1], stop)
     return (start, end) if start < end else None
+
+
+def moved(selection: Selection, rows: int) -> Selection:
+    """*selection* after what it covers moved down by *rows*."""
+    by = Offset(0, rows)
+    start, end = selection
+    return Selection(start and start + by, end and end + by)
 
 
 def copied_text(layout: Layout, selection: Selection) -> str:

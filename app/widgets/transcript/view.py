@@ -28,7 +28,7 @@ from app.widgets.transcript.items import Item
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.overlay import hint_start, keys_below, with_cursor, with_hint
-from app.widgets.transcript.selection import copied_text, select_in
+from app.widgets.transcript.selection import copied_text, moved, select_in
 from app.widgets.transcript.tools import Moment
 from app.widgets.transcript.viewport import Viewport
 
@@ -271,6 +271,9 @@ class Transcript(ScrollView, can_focus=True):
         self._place(layout, row)
         if self._viewport.following:
             self._set_new(set())
+        if self._viewport.shift and (selection := self.text_selection) is not None:
+            selected = {self: moved(selection, self._viewport.shift)}
+            self.screen.selections = {**self.screen.selections, **selected}
 
     def _place(self, layout: Layout, row: int) -> None:
         """Tell Textual the height and the first row. No layout of the screen is needed: the

@@ -12,8 +12,11 @@ class Viewport:
 
     def __init__(self) -> None:
         self.following = True
+        self.shift = 0
+        """How many rows what was read moved down in the last ``settle``."""
         self._key = ""
         self._inner = 0
+        self._top = 0
 
     def settle(self, layout: Layout, height: int, row: int, step: int | None) -> int:
         """Lay out *height* rows and return the first: the last ones when following, else
@@ -25,8 +28,11 @@ class Viewport:
             first = self._lay_around(layout, height, row, step or 0)
         first = max(0, min(first, layout.height - height))
         self.following = first >= layout.height - height
+        held = layout.index_of(self._key) if self._key else None
+        self.shift = layout.top(held) - self._top if held is not None else 0
         index = layout.find(first)
         if index >= 0:
+            self._top = layout.top(index)
             self._key, self._inner = layout.items[index].key, first - layout.top(index)
             layout.trim(index, layout.find(first + height))
         return first

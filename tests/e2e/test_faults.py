@@ -1,0 +1,134 @@
+"""Bad input: one sentence each, the right exit code, nothing lost (F1, K2, D1, R10, V04)."""
+
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import READY, Place, Runner
+from tests.support.harness import write_config
+
+pytestmark = pytest.mark.e2e
+
+
+def ended(run: Runner, *arguments: str, **more: object) -> tuple[int, str]:
+    """Exit code and everything printed of a start that fails."""
+    with run(*arguments, **more) as terminal:
+        code = terminal.exit_code()
+        return code, terminal.raw.decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("/no/such/folder",), 2, "There is no folder"),
+        (("-m", "nobody/model"), 1, "nobody"),
+        (("--agent", "nobody"), 1, "There is no agent named nobody"),
+        (("-s", "ses_nothing"), 1, "ses_nothing"),
+        (("--effort",), 2, "--effort"),
+    ],
+)
+def test_a_wrong_word_on_the_command_line(
+    run: Runner, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    got, text = ended(run, *arguments)
+    assert (got, sentence in text, "Traceback" in text) == (code, True, False), text
+
+
+def test_r10_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) -> None:
+    with run("-m", "openai/gpt-5") as terminal:
+        terminal.wait(READY)
+        terminal.enter("hello there")
+        terminal.wait(r"OPENAI_API_KEY")
+        terminal.wait(r"▌ hello there")
+
+
+def test_k2_a_broken_config_is_told_and_the_rest_works(run: Runner, place: Place) -> None:
+    write_config(place.home, {})
+    (place.home / "config" / "config.json").write_text('{\n  "model": ')
+    with run(columns=120) as terminal:
+        terminal.wait(READY)
+        terminal.wait(r"config\.json")
+        terminal.enter("list")
+        terminal.wait(r"List")
+
+
+def test_d1_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
+    data = place.home / "data"
+    data.mkdir()
+    (data / "sessions.db").write_bytes(b"this is no database, and long enough to be read" * 200)
+    with run(columns=120) as terminal:
+        terminal.wait(READY)
+        terminal.wait(r"damaged|set aside|kept")
+        terminal.enter("list")
+        terminal.wait(r"● List")
+    kept = [p for p in data.iterdir() if p.is_file() and p.read_bytes()[:10] == b"this is no"]
+    assert len(kept) == 1
+
+
+def test_d1_a_newer_database_is_refused(run: Runner, place: Place) -> None:
+    data = place.home / "data"
+    data.mkdir()
+    with sqlite3.connect(data / "sessions.db") as connection:
+        connection.execute("PRAGMA user_version = 9999")
+        connection.execute("CREATE TABLE future (x)")
+    code, text = ended(run)
+    assert code == 1
+    assert "newer" in text
+    assert "Traceback" not in text
+
+
+def test_a_data_folder_that_cannot_be_made(run: Runner, place: Place) -> None:
+    (place.home / "file").write_text("in the way")
+    code, text = ended(run, env={"OPENCODE_PY_DATA": str(place.home / "file" / "data")})
+    assert code == 1
+    assert "OPENCODE_PY_DATA" in text
+    assert "Traceback" not in text
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> str:
+    """A PATH with a shell and nothing else: no git, no rg."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("bash", "sh", "sleep"):
+        (folder / name).symlink_to(f"/bin/{name}")
+    return str(folder)
+
+
+def test_without_git_and_ripgrep_the_main_job_works(run: Runner, bare_path: str) -> None:
+    with run(rows=40, env={"PATH": bare_path}) as terminal:
+        terminal.wait(READY)
+        terminal.enter("search for return")
+        terminal.wait(r"● Grep .*1 match")
+        terminal.enter("find *.py")
+        terminal.wait(r"● Glob .*1 file")
+
+
+OFF = (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l", b"\x1b[?2004l", b"\x1b[?25h")
+
+
+@pytest.mark.parametrize("way", ["exit", "SIGTERM", "SIGHUP"])
+def test_v04_the_terminal_is_as_before_on_every_way_out(run: Runner, way: str) -> None:
+    with run() as terminal:
+        terminal.wait(READY)
+        if way == "exit":
+            terminal.enter("/exit")
+        else:
+            terminal.signal(getattr(signal, way))
+        terminal.exit_code()
+        assert terminal.modes_now == terminal.modes_before
+        switched_on = [off for off in OFF[:-1] if off.replace(b"l", b"h") in terminal.raw]
+        assert switched_on
+        for off in (*switched_on, OFF[-1]):
+            assert off in terminal.raw.split(READY.encode())[-1], off
+
+
+def test_v19_stray_bytes_do_no_harm(run: Runner) -> None:
+    with run() as terminal:
+        terminal.wait(READY)
+        terminal.send(b"\x1b[M \x80!")
+        terminal.send(b"\xff")
+        terminal.enter("list")
+        terminal.wait(r"● List")

@@ -1,0 +1,163 @@
+"""A program on a real pty with a terminal emulator that reads its screen (U22)."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import pyte
+
+GUARD = 30.0
+"""Seconds after which a wait for the screen is taken to hang: no figure."""
+
+CHOICES = r"once +(always +)?reject"
+"""The answers of the permission dialog."""
+
+
+class Terminal:
+    """*argv* on a pty of *columns* × *rows*. Use it as a context manager: whatever it started
+    is gone afterwards."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
+        self.raw = b""
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._master, slave = pty.openpty()
+        self.resize(columns, rows)
+        self.modes_before = termios.tcgetattr(slave)
+        self._slave = slave
+        self._process = subprocess.Popen(
+            argv,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=cwd,
+            env={**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+            start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 - one system call, in a child of tests
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        os.close(self._slave)
+        os.close(self._master)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def screen(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    @property
+    def modes_now(self) -> list[object]:
+        return termios.tcgetattr(self._slave)
+
+    def resize(self, columns: int, rows: int) -> None:
+        size = struct.pack("HHHH", rows, columns, 0, 0)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+        self._screen.resize(rows, columns)
+        if hasattr(self, "_process"):
+            os.killpg(self._process.pid, signal.SIGWINCH)
+
+    def send(self, data: str | bytes) -> None:
+        os.write(self._master, data.encode() if isinstance(data, str) else data)
+
+    def enter(self, text: str) -> None:
+        """Type a line and, once it is echoed, press Enter: unlike a paste."""
+        self.send(text)
+        self.wait(re.escape(text[-20:]))
+        self.send("\r")
+
+    def answer(self, key: str) -> None:
+        """Answer the permission dialog. It ignores keys for a moment (M6): try until it hears."""
+        self.wait(CHOICES)
+        while re.search(CHOICES, self.screen):
+            self.send(key)
+            for _ in range(12):
+                self._read(0.05)
+
+    def signal(self, number: int) -> None:
+        os.kill(self._process.pid, number)
+
+    def wait(self, pattern: str, *, gone: bool = False) -> str:
+        """The screen, once *pattern* (a regular expression) is on it, or *gone* from it."""
+        found = re.compile(pattern)
+        return self.until(
+            lambda: bool(found.search(self.screen)) is not gone,
+            f"{pattern!r} {'still on' if gone else 'never on'} the screen",
+        )
+
+    def until(self, holds: Callable[[], bool], complaint: str) -> str:
+        deadline = time.monotonic() + GUARD
+        while not holds():
+            if time.monotonic() > deadline or (not self._read(0.05) and self._ended()):
+                if holds():
+                    break
+                raise AssertionError(f"{complaint}:\n{self.screen}")
+        return self.screen
+
+    def exit_code(self) -> int:
+        """Wait for the program's end."""
+        self.until(self._ended, "the program did not end")
+        while self._read(0):
+            pass
+        return self._process.returncode
+
+    def _ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def _read(self, wait: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], wait)
+        if not ready:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the program's side is closed
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def processes_with(word: str) -> list[str]:
+    """Command lines of living processes that hold *word*."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                line = (
+                    (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
+                if word in line:
+                    found.append(line)
+    return found
