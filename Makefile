@@ -34,6 +34,10 @@ check: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) $(TESTS)
 
+# The property tests with every point instead of a sample.
+soak: $(STAMP)
+	CANCEL_POINTS=0 $(BIN)/pytest -n $(JOBS) tests/session/test_cancel_anywhere.py
+
 snapshots: $(STAMP)
 	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui
 

@@ -13,7 +13,7 @@ from typing import Self
 
 from tests.support import strict_chat
 from tests.support.chat_dialect import ChatWriter
-from tests.support.script import Answer, Cut, Failure, Hold, Piece, Text, answer
+from tests.support.script import Answer, Cut, Failure, Hold, Piece, Raw, Text, answer
 
 Script = Answer | Callable[[dict], Answer]
 
@@ -29,15 +29,20 @@ class Request:
 
 
 class ModelServer:
-    """Speaks OpenAI chat completions at ``{url}/chat/completions``."""
+    """Speaks OpenAI chat completions at ``{url}/chat/completions``.
 
-    def __init__(self, *, chunk: int = 0) -> None:
+    *chunk* splits answers into pieces of so many bytes. *pause* makes every ``Raw`` piece a
+    pause of so many seconds instead, for benchmarks.
+    """
+
+    def __init__(self, *, chunk: int = 0, pause: float = 0.0) -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.url = ""
         self._scripts: list[Script] = []
         self._always: Script | None = None
         self._chunk = chunk
+        self._pause = pause
         self._server: asyncio.Server | None = None
 
     def script(self, *answers: Script) -> None:
@@ -109,6 +114,10 @@ class ModelServer:
         if isinstance(piece, Hold):
             piece.reached.set()
             await piece.gate.wait()
+            return
+        if isinstance(piece, Raw) and self._pause:
+            await writer.drain()
+            await asyncio.sleep(self._pause)
             return
         for data in dialect.write(piece):
             size = self._chunk or len(data)

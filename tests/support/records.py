@@ -7,7 +7,6 @@ from agent.model import (
     Failed,
     FailureKind,
     Idle,
-    Message,
     MessageWithParts,
     Part,
     Pending,
@@ -179,7 +178,3 @@ def diff(path: str, *lines: str, first: int = 1) -> DiffBlock:
     added = sum(line.kind == "add" for line in made)
     removed = sum(line.kind == "remove" for line in made)
     return DiffBlock(path, (Hunk(0, tuple(made)),), added, removed)
-
-
-def message_of(held: MessageWithParts) -> Message:
-    return held.message

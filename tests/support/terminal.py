@@ -102,6 +102,10 @@ class Terminal:
             for _ in range(12):
                 self._read(0.05)
 
+    def pass_time(self, seconds: float) -> None:
+        """Read for a while whatever comes."""
+        self._read(seconds)
+
     def signal(self, number: int) -> None:
         os.kill(self._process.pid, number)
 

@@ -1,11 +1,26 @@
-"""A tiny app that holds nothing but a transcript."""
+"""A tiny app that holds nothing but a transcript, sessions to show in it, and its rows."""
 
+from rich.cells import set_cell_size
 from textual.app import App, ComposeResult
 
+from agent.display import ShellBlock
+from agent.events import Event, PartDelta
+from agent.model import MessageWithParts, TextPart
 from app import themes
-from app.state import SessionView
+from app.state import NOTHING, SessionView
 from app.widgets.transcript.view import Transcript
-from tests.support.records import START
+from tests.support.records import (
+    SESSION,
+    START,
+    assistant,
+    completed,
+    open_assistant,
+    snapshot,
+    text_part,
+    tool,
+    user,
+)
+from tests.support.snapshots import screen_text
 
 
 class TranscriptApp(App[None]):
@@ -28,3 +43,68 @@ class TranscriptApp(App[None]):
 
     def on_transcript_open_session(self, message: Transcript.OpenSession) -> None:
         self.messages.append(message)
+
+
+SIZE = (80, 20)
+# Heights that a guess gets wrong: cells are not characters, and blank lines are not drawn.
+ODD = ("表の幅を測る" * 40, "one\n\n\n\n\n\ntwo", "- a\n- b\n\n    code\n\n1. c", "")
+LONG = "A sentence that is long enough to be wrapped at least once on a page of this width. " * 4
+
+
+def history(count: int) -> list[MessageWithParts]:
+    """Turns of a question, a long answer and a command with output."""
+    held: list[MessageWithParts] = []
+    for n in range(count):
+        ask, reply = f"msg_{n:04}a", f"msg_{n:04}b"
+        turn = f"trn_{n:04}"
+        block = ShellBlock("make", "\n".join(f"out {n} {i}" for i in range(n % 30)), 0)
+        held += [
+            user(ask, f"question {n}", turn=turn),
+            assistant(
+                reply,
+                text_part(f"prt_{n:04}a", reply, f"answer {n}. {LONG}\n\n{ODD[n % 4]}"),
+                tool(f"prt_{n:04}b", reply, completed("Bash", "make", block, exit_code=0)),
+                turn=turn,
+            ),
+        ]
+    return held
+
+
+def streaming(count: int = 30, text: str = "start") -> SessionView:
+    """A history and an answer that still comes."""
+    last = open_assistant(
+        "msg_9999", text_part("prt_9999", "msg_9999", text, ended=None), turn="trn_9999"
+    )
+    return SessionView(snapshot(*history(count), last))
+
+
+def say(app: TranscriptApp, *events: Event) -> None:
+    """Let events reach the view and the widget, as one frame."""
+    view = app.transcript.view
+    assert view is not None
+    change = NOTHING
+    for event in events:
+        change |= view.apply(event)
+    app.transcript.update(change)
+
+
+def grow(app: TranscriptApp, text: str) -> None:
+    view = app.transcript.view
+    assert view is not None
+    entry = view.entry("msg_9999")
+    assert entry is not None
+    part = entry.parts[0]
+    assert isinstance(part, TextPart)
+    offset = len(part.text)
+    say(app, PartDelta(SESSION, "msg_9999", "prt_9999", "text", offset, text))
+
+
+def rows(app: TranscriptApp) -> list[str]:
+    return screen_text(app).splitlines()
+
+
+def painted(app: TranscriptApp) -> list[str]:
+    """The rows of the transcript without its scrollbar and the hint."""
+    width = app.transcript.size.width - 1
+    shown = [set_cell_size(row, width).rstrip() for row in rows(app)]
+    return shown + [""] * (app.transcript.size.height - len(shown))
