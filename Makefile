@@ -15,9 +15,9 @@ test: check unit
 
 $(STAMP): pyproject.toml requirements.lock
 ifdef UV
-	@test -x $(BIN)/python || uv venv --quiet --python '>=3.11' $(VENV)
-	uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
-	uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	@test -x $(BIN)/python || $(UV) venv --quiet --python '>=3.11' $(VENV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .
 else
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
@@ -46,7 +46,7 @@ bench: $(STAMP)
 
 # Regenerates the hashed lock from pyproject.toml; no index address is written.
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
+	$(or $(UV),uv) pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV) build dist
