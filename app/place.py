@@ -5,18 +5,14 @@ from pathlib import Path
 
 from agent.git import git
 
-INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """*branch* is None outside a git repository, *changed* the number of changed files;
-    *instructions* the name of the folder's instruction file, if there is one."""
+    """*branch* is None outside a git repository, *changed* the number of changed files."""
 
     folder: str
     branch: str | None = None
     changed: int | None = None
-    instructions: str | None = None
 
 
 def short_folder(folder: Path, home: str) -> str:
@@ -27,10 +23,9 @@ def short_folder(folder: Path, home: str) -> str:
 
 async def look(folder: Path, home: str) -> Place:
     """Read the facts of *folder*. Git runs as a process beside, with its time limit."""
-    found = next((name for name in INSTRUCTIONS if (folder / name).is_file()), None)
     output = await git(str(folder), "status", "--porcelain=v2", "--branch")
     branch, changed = read_status(output)
-    return Place(short_folder(folder, home), branch, changed, found)
+    return Place(short_folder(folder, home), branch, changed)
 
 
 def read_status(output: str | None) -> tuple[str | None, int | None]:

@@ -196,8 +196,11 @@ def _strict(base: str, call: Call, inner: Inner | None) -> str:
 
 
 def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
-    """The pattern for "always"; wrappers get one only if it names what they run."""
-    if call.sets or call.more or call.fed or base in ("eval", "trap", "exec"):
+    """The pattern for "always"; wrappers get one only if it names what they run.
+
+    What a wrapper runs gets none: "always" to ``sudo git push`` is no word on ``git push``.
+    """
+    if call.wrapped or call.sets or call.more or call.fed or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
         acts = base in FINDERS and bool(wrappers.find_actions(call.words[1:]))

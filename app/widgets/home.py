@@ -51,8 +51,6 @@ def lay_out(facts: HomeFacts) -> Content:
     if place.branch is not None:
         changed = f", {place.changed} changed" if place.changed else ""
         where.append(f"{clean(place.branch)}{changed}")
-    if place.instructions is not None:
-        where.append(place.instructions)
     lines = [
         Content.assemble(("opencode", "bold"), ("-py", "bold $tone-accent")),
         Content.styled("a coding agent for this folder", "$tone-muted"),

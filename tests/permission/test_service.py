@@ -1,0 +1,200 @@
+"""Asking and answering (spec 4, M5 and M15; spec 0, A4)."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from agent.bus import Bus, Subscription
+from agent.errors import PermissionRejected
+from agent.events import Event, PermissionAsked, PermissionReplied
+from agent.permission.rules import DEFAULT_RULES, Rule
+from agent.permission.service import AskContext, PermissionService
+from agent.questions import Need, PermissionReply, PermissionRequest
+
+
+class Kept:
+    """The rules of "always", in memory."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, list[tuple[str, str]]] = {}
+
+    async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
+        return tuple(self.rules.get(root_id, ()))
+
+    async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        self.rules.setdefault(root_id, []).append((permission, pattern))
+
+
+class Desk:
+    def __init__(self, *rules: Rule, **how: bool) -> None:
+        self.bus = Bus()
+        self.kept = Kept()
+        self.rules: Sequence[Rule] = (*DEFAULT_RULES, *rules)
+        self.service = PermissionService(self.bus, self.kept, lambda _agent: self.rules, **how)
+        self.events: Subscription = self.bus.subscribe()
+        self.seen: list[Event] = []
+
+    def ask(
+        self,
+        pattern: str,
+        *,
+        session: str = "ses_1",
+        root: str = "ses_1",
+        always: str | None = None,
+    ) -> "asyncio.Task[PermissionReply | None]":
+        context = AskContext(session, root, "msg", f"call {pattern}", "build", "bash", "/w")
+        need = Need("bash", pattern, always=always)
+        return asyncio.ensure_future(self.service.ask(context, (need,), "Run this command?"))
+
+    async def asked(self, count: int) -> list[PermissionRequest]:
+        """The questions so far, once there are *count*."""
+        while True:
+            self.seen += self.events.drain()
+            found = [e.request for e in self.seen if isinstance(e, PermissionAsked)]
+            if len(found) >= count:
+                return found
+            await asyncio.wait_for(self.events.wait(), 30)
+
+    def replies(self) -> dict[str, PermissionReply | None]:
+        self.seen += self.events.drain()
+        return {e.request_id: e.reply for e in self.seen if isinstance(e, PermissionReplied)}
+
+
+ONCE, ALWAYS = PermissionReply("once"), PermissionReply("always")
+REJECT, WITH_WORDS = PermissionReply("reject"), PermissionReply("reject", "use make")
+
+
+async def test_m5_a_question_waits_for_its_answer_and_the_first_one_wins() -> None:
+    desk = Desk()
+    asking = desk.ask("make")
+    (request,) = await desk.asked(1)
+    assert desk.service.pending() == (request,)
+    assert desk.service.reply(request.id, ONCE)
+    assert not desk.service.reply(request.id, REJECT)
+    assert await asking == ONCE
+    assert desk.service.pending() == ()
+    assert desk.replies() == {request.id: ONCE}
+
+
+async def test_m5_what_the_rules_allow_is_not_asked() -> None:
+    desk = Desk(Rule("bash", "make *", "allow", "user"))
+    assert await desk.ask("make test") is None
+    assert desk.service.pending() == ()
+
+
+async def test_m5_a_deny_asks_nobody_and_says_which_rule() -> None:
+    desk = Desk(Rule("bash", "rm *", "deny", "~/config.json"))
+    with pytest.raises(PermissionRejected) as caught:
+        await desk.ask("rm -r x")
+    assert caught.value.by_rule
+    assert "rm *" in str(caught.value)
+    assert "~/config.json" in str(caught.value)
+
+
+async def test_m5_questions_are_queued_oldest_first() -> None:
+    desk = Desk()
+    asking = [desk.ask(name) for name in ("one", "two", "three")]
+    requests = await desk.asked(3)
+    assert [r.needs[0].need.pattern for r in desk.service.pending()] == ["one", "two", "three"]
+    for request in requests:
+        desk.service.reply(request.id, ONCE)
+    assert await asyncio.gather(*asking) == [ONCE] * 3
+
+
+async def test_m5_always_is_kept_for_the_root_and_resolves_what_it_covers() -> None:
+    desk = Desk()
+    first = desk.ask("make a", always="make *")
+    covered = desk.ask("make b", session="ses_child", always="make *")
+    other = desk.ask("ls x")
+    request, *_ = await desk.asked(3)
+    desk.service.reply(request.id, ALWAYS)
+    assert (await first) == ALWAYS
+    assert (await covered) is not None
+    assert not other.done()
+    assert [r.needs[0].need.pattern for r in desk.service.pending()] == ["ls x"]
+    assert await desk.ask("make c") is None
+    assert desk.kept.rules == {"ses_1": [("bash", "make *")]}
+    other.cancel()
+
+
+async def test_m5_always_never_lifts_a_deny() -> None:
+    desk = Desk(Rule("bash", "make evil", "deny", "user"))
+    asking = desk.ask("make a", always="make *")
+    (request,) = await desk.asked(1)
+    desk.service.reply(request.id, ALWAYS)
+    await asking
+    with pytest.raises(PermissionRejected):
+        await desk.ask("make evil")
+
+
+async def test_m5_reject_without_words_rejects_the_sessions_other_questions() -> None:
+    desk = Desk()
+    first, second = desk.ask("one"), desk.ask("two")
+    elsewhere = desk.ask("three", session="ses_2", root="ses_2")
+    request, *_ = await desk.asked(3)
+    desk.service.reply(request.id, REJECT)
+    for asking in (first, second):
+        with pytest.raises(PermissionRejected) as caught:
+            await asking
+        assert caught.value.feedback is None
+    assert not elsewhere.done()
+    elsewhere.cancel()
+
+
+async def test_m5_reject_with_words_leaves_the_others_waiting() -> None:
+    desk = Desk()
+    first, second = desk.ask("one"), desk.ask("two")
+    request, other = await desk.asked(2)
+    desk.service.reply(request.id, WITH_WORDS)
+    with pytest.raises(PermissionRejected) as caught:
+        await first
+    assert caught.value.feedback == "use make"
+    desk.service.reply(other.id, ONCE)
+    assert await second == ONCE
+
+
+async def test_l11_a_cancelled_session_withdraws_its_questions() -> None:
+    desk = Desk()
+    asking = desk.ask("one")
+    (request,) = await desk.asked(1)
+    desk.service.cancel_session("ses_1")
+    with pytest.raises(PermissionRejected) as caught:
+        await asking
+    assert caught.value.withdrawn
+    assert desk.replies() == {request.id: None}
+    assert not desk.service.reply(request.id, ONCE)
+
+
+async def test_m5_a_question_does_not_outlive_the_task_that_asks() -> None:
+    desk = Desk()
+    asking = desk.ask("one")
+    (request,) = await desk.asked(1)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert desk.service.pending() == ()
+    assert desk.replies() == {request.id: None}
+
+
+async def test_m15_auto_answers_once_and_denies_still_hold() -> None:
+    desk = Desk(Rule("bash", "rm *", "deny", "user"), auto=True)
+    assert await desk.ask("make") == ONCE
+    with pytest.raises(PermissionRejected):
+        await desk.ask("rm x")
+
+
+async def test_m6_a_request_shows_every_part_and_offers_only_what_asks() -> None:
+    desk = Desk(Rule("bash", "ls *", "allow", "user"))
+    context = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
+    needs = (
+        Need("bash", "ls", always="ls *"),
+        Need("bash", "npm run build", always="npm run build *"),
+        Need("bash", "rm x", always=None),
+    )
+    asking = asyncio.ensure_future(desk.service.ask(context, needs, "Run this command?"))
+    (request,) = await desk.asked(1)
+    assert [j.action for j in request.needs] == ["allow", "ask", "ask"]
+    assert request.always == (("bash", "npm run build *"),)
+    desk.service.reply(request.id, ONCE)
+    await asking
