@@ -7,7 +7,7 @@ a command without a rule asks, a read without one needs nothing.
 from dataclasses import dataclass
 
 from agent.permission.bash import analyse
-from agent.permission.rules import Rule, decide, judge, strictest
+from agent.permission.rules import STRENGTH, Rule, decide, judge
 from agent.questions import Action, JudgedNeed
 
 
@@ -47,8 +47,9 @@ def verdict(case: Case) -> Verdict:
         if known is None and one.action == "allow" and need.pattern.strip():
             one = JudgedNeed(need, "ask", "no rule allows it")
         judged.append(one)
+    actions: list[Action] = ["allow", *(one.action for one in judged)]
     return Verdict(
-        strictest("allow", *(one.action for one in judged)),
+        max(actions, key=STRENGTH.__getitem__),
         tuple(judged),
         analysis.commands,
         analysis.externals,

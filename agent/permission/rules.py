@@ -25,7 +25,8 @@ ALWAYS = "this session"
 PROJECT = "project"
 """Source of rules from a project's own files: this word, or it and a blank and the file."""
 
-_STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+"""The stricter, the higher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ DEFAULT_RULES: tuple[Rule, ...] = (
 
 
 def strictest(*actions: Action) -> Action:
-    return max(actions, key=_STRENGTH.__getitem__)
+    return max(actions, key=STRENGTH.__getitem__)
 
 
 def _expand(pattern: str) -> str:
@@ -111,7 +112,7 @@ def is_project(rule: Rule) -> bool:
 
 def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
     """Whether *rule* may take the place of *current*, the rule that decided so far."""
-    if current is None or _STRENGTH[rule.action] >= _STRENGTH[current.action]:
+    if current is None or STRENGTH[rule.action] >= STRENGTH[current.action]:
         return True
     if rule.source == ALWAYS:
         return current.action != "deny"
