@@ -81,7 +81,6 @@ def parser() -> "argparse.ArgumentParser":
 def main(argv: list[str]) -> int:
     """Run the program with *argv* (without the program's name) and return its exit code:
     0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    os.umask(0o077)
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return _say(NOT_HERE[argv[0]], USAGE)
     try:

@@ -43,6 +43,27 @@ def test_m5_an_edit_shows_its_diff_and_once_lets_it_happen(run: Runner, place: P
         )
 
 
+def test_m13_what_the_program_keeps_is_private_and_what_it_makes_for_the_user_is_not(
+    run: Runner, place: Place
+) -> None:
+    with run() as terminal:
+        terminal.wait(READY)
+        terminal.enter("create notes.txt with hello")
+        terminal.answer("o")
+        terminal.wait(r"● Write notes.txt")
+        terminal.enter("run touch made.txt")
+        terminal.answer("o")
+        terminal.wait(r"● Bash touch made.txt")
+        terminal.enter("/exit")
+        terminal.exit_code()
+    for name in ("notes.txt", "made.txt"):
+        assert (place.project / name).stat().st_mode & 0o777 == 0o644
+    kept = list((place.home / "data").rglob("*"))
+    assert kept
+    for path in kept:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
 def test_m5_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place: Place) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
