@@ -7,6 +7,7 @@ stranger; the agent's own calls switch them off (spec 4, M9).
 import asyncio
 import os
 import shutil
+from pathlib import Path
 
 HARDENED = (
     *("-c", "core.fsmonitor="),
@@ -56,3 +57,14 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
             return None
         raise
     return output.decode("utf-8", "replace") if process.returncode == 0 else None
+
+
+async def project_root(directory: Path) -> Path:
+    """The root of the git work tree around *directory*, else *directory* itself."""
+    output = await git(str(directory), "rev-parse", "--show-toplevel")
+    root = (output or "").strip()
+    return _resolved(root) if root else directory
+
+
+def _resolved(path: str) -> Path:
+    return Path(path).resolve()

@@ -16,7 +16,7 @@ from agent.config.loading import LoadedConfig, load_config
 from agent.config.model import Config, ModelConfig, ProviderConfig
 from agent.config.paths import Paths, ensure
 from agent.errors import ConfigError
-from agent.git import git
+from agent.git import project_root
 from agent.jsontypes import Json
 from agent.permission.service import PermissionService
 from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
@@ -193,17 +193,6 @@ def _opened(directory: Path) -> Path:
     if not os.access(found, os.R_OK | os.X_OK):
         raise ConfigError(f"The folder {directory} cannot be read.")
     return found
-
-
-async def project_root(directory: Path) -> Path:
-    """The root of the git work tree around *directory*, else *directory* itself."""
-    output = await git(str(directory), "rev-parse", "--show-toplevel")
-    root = (output or "").strip()
-    return _resolved(root) if root else directory
-
-
-def _resolved(path: str) -> Path:
-    return Path(path).resolve()
 
 
 def _tool_deps(config: Config, paths: Paths, store: Store, catalog: Catalog) -> ToolDeps:

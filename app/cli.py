@@ -34,7 +34,6 @@ NOT_HERE: dict[str, str] = {
     "import": "opencode-py has no import command yet.",
     "stats": "opencode-py has no stats command yet.",
     "plugin": "opencode-py has no plugins yet.",
-    "debug": "opencode-py has no debug command yet.",
     "completion": "opencode-py has no shell completion yet.",
 }
 """Known words of this and other programs that are not there, each with what to do instead."""
@@ -60,7 +59,8 @@ def parser() -> "argparse.ArgumentParser":
     made = argparse.ArgumentParser(
         prog="opencode-py",
         description="A coding agent that lives in the terminal.",
-        epilog="Started in a terminal it opens the full screen; / lists the commands there.",
+        epilog="Started in a terminal it opens the full screen; / lists the commands there. "
+        "opencode-py debug --help: what the program knows and how it decides.",
         allow_abbrev=False,
     )
     add = made.add_argument
@@ -81,6 +81,10 @@ def parser() -> "argparse.ArgumentParser":
 def main(argv: list[str]) -> int:
     """Run the program with *argv* (without the program's name) and return its exit code:
     0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    if argv and argv[0] == "debug" and not os.path.isdir("debug"):  # noqa: PTH112 - no pathlib yet
+        from app.debug.command import main as debug  # noqa: PLC0415 - its own parser
+
+        return debug(argv[1:])
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return _say(NOT_HERE[argv[0]], USAGE)
     try:

@@ -1,0 +1,1 @@
+"""``opencode-py debug …``: what the program knows and how it decides, for people and scripts."""

@@ -1,0 +1,84 @@
+"""The arguments of ``opencode-py debug`` and who answers them. Imports nothing heavy."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+Answer = Callable[[argparse.Namespace], int]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``debug``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py debug",
+        description="Show what the program knows and how it decides.",
+        allow_abbrev=False,
+    )
+    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    lines = "read cases from standard input, answer one JSON object a line"
+    permission = parts.add_parser("permission", help="what the rules say of a command, and why")
+    permission.add_argument("--jsonl", action="store_true", help=lines)
+    permission.add_argument("permission", nargs="?", metavar="PERMISSION", help="such as bash")
+    permission.add_argument("pattern", nargs="?", metavar="TEXT", help="the command or path")
+    permission.add_argument("--agent", default="build", help="whose rules (default: build)")
+    edit = parts.add_parser("edit", help="what the edit tool makes of an edit")
+    edit.add_argument("--jsonl", action="store_true", required=True, help=lines)
+    stream = parts.add_parser("stream", help="what is read from a provider's streams")
+    stream.add_argument("--jsonl", action="store_true", required=True, help=lines)
+    parts.add_parser("config", help="each setting and the file it came from")
+    parts.add_parser("paths", help="where this program keeps its files")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else 2
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return _answer(arguments)
+    except OpencodePyError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 1
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _answer(arguments: argparse.Namespace) -> int:
+    here = Path.cwd()
+    match arguments.part:
+        case "permission":
+            from app.debug.permission import (  # noqa: PLC0415 - each part loads its own
+                answer_cases,
+                explain,
+            )
+
+            if arguments.jsonl:
+                return answer_cases(sys.stdin, sys.stdout)
+            if arguments.permission is None or arguments.pattern is None:
+                sys.stderr.write('Say what to judge, such as: debug permission bash "git push"\n')
+                return 2
+            return explain(here, arguments.agent, arguments.permission, arguments.pattern)
+        case "edit":
+            from app.debug.edit import answer_edits  # noqa: PLC0415 - as above
+
+            return answer_edits(sys.stdin, sys.stdout)
+        case "stream":
+            from app.debug.stream import answer_streams  # noqa: PLC0415 - as above
+
+            return answer_streams(sys.stdin, sys.stdout)
+        case "config":
+            from app.debug.settings import show_config  # noqa: PLC0415 - as above
+
+            return show_config(here)
+        case _:
+            from app.debug.settings import show_paths  # noqa: PLC0415 - as above
+
+            return show_paths()

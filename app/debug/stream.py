@@ -1,0 +1,68 @@
+"""``debug stream --jsonl``: what the provider layer reads from streams, for replay tests."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from typing import TextIO
+
+from agent.errors import OpencodePyError
+from agent.jsontypes import JsonObject
+from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
+from agent.provider.clients import Clients
+from app.debug.collecting import Collected
+
+AT_ONCE = 8
+TOOL = ToolSchema(
+    "get_weather",
+    "Weather of a place.",
+    {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+
+
+def answer_streams(lines: TextIO, out: TextIO) -> int:
+    """Answer ``{"id", "provider", "api", "model", "base_url"}`` lines, each with one request
+    to its base URL that is not repeated."""
+    return asyncio.run(_all([json.loads(line) for line in lines if line.strip()], out))
+
+
+async def _all(cases: list[dict[str, str]], out: TextIO) -> int:
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(case: dict[str, str]) -> None:
+        async with free:
+            answer = await _ask(case)
+        out.write(json.dumps({"id": case["id"], **answer}) + "\n")
+        out.flush()
+
+    await asyncio.gather(*(one(case) for case in cases))
+    return 0
+
+
+async def _ask(case: dict[str, str]) -> JsonObject:
+    settings = ProviderSettings(
+        id=case["provider"],
+        api=case["api"],  # pyright: ignore[reportArgumentType] - what is unknown is refused below
+        base_url=case["base_url"],
+        api_key="sk-replay-0001",
+        models={case["model"]: ModelSettings(tools=True)},
+    )
+    catalog = Catalog({settings.id: settings}, None, {})
+    clients = Clients(catalog)
+    collected = Collected()
+    try:
+        model = catalog.model(f"{settings.id}/{case['model']}")
+        request = ModelRequest(
+            model=model,
+            system=("Answer briefly.",),
+            turns=(UserTurn((TextContent("Hello"),)),),
+            tools=(TOOL,),
+            max_output=1_000,
+        )
+        async for event in clients.client_for(model).stream(request):
+            collected.take(event)
+    except OpencodePyError as error:
+        return {"error": {"class": "invalid_request", "retryable": False}, "text": error.message}
+    finally:
+        await clients.aclose()
+    return collected.answer(asdict)

@@ -1,0 +1,251 @@
+"""What command lines need by default and what "always" would store (spec 3, B2 to B6).
+
+Each row is a line, whether it runs without a question, and the patterns that "always" would
+offer for the parts of it that ask.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from agent.permission.bash import bash_needs
+from agent.questions import Action
+
+PLACE = "/srv/shop"
+HOME = "/home/ann"
+
+Row = tuple[str, Action, tuple[str, ...]]
+
+LOOKS = r"""
+ls -lah --color=never lib
+ls -1 lib/*.py tests
+cat -n lib/api.py
+cat lib/api.py lib/db.py | wc -l
+head -c 200 lib/api.py
+tail -n +20 lib/api.py
+tail -20 server.log
+nl -ba lib/api.py | sed -n '10,20p'
+sed -n '1,80p' lib/api.py
+sed -n '/def /p' lib/api.py
+sed 's/foo/bar/g' lib/api.py | head
+awk '{print $1}' names.txt
+awk -F: '{print $2}' names.txt | sort -u
+awk 'NR==3' names.txt
+cut -d / -f 2 names.txt
+tr a-z A-Z < names.txt
+grep -n "import os" lib/api.py
+grep -rn --include='*.py' TODO lib
+grep "/api/v1/users" lib/routes.py
+grep -E "rm -rf|sudo" notes.txt
+grep -c '`' notes.txt
+grep -v '^#' notes.txt | sort | uniq -c | sort -rn | head -5
+rg -n "class \w+" lib
+rg -i -g '*.py' todo
+rg -l "eval(" lib tests
+rg --files lib | head -40
+find lib -name '*.py' -not -path '*/old/*'
+find . -maxdepth 2 -type d
+find . -name 'test_*.py' -newer setup.cfg
+git status -sb
+git diff --stat
+git diff --cached -- lib/api.py
+git diff main...HEAD --name-only
+git log --oneline --graph -20
+git log -p -1 -- lib/api.py
+git log --since='2 weeks ago' --author=ann
+git show HEAD~2:lib/api.py
+git show --stat HEAD
+git blame -L 10,20 lib/api.py
+git branch
+git branch -a
+git rev-parse --abbrev-ref HEAD
+git ls-files lib
+git stash list
+git remote -v
+git grep -n needle
+git status && git diff
+git log -1 | cat
+cd lib && ls
+cd lib && cat ../README.md
+(cd lib; ls)
+pwd; ls; date
+date +%Y-%m-%d
+whoami
+uname -a
+which node
+command -v node
+node --version
+python3 --version
+git --version
+wc -l < lib/api.py
+ls lib 2>/dev/null
+ls nowhere 2>&1 | head -1
+ls nowhere > /dev/null 2>&1 || echo missing
+echo "a && b; c | d > e"
+echo 'it costs $5 (five)'
+echo done # then rm everything
+echo $((2 + 3 * 4))
+echo "$HOME"
+printf '%-10s %s\n' a b
+test -d lib && ls lib
+[ -f lib/api.py ] && echo there
+[[ -n $x ]] && echo set
+for f in lib/*.py; do wc -l "$f"; done
+while read -r line; do echo "$line"; done < names.txt
+if grep -q x lib/api.py; then echo yes; else echo no; fi
+case a in a) echo one;; *) echo other;; esac
+basename lib/api.py .py
+dirname lib/api.py
+realpath lib
+stat -c %s lib/api.py
+file lib/logo.png
+diff -u lib/a.py lib/b.py
+diff <(sort a.txt) <(sort b.txt)
+comm -12 a.txt b.txt
+cmp a.bin b.bin
+du -sh lib
+df -h
+tree -L 2 lib
+sha256sum lib/api.py
+jq '.name' package.json
+jq -r '.scripts | keys[]' package.json
+ps aux | grep node
+seq 1 5
+true
+sleep 1
+time ls
+timeout 10 grep -rn x lib
+nice -n 5 wc -l names.txt
+""".strip().splitlines()
+
+ASKS: list[Row] = [
+    ("git push origin main", "ask", ("git push *",)),
+    ("git commit -m 'Fix the login'", "ask", ("git commit *",)),
+    ("git add lib/api.py", "ask", ("git add *",)),
+    ("git stash pop", "ask", ("git stash pop *",)),
+    ("git remote add up https://example.org/x", "ask", ("git remote add *",)),
+    ("git fetch origin", "ask", ("git fetch *",)),
+    ("git add . && git commit -m x", "ask", ("git add *", "git commit *")),
+    ("git status && git pull", "ask", ("git pull *",)),
+    ("git --no-pager pull", "ask", ()),
+    ("git -C ../other pull", "ask", ()),
+    ("git -c user.name=x commit", "ask", ()),
+    ("npm test", "ask", ("npm test *",)),
+    ("npm run build --watch", "ask", ("npm run build *",)),
+    ("npm install left-pad", "ask", ("npm install *",)),
+    ("npm --prefix web run build", "ask", ()),
+    ("pnpm install", "ask", ("pnpm install *",)),
+    ("pnpm run lint", "ask", ("pnpm run lint *",)),
+    ("yarn build", "ask", ("yarn build *",)),
+    ("bun test", "ask", ("bun test *",)),
+    ("cargo test --release", "ask", ("cargo test *",)),
+    ("cargo run -- x", "ask", ()),
+    ("go test ./...", "ask", ("go test *",)),
+    ("go mod tidy", "ask", ("go mod tidy *",)),
+    ("make", "ask", ("make",)),
+    ("make test", "ask", ("make test *",)),
+    ("make -j4 test", "ask", ()),
+    ("pytest -q tests", "ask", ("pytest *",)),
+    ("ruff check lib", "ask", ("ruff *",)),
+    ("uv run pytest -q", "ask", ("uv run pytest *",)),
+    ("uv pip install x", "ask", ("uv pip install *",)),
+    ("pip install -r requirements.txt", "ask", ("pip install *",)),
+    ("poetry add x", "ask", ("poetry add *",)),
+    ("docker ps", "ask", ()),
+    ("docker compose up", "ask", ("docker compose up *",)),
+    ("docker run --rm x", "ask", ()),
+    ("kubectl get pods", "ask", ("kubectl get pods *",)),
+    ("terraform plan", "ask", ("terraform plan *",)),
+    ("gh pr create --fill", "ask", ("gh pr create *",)),
+    ("dotnet build", "ask", ("dotnet build *",)),
+    ("timeout 60 npm test", "ask", ("npm test *",)),
+    ("CI=1 npm test", "ask", ()),
+    ("NODE_OPTIONS=--inspect npm test", "ask", ()),
+    ("sudo npm install x", "ask", ()),
+    ("env npm test", "ask", ()),
+    ("ls | xargs wc -l", "ask", ()),
+    ("bash -c 'npm test'", "ask", ()),
+    ("sh build.sh", "ask", ()),
+    ("./build.sh", "ask", ("./build.sh",)),
+    ("python -c 'print(1)'", "ask", ()),
+    ("node -e '1'", "ask", ()),
+    ("perl -e 1", "ask", ()),
+    ("ssh web uptime", "ask", ()),
+    ("source env.sh", "ask", ()),
+    ("eval ls", "ask", ()),
+    ("find . -name '*.pyc' -delete", "ask", ()),
+    ("find . -name '*.py' -exec wc -l {} +", "ask", ()),
+    ("sed -i s/a/b/ lib/api.py", "ask", ()),
+    ("awk 'BEGIN { system(\"ls\") }'", "ask", ()),
+    ("rm -rf build", "ask", ("rm -rf build",)),
+    ("rm build/x.o", "ask", ("rm build/x.o",)),
+    ("mkdir -p lib/new", "ask", ("mkdir *",)),
+    ("cp lib/a.py lib/b.py", "ask", ("cp lib/a.py lib/b.py",)),
+    ("mytool a b", "ask", ("mytool a *",)),
+    ("mytool --all", "ask", ("mytool --all",)),
+    ("mytool $x", "ask", ()),
+]
+
+TABLE: list[Row] = [*((line, "allow", ()) for line in LOOKS), *ASKS]
+
+
+def test_the_table_is_big_enough_and_has_no_row_twice() -> None:
+    lines = [line for line, _, _ in TABLE]
+    assert len(lines) == len(set(lines)) >= 120
+
+
+@pytest.mark.parametrize(("line", "floor", "offered"), TABLE, ids=[row[0] for row in TABLE])
+def test_b5_b6_a_line_asks_and_offers_as_told(
+    line: str, floor: Action, offered: tuple[str, ...]
+) -> None:
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    asking = [need for need in needs if need.floor != "allow" or need.strict]
+    assert ("ask" if asking else "allow") == floor, needs
+    patterns = {n.always for n in asking if n.permission == "bash" and not n.strict} - {None}
+    assert patterns == set(offered)
+
+
+@pytest.mark.parametrize("row", ASKS, ids=[row[0] for row in ASKS])
+def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
+    """Else "always" would ask again for the same line at once."""
+    from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge  # noqa: PLC0415
+
+    for need in bash_needs(row[0], directory=PLACE, project=PLACE, home=HOME):
+        if need.always is not None and not need.strict:
+            told = Rule(need.permission, need.always, "allow", ALWAYS)
+            assert judge(need, (*DEFAULT_RULES, told)).action == "allow"
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "offered"),
+    [
+        ("cat /opt/data/x.csv", "/opt/data/*", "/opt/data/*"),
+        ("ls /opt/data", "/opt/data/*", "/opt/data/*"),
+        ("cat ../other/x", "/srv/other/*", "/srv/other/*"),
+        ("cd lib && cat ../../x", "/srv/*", None),
+        ("cat /hosts", "/*", None),
+        ("ls /", "/*", None),
+        ("ls ~", f"{HOME}/*", None),
+        ("cat ~/notes.txt", f"{HOME}/*", None),
+        ("ls /home", "/home/*", None),
+        ("cat ~/work/notes.txt", f"{HOME}/work/*", f"{HOME}/work/*"),
+    ],
+)
+def test_b4_outside_folders_are_offered_unless_they_hold_home_or_the_project(
+    line: str, pattern: str, offered: str | None
+) -> None:
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    found = [n for n in needs if n.permission == "external_directory"]
+    assert [(n.pattern, n.always, n.floor) for n in found] == [(pattern, offered, "ask")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".env", ".env.local", "id_rsa", "server.pem", ".npmrc", ".netrc", "credentials.json"],
+)
+def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: Path) -> None:
+    where = str(tmp_path)
+    needs = bash_needs(f"cat {name}", directory=where, project=where, home=HOME)
+    assert ("read", name, "ask") in [(n.permission, n.pattern, n.floor) for n in needs]
+    sample = bash_needs("cat .env.example", directory=where, project=where, home=HOME)
+    assert all(need.floor == "allow" for need in sample)
