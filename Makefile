@@ -36,7 +36,7 @@ unit: $(STAMP)
 
 # The property tests with every point instead of a sample.
 soak: $(STAMP)
-	CANCEL_POINTS=0 $(BIN)/pytest -n $(JOBS) tests/session/test_cancel_anywhere.py
+	CANCEL_POINTS=0 $(BIN)/pytest -n $(JOBS) tests/session/test_*_anywhere.py tests/session/test_late_subscribers.py
 
 snapshots: $(STAMP)
 	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui

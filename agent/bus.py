@@ -28,7 +28,7 @@ class Subscription:
     def __init__(self, bus: "Bus", accepts: Predicate | None, limit: int) -> None:
         self._bus = bus
         self._accepts = accepts
-        self._limit = limit
+        self.limit = limit
         self._queue: deque[Event] = deque()
         self._ready = asyncio.Event()
         self.closed = False
@@ -38,7 +38,7 @@ class Subscription:
             return
         if not self._merge(event):
             self._queue.append(event)
-        if len(self._queue) > self._limit:
+        if len(self._queue) > self.limit:
             self._queue.clear()
             self._queue.append(Resync())
         self._ready.set()
@@ -57,6 +57,10 @@ class Subscription:
             self._queue[-1] = replace(last, delta=last.delta + event.delta)
             return True
         return False
+
+    @property
+    def has_events(self) -> bool:
+        return bool(self._queue)
 
     def drain(self) -> list[Event]:
         """All events queued now, oldest first, without waiting."""

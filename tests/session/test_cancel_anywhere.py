@@ -8,7 +8,6 @@ a terminal state, nothing it started is left, and the strict server takes the ne
 import asyncio
 import os
 import random
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from agent.events import PermissionAsked, SessionIdle
 from agent.model import AssistantMessage, Completed, Failed, Idle, ReasoningPart, Session, TextPart
 from agent.questions import PermissionReply
+from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Cut, Failure, Reason, Text, answer
 
@@ -48,25 +48,6 @@ SCENARIOS: dict[str, tuple[Answer, ...]] = {
 }
 
 
-class CountingLoop(asyncio.SelectorEventLoop):
-    """Calls *at_tick* after the iteration number *target*."""
-
-    ticks = 0
-    target = -1
-    at_tick: Callable[[], object] = staticmethod(lambda: None)
-
-    def _run_once(self) -> None:
-        super()._run_once()  # type: ignore[misc]
-        self.ticks += 1
-        if self.ticks == self.target:
-            self.at_tick()
-
-
-def run(work: Coroutine[object, object, None]) -> None:
-    with asyncio.Runner(loop_factory=CountingLoop) as runner:
-        runner.run(work)
-
-
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_q3_a_cancel_at_any_iteration_leaves_everything_clean(tmp_path: Path, name: str) -> None:
@@ -77,7 +58,7 @@ async def _cancel_everywhere(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path, retry={"attempts": 4, "delay": 4}) as harness:
         for number in range(5):
             (harness.folder / f"{number}.txt").write_text(f"{number}\n")
-        answering = asyncio.create_task(_answer_everything(harness))
+        answering = asyncio.create_task(answer_everything(harness))
         loop = asyncio.get_running_loop()
         assert isinstance(loop, CountingLoop)
         await _attempt(harness, loop, name, None)  # warms caches and imports
@@ -183,7 +164,7 @@ async def _clean(harness: Harness, session: Session, before: int, where: str) ->
     assert harness.server.refused == [], where
 
 
-async def _answer_everything(harness: Harness) -> None:
+async def answer_everything(harness: Harness) -> None:
     seen = 0
     while True:
         event = await harness.until(lambda e: isinstance(e, PermissionAsked), after=seen)

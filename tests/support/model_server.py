@@ -31,8 +31,9 @@ class Request:
 class ModelServer:
     """Speaks OpenAI chat completions at ``{url}/chat/completions``.
 
-    *chunk* splits answers into pieces of so many bytes. *pause* makes every ``Raw`` piece a
-    pause of so many seconds instead, for benchmarks.
+    *cut_after* bytes of the next answer the connection is closed, once. *chunk* splits
+    answers into pieces of so many bytes. *pause* makes every ``Raw`` piece a pause of so many
+    seconds instead, for benchmarks.
     """
 
     def __init__(self, *, chunk: int = 0, pause: float = 0.0) -> None:
@@ -44,6 +45,7 @@ class ModelServer:
         self._chunk = chunk
         self._pause = pause
         self._server: asyncio.Server | None = None
+        self.cut_after: int | None = None
 
     def script(self, *answers: Script) -> None:
         """Answer the next requests with *answers*, one each."""
@@ -102,29 +104,36 @@ class ModelServer:
             b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
         )
         dialect = ChatWriter(request.body.get("model", ""), len(self.requests))
+        cut, self.cut_after = self.cut_after, None
+        sent = 0
         for piece in scripted:
-            if isinstance(piece, Cut):
+            if isinstance(piece, Cut) or (cut is not None and sent >= cut):
                 writer.transport.abort()
                 return
-            await self._piece(piece, dialect, writer)
+            left = None if cut is None else cut - sent
+            sent += await self._piece(piece, dialect, writer, left)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
 
-    async def _piece(self, piece: Piece, dialect: ChatWriter, writer: asyncio.StreamWriter) -> None:
+    async def _piece(
+        self, piece: Piece, dialect: ChatWriter, writer: asyncio.StreamWriter, left: int | None
+    ) -> int:
+        """Send a piece, at most *left* bytes of it; returns how many."""
         if isinstance(piece, Hold):
             piece.reached.set()
             await piece.gate.wait()
-            return
+            return 0
         if isinstance(piece, Raw) and self._pause:
             await writer.drain()
             await asyncio.sleep(self._pause)
-            return
-        for data in dialect.write(piece):
-            size = self._chunk or len(data)
-            for at in range(0, len(data), size):
-                part = data[at : at + size]
-                writer.write(b"%x\r\n%s\r\n" % (len(part), part))
-            await writer.drain()
+            return 0
+        whole = b"".join(dialect.write(piece))[:left]
+        size = self._chunk or len(whole) or 1
+        for at in range(0, len(whole), size):
+            part = whole[at : at + size]
+            writer.write(b"%x\r\n%s\r\n" % (len(part), part))
+        await writer.drain()
+        return len(whole)
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:
