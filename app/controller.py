@@ -133,7 +133,7 @@ class Controller:
             tasks=self.tasks,
             transcript=self.main.transcript,
             prompt=self.main.prompt,
-            keymap=lambda: self.keys,
+            keys_of=self.keys.keys_of,
         )
         self.tasks.spawn(_run(known, context, argument), known.title)
 

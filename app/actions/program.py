@@ -41,7 +41,7 @@ async def theme(context: Context, argument: str) -> None:
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
 async def show_help(context: Context, argument: str) -> None:
     del argument
-    await ask(context.app, HelpScreen(actions(), context.keymap()))
+    await ask(context.app, HelpScreen(actions(), context.keys_of))
 
 
 @action("app.palette", "All commands", "Program", keys=("ctrl+p",), palette=False)

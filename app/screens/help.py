@@ -1,6 +1,6 @@
 """Keys and commands, generated from the registry (spec 8, U13)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +11,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.commands import GROUPS, Action
-from app.keymap import Keymap
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),
@@ -29,7 +28,7 @@ LEFT = 34
 """Cells for keys and names."""
 
 
-def help_text(actions: Sequence[Action], keymap: Keymap) -> Content:
+def help_text(actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]) -> Content:
     """All rows of the help, by group."""
     lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
     lines += [_row(key, what) for key, what in PROMPT_KEYS]
@@ -40,7 +39,7 @@ def help_text(actions: Sequence[Action], keymap: Keymap) -> Content:
         for known in shown:
             names = " ".join(f"/{name}" for name in known.slash[:1])
             argument = f" {known.argument}" if known.argument else ""
-            keys = ", ".join(keymap.keys_of(known.id))
+            keys = ", ".join(keys_of(known.id))
             left = "  ".join(part for part in (names + argument, keys) if part.strip())
             also = ", ".join(f"/{name}" for name in known.slash[1:])
             lines.append(_row(left, known.title, also))
@@ -60,9 +59,11 @@ class HelpScreen(ModalScreen[None]):
     AUTO_FOCUS = "#help-text"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
 
-    def __init__(self, actions: Sequence[Action], keymap: Keymap) -> None:
+    def __init__(
+        self, actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]
+    ) -> None:
         super().__init__()
-        self._text = help_text(actions, keymap)
+        self._text = help_text(actions, keys_of)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"), VerticalScroll(id="help-text"):

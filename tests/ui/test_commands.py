@@ -54,7 +54,7 @@ def test_an_unknown_command_is_known_to_be_one() -> None:
 
 
 def test_every_action_is_in_the_help_with_its_keys_and_names() -> None:
-    text = help_text(actions(), build(actions())).plain
+    text = help_text(actions(), build(actions()).keys_of).plain
     for known in actions():
         assert known.title in text
         assert known.group in GROUPS
