@@ -127,11 +127,12 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*([-:.][a-z0-9]+)*")
 
 
 def arity(words: Sequence[str]) -> int:
-    """How many of *words* name the command; 1 for a program that is not in the table."""
+    """How many words name a command that begins with *words*, which may be fewer; 1 for a
+    program that is not in the table."""
     for length in (2, 1):
         found = ARITY.get(tuple(words[:length]))
         if found is not None and len(words) >= length:
-            return min(found, len(words))
+            return found
     return 1
 
 
@@ -150,6 +151,9 @@ def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
     known = (texts[0],) in ARITY and texts[0] not in _EXACT
     if not exact_only and texts[0] not in _EXACT:
         length = arity(texts) if known else 2
+        if known and len(texts) < length:
+            # A bare group such as ``git stash``: a prefix would cover all that is below it.
+            return " ".join(texts) if all(word.literal for word in words) else None
         prefix = words[:length]
         usable = all(
             word.literal and (at == 0 or _SUBCOMMAND.fullmatch(word.text))

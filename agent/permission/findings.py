@@ -1,7 +1,7 @@
 """What the analysis of one command line has found so far."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.permission.shell_paths import (
     Dirs,
@@ -41,6 +41,10 @@ class Findings:
     def add(self, need: Need) -> None:
         if need not in self.needs:
             self.needs.append(need)
+
+    def withhold(self, start: int) -> None:
+        """Offer no "always" for the needs from index *start* on."""
+        self.needs[start:] = [replace(need, always=None) for need in self.needs[start:]]
 
     def unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
         """Something that no rule but "allow everything" covers (B3)."""

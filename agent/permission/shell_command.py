@@ -83,7 +83,7 @@ class Commands:
                 self._inner(call, each)
         code = literal_code(base, arguments)
         if code is not None:
-            self.analyse(code, call.dirs, call.level + 1)
+            self._code(code, call.dirs, call.level + 1)
         return self._ends(base, call)
 
     def _inert(self, call: Call, inner: Inner, base: str) -> Ends:
@@ -95,7 +95,7 @@ class Commands:
     def _inner(self, call: Call, inner: Inner) -> None:
         level = call.level + 1
         if inner.code is not None:
-            self.analyse(inner.code, call.dirs, level)
+            self._code(inner.code, call.dirs, level)
         elif inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
             self.judge(
@@ -110,6 +110,13 @@ class Commands:
                     level=level,
                 )
             )
+
+    def _code(self, text: str, dirs: Dirs, level: int) -> None:
+        """Analyse code that a program runs. "Always" to ``bash -c 'git push'`` is no word on
+        ``git push``, so nothing in it is offered."""
+        before = len(self.found.needs)
+        self.analyse(text, dirs, level)
+        self.found.withhold(before)
 
     def _need(self, base: str, call: Call, inner: Inner | None) -> None:
         """The need of the command itself, with those of its paths before it."""

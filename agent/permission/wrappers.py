@@ -68,7 +68,12 @@ _WRAPPERS = {
     "busybox": _Wrapper(), "toybox": _Wrapper(),
     "strace": _Wrapper("fFqvdhTtcCwyiknDVxz", "eOsSauPbIE"),
     "ltrace": _Wrapper("fSLitTrcC", "epsnulAab"),
-    "setarch": _Wrapper("RvBFILSTXZ"), "unbuffer": _Wrapper("p"), "rlwrap": _Wrapper(),
+    "setarch": _Wrapper("RvBFILSTXZ", skip=1), "nsenter": _Wrapper("mupUiCnT", "tSGrw"),
+    "fakeroot": _Wrapper("u", "lsib"), "xvfb-run": _Wrapper("a", "enfpsw"),
+    "pkexec": _Wrapper(long_values="--user"), "firejail": _Wrapper("q", "", "--quiet --net"),
+    "chronic": _Wrapper("ev"), "entr": _Wrapper("acdnprsz"), "valgrind": _Wrapper("qv"),
+    "screen": _Wrapper("dmDAqRx", "Sec"), "ssh-agent": _Wrapper("csDd", "at"),
+    "unbuffer": _Wrapper("p"), "rlwrap": _Wrapper(),
     "winpty": _Wrapper(), "caffeinate": _Wrapper("dimsu", "tw"), "torsocks": _Wrapper(),
     "proxychains": _Wrapper("q", "f"), "proxychains4": _Wrapper("q", "f"),
     "unshare": _Wrapper("imnpuUCTfrc", "RwSG"), "chroot": _Wrapper(skip=1),
@@ -90,6 +95,18 @@ _RUNNERS: dict[tuple[str, ...], _Wrapper] = {
     ("pnpm", "exec"): _Wrapper(), ("pnpm", "dlx"): _Wrapper(), ("yarn", "exec"): _Wrapper(),
     ("yarn", "dlx"): _Wrapper(), ("bun", "x"): _Wrapper(), ("mise", "exec"): _Wrapper(),
     ("dotenv", "run"): _Wrapper(), ("direnv", "exec"): _Wrapper(skip=1),
+    ("dotenv",): _Wrapper("q", "f"), ("conda", "run"): _Wrapper("v", "np", "--no-capture-output"),
+    ("mamba", "run"): _Wrapper("v", "np"), ("nix", "run"): _Wrapper(),
+    ("ip", "netns", "exec"): _Wrapper(skip=1), ("pyenv", "exec"): _Wrapper(),
+    ("rbenv", "exec"): _Wrapper(), ("asdf", "exec"): _Wrapper(), ("mise", "x"): _Wrapper(),
+    ("tox", "exec"): _Wrapper(values="e"), ("perf", "stat"): _Wrapper("adv", "erxo"),
+    ("op", "run"): _Wrapper(), ("doppler", "run"): _Wrapper(),
+    ("aws-vault", "exec"): _Wrapper(skip=1),
+    ("heroku", "run"): _Wrapper("x", "as"),
+    ("tmux", "new-session"): _Wrapper("AdDEPX", "cefFnstxy"),
+    ("tmux", "new"): _Wrapper("AdDEPX", "cefFnstxy"),
+    ("tmux", "new-window"): _Wrapper("abdkPS", "ceFnt"),
+    ("gcloud", "compute", "ssh"): _Wrapper(skip=1),
 }  # fmt: skip
 
 SHELLS = names("sh bash dash zsh ksh mksh ash fish rbash")
@@ -103,7 +120,7 @@ def runner(words: Sequence[Word]) -> bool:
 
 
 def _runner(words: Sequence[Word]) -> tuple[_Wrapper, int] | None:
-    for length in (3, 2):
+    for length in (3, 2, 1):
         found = _RUNNERS.get(tuple(word.text for word in words[:length]))
         if found is not None:
             return found, length
@@ -112,6 +129,12 @@ def _runner(words: Sequence[Word]) -> tuple[_Wrapper, int] | None:
 
 def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
     """What the command runs besides itself; None when it is no wrapper. *words* hold the name."""
+    if base in ("flock", "sg"):
+        code = _after(words, "-c")
+        if code is not None:
+            return code
+    if base == "sg":
+        return Inner(strict="sg starts a shell")
     if base == "command" and any(re.match(r"-\w*[vV]", word.text) for word in words[1:2]):
         return None
     if base in SHELLS:
@@ -124,6 +147,17 @@ def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
         return _step(found[0], words[found[1] :], "the runner")
     wrapper = _WRAPPERS.get(base)
     return None if wrapper is None else _step(wrapper, words[1:], base)
+
+
+def _after(words: Sequence[Word], flag: str) -> Inner | None:
+    """The shell code that stands behind *flag*, None where there is none."""
+    at = next((i for i, word in enumerate(words) if word.text == flag), len(words))
+    if at + 1 >= len(words):
+        return None
+    code = words[at + 1]
+    if not code.literal:
+        return Inner(strict="its code is known at run time only")
+    return Inner(code=code.text)
 
 
 def _step(wrapper: _Wrapper, words: Sequence[Word], name: str) -> Inner:

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.permission.rules import ALWAYS, DEFAULT_RULES, PROJECT, Rule, decide, judge, matches
+from agent.permission.rules import (
+    ALWAYS,
+    DEFAULT_RULES,
+    PROJECT,
+    STRENGTH,
+    Rule,
+    decide,
+    evaluate,
+    is_project,
+    judge,
+    matches,
+)
 from agent.questions import Action, Need
 
 
@@ -55,7 +66,7 @@ def rule(
     return Rule(permission, pattern, action, source)
 
 
-def action_of(*rules: Rule, text: str = "git push", **how: bool) -> str | None:
+def action_of(*rules: Rule, text: str = "git push", **how: bool) -> Action | None:
     found = decide("bash", text, rules, **how)
     return found.action if found else None
 
@@ -130,3 +141,125 @@ def test_a_verdict_names_its_rule() -> None:
     )
     assert "git push *" in judged.reason
     assert "~/c.json" in judged.reason
+
+
+ACTIONS: st.SearchStrategy[Action] = st.sampled_from(("allow", "ask", "deny"))
+PATTERNS = st.sampled_from(("*", "git *", "git push", "git push *", "ls *", "g?t push", "rm *"))
+USER_RULES = st.lists(st.builds(rule, ACTIONS, PATTERNS), max_size=6)
+FOREIGN = st.builds(
+    rule, ACTIONS, PATTERNS, st.sampled_from((PROJECT, f"{PROJECT} a.json", ALWAYS))
+)
+
+
+@given(USER_RULES)
+def test_m1_among_the_users_rules_only_the_last_match_counts(rules: list[Rule]) -> None:
+    matching = [each for each in rules if slow_covers("git push", each.pattern)]
+    expected = matching[-1] if matching else None
+    assert decide("bash", "git push", rules) == expected
+    assert evaluate("bash", "git push", rules) == expected
+
+
+@given(USER_RULES, st.lists(FOREIGN, max_size=5), st.booleans())
+def test_m1_no_project_rule_and_no_always_lifts_a_deny_of_the_users_own(
+    own: list[Rule], foreign: list[Rule], trusted: bool
+) -> None:
+    ordered = sorted(foreign, key=lambda each: each.source == ALWAYS)
+    before = action_of(*own)
+    after = action_of(*own, *ordered, trusted=trusted)
+    if before == "deny":
+        assert after == "deny"
+
+
+@given(USER_RULES, st.lists(FOREIGN.filter(lambda each: each.source != ALWAYS), max_size=5))
+def test_m1_an_untrusted_project_never_loosens(own: list[Rule], foreign: list[Rule]) -> None:
+    base = (rule("ask"), *own)
+    before, after = action_of(*base), action_of(*base, *foreign)
+    assert before is not None
+    assert after is not None
+    assert STRENGTH[after] >= STRENGTH[before]
+
+
+@given(USER_RULES, st.lists(FOREIGN, max_size=5))
+def test_m3_deny_wins_denies_whenever_any_deny_matches(own: list[Rule], more: list[Rule]) -> None:
+    rules = (*own, *more)
+    denied = any(r.action == "deny" and slow_covers("git push", r.pattern) for r in rules)
+    assert (action_of(*rules, trusted=True, deny_wins=True) == "deny") is denied
+
+
+def slow_covers(text: str, pattern: str) -> bool:
+    return slow(text, pattern) or (pattern.endswith(" *") and slow(text, pattern[:-2]))
+
+
+def test_m1_always_never_beats_a_deny_of_the_project() -> None:
+    rules = (rule("allow"), rule("deny", "git *", PROJECT), rule("allow", "git push", ALWAYS))
+    assert action_of(*rules) == "deny"
+    assert action_of(*rules, trusted=True) == "deny"
+
+
+def test_m1_a_project_may_take_back_what_it_tightened_itself_but_no_further() -> None:
+    rules = (rule("ask"), rule("deny", "git *", PROJECT), rule("allow", "git push", PROJECT))
+    assert action_of(*rules) == "deny"
+    assert action_of(*rules, trusted=True) == "allow"
+    softened = (rule("ask"), rule("deny", "git *", PROJECT), rule("ask", "git push", PROJECT))
+    assert action_of(*softened) == "ask"
+
+
+def test_m1_a_word_that_only_starts_like_project_is_no_project_source() -> None:
+    assert is_project(rule("allow", source="project"))
+    assert is_project(rule("allow", source="project opencode.json"))
+    assert not is_project(rule("allow", source="projects"))
+
+
+def test_m1_a_permission_may_hold_wildcards() -> None:
+    rules = (rule("allow", permission="db_*"), rule("deny", "drop*", permission="*"))
+    assert [decide("db_query", text, rules) for text in ("select", "drop x")] == list(rules)
+    assert decide("web", "select", rules) is None
+
+
+@pytest.mark.parametrize("permission", ["bash", "edit", "read"])
+@pytest.mark.parametrize("floor", ["allow", "ask", "deny"])
+def test_m1_an_explicit_rule_decides_against_the_floor(permission: str, floor: Action) -> None:
+    need = Need(permission, "x", floor=floor)
+    for action in ("allow", "ask", "deny"):
+        rules = (*DEFAULT_RULES, rule(action, permission=permission))
+        assert judge(need, rules).action == action
+
+
+def test_m1_without_any_rule_the_floor_decides() -> None:
+    assert judge(Need("bash", "ls", floor="allow"), ()).action == "allow"
+    assert judge(Need("bash", "make"), ()).action == "ask"
+    assert judge(Need("bash", "ls", floor="allow", strict="unknown"), ()).action == "ask"
+
+
+def test_m4a_a_floor_of_ask_holds_under_a_default_that_allows() -> None:
+    assert judge(Need("task", "x", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert judge(Need("task", "x", floor="allow"), DEFAULT_RULES).action == "allow"
+
+
+def test_c_guarded_needs_are_allowed_by_no_rule() -> None:
+    need = Need("edit", ".git/config", strict="guarded")
+    for source in ("user", ALWAYS, PROJECT):
+        rules = (*DEFAULT_RULES, rule("allow", source=source, permission="edit"))
+        assert judge(need, rules, trusted=True).action == "ask"
+    assert judge(need, (rule("deny", ".git/*", permission="edit"),)).action == "deny"
+
+
+@pytest.mark.parametrize("source", [ALWAYS, PROJECT, f"{PROJECT} a.json"])
+def test_b3_neither_always_nor_a_project_opens_what_cannot_be_known(source: str) -> None:
+    need = Need("bash", "$X", strict="unknown")
+    assert judge(need, (*DEFAULT_RULES, rule("allow", source=source)), trusted=True).action == "ask"
+
+
+def test_b3_allow_everything_after_the_last_restriction_covers_the_unknown() -> None:
+    need = Need("bash", "$X", strict="unknown")
+    after = (rule("deny", "rm *"), rule("allow"))
+    assert judge(need, after).action == "allow"
+    assert judge(need, after, deny_wins=True).action == "ask"
+
+
+@pytest.mark.parametrize("action", ["allow", "ask"])
+def test_m2_aliases_count_for_deny_only(action: Action) -> None:
+    need = Need("bash", "/bin/rm x", aliases=("rm x",))
+    assert judge(need, (rule("ask"), rule("deny", "rm *"))).action == "deny"
+    assert judge(need, (rule("ask"), rule("allow", "rm *"))).action == "ask"
+    assert judge(need, (rule("deny"), rule(action, "rm *"))).action == "deny"

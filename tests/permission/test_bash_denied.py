@@ -1,0 +1,92 @@
+"""A denied command is denied however it is written (spec 3, B2; security class B, D and E)."""
+
+import pytest
+
+from agent.permission.bash import bash_needs
+from agent.permission.rules import Rule, judge, strictest
+from agent.questions import Action
+
+PLACE = "/srv/shop"
+HOME = "/home/ann"
+RULES = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
+
+DENIED = [
+    "rm x", "ls; rm x", "/bin/rm x", "r''m x", "\\rm x", "A=1 rm x", "sudo rm x", "sudo -u a rm x",
+    "sudo -- rm x", "sudo A=1 rm x", "env rm x", "env A=1 rm x", "env -u A rm x", "env -i rm x",
+    "xargs rm x", "xargs -0 -n1 rm", "timeout 5 rm x", "timeout -k 5 9 rm x", "nohup nice rm x",
+    "stdbuf -o0 rm x", "bash -c 'rm x'", "bash -lc 'rm x'", "bash -O extglob -c 'rm x'",
+    'sh -c "bash -c \'rm x\'"', "eval 'rm x'", "eval rm x", "echo $(rm x)", "echo `rm x`",
+    "echo ${y:-`rm x`}", "echo ${y#$(rm x)}", "cat <<EOF\n$(rm x)\nEOF", "find . -exec rm x ';'",
+    "find . -exec sh -c 'rm x' ';'", "find . -delete", "fd -x rm", "trap 'rm x' EXIT",
+    "ls() { rm x; }", "time rm x", "! rm x", "coproc rm x", "coproc N { rm x; }", "rm </dev/null x",
+    "if ls; then rm x; fi", "ls\nrm x", "rm\tx", "rm  x", "my\\\ntool; rm x", "rm x; echo 'open",
+    "busybox rm x", "exec rm x", "exec -a n rm x", "sudo --unknown rm x", "watch 'rm x'",
+    "su -c 'rm x'", "ssh h rm x", "docker run x rm y", "kubectl exec p -- rm x", "uv run rm x",
+    "npm exec -- rm x", "cat a > >(rm x)", "git bisect run rm x", "git rebase --exec 'rm x' m",
+    "parallel rm ::: x", "complete -C 'rm x' y", "$(echo rm) x",
+]  # fmt: skip
+
+RUNNERS = [
+    "flock l -c 'rm x'", "setarch x86_64 rm x", "nsenter rm x", "fakeroot rm x", "xvfb-run rm x",
+    "pkexec rm x", "firejail rm x", "chronic rm x", "entr rm x", "sg g -c 'rm x'", "conda run rm x",
+    "nix run rm x", "ip netns exec a rm x", "pyenv exec rm x", "rbenv exec rm x", "mise x -- rm x",
+    "dotenv -- rm x",
+]  # fmt: skip
+"""Programs that run what follows them."""
+
+FED_TO_A_SHELL = [
+    "bash <<< 'rm x'", "bash <<'E'\nrm x\nE", "echo 'rm x' | sh", "sh -s <<< 'rm x'",
+]  # fmt: skip
+"""Literal code on a shell's standard input."""
+
+
+def action_of(line: str) -> Action:
+    """The strictest verdict where everything but ``rm`` is allowed."""
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    actions: list[Action] = ["allow", *(judge(need, RULES).action for need in needs)]
+    return strictest(*actions)
+
+
+@pytest.mark.parametrize("line", DENIED)
+def test_b2_a_denied_command_is_denied_however_it_is_written(line: str) -> None:
+    assert action_of(line) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line", ["echo rm x", "grep 'rm x' a.txt", "ls # rm x", "cat <<'E'\nrm x\nE", "ls rm", "farm x"]
+)
+def test_b2_a_word_that_only_looks_like_the_denied_command_is_no_command(line: str) -> None:
+    assert action_of(line) == "allow"
+
+
+@pytest.mark.parametrize("line", RUNNERS)
+def test_b2_no_runner_hides_a_denied_command(line: str) -> None:
+    assert action_of(line) == "deny"
+
+
+@pytest.mark.parametrize("line", FED_TO_A_SHELL)
+def test_b2_code_fed_to_a_shell_is_never_allowed(line: str) -> None:
+    assert action_of(line) != "allow"
+
+
+@pytest.mark.xfail(strict=True, reason="literal code on standard input is not analysed")
+@pytest.mark.parametrize("line", FED_TO_A_SHELL)
+def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
+    assert action_of(line) == "deny"
+
+
+LONG = pytest.mark.xfail(strict=True, reason="only the first texts of a refused line are seen")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("true; " * 60 + "rm x", id="60"),
+        pytest.param("true; " * 1_000 + "rm x", id="1000"),
+        pytest.param("rm x; " + "true; " * 5_000, id="first of 5000"),
+        pytest.param("true; " * 5_000 + "rm x", id="last of 5000", marks=LONG),
+        pytest.param("# " + "a" * 41_000 + "\nrm x", id="after 41000 characters", marks=LONG),
+    ],
+)
+def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:
+    assert action_of(line) == "deny"
