@@ -1,10 +1,11 @@
 """Git, called so that nothing of the repository's own configuration can run.
 
-Hooks, file-system monitors, pagers and external diffs of a repository are code of a
-stranger; the agent's own calls switch them off (spec 4, M9).
+Hooks, filters, file-system monitors, pagers and external diffs of a repository are code of
+a stranger; the agent's own calls switch them off (spec 4, M9).
 """
 
 import asyncio
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -19,6 +20,9 @@ HARDENED = (
     "--no-pager",
 )
 
+READS_FILES = frozenset({"status", "diff", "add"})
+"""Subcommands that read the work tree, and so would run filters."""
+
 TIMEOUT = 2.0
 """Seconds that a call may take; a huge repository must not stall a prompt."""
 
@@ -29,6 +33,27 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
     None where there is no git, the folder is no repository, or the call failed or took
     longer than *timeout* seconds.
     """
+    settings: tuple[str, ...] = ()
+    if arguments[0] in READS_FILES:
+        settings = await _no_filters(directory, timeout)
+    return await _run(directory, (*settings, *arguments), timeout)
+
+
+async def _no_filters(directory: str, timeout: float) -> tuple[str, ...]:
+    """Settings that empty the repository's own filters: git would run their commands."""
+    names = await _run(
+        directory, ("config", "--name-only", "--null", "--get-regexp", r"^filter\."), timeout
+    )
+    filters = {name.rpartition(".")[0] for name in (names or "").split("\0") if name}
+    return tuple(
+        word
+        for found in sorted(filters)
+        for key in ("clean=", "smudge=", "process=", "required=false")
+        for word in ("-c", f"{found}.{key}")
+    )
+
+
+async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> str | None:
     program = shutil.which("git")
     if program is None:
         return None
@@ -51,7 +76,8 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
     try:
         output, _ = await asyncio.wait_for(process.communicate(), timeout)
     except BaseException as error:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.wait()
         if isinstance(error, TimeoutError):
             return None
