@@ -32,6 +32,10 @@ class Queues:
     def ids(self, session_id: str) -> tuple[str, ...]:
         return tuple(item.message.id for item in self.waiting(session_id))
 
+    def knows(self, session_id: str) -> bool:
+        """Whether what an earlier run left waiting was looked up already."""
+        return session_id in self._waiting
+
     def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
         """Take up what an earlier run of the program left waiting in *messages*."""
         if session_id not in self._waiting:

@@ -166,7 +166,8 @@ class SessionService:
         await self._directory.update(session.id, change)
 
     async def _restore(self, session_id: str) -> None:
-        self._deps.queues.restore(session_id, await self._deps.store.messages(session_id))
+        if not self._deps.queues.knows(session_id):
+            self._deps.queues.restore(session_id, await self._deps.store.messages(session_id))
 
     async def _claim(self, session_id: str) -> _Running | None:
         """Make the session busy; None if a turn runs already, which will take up the queue."""
@@ -182,8 +183,13 @@ class SessionService:
         )
         running = _Running(turn)
         self._running[session_id] = running
-        if not await self._deps.store.acquire_lease(session_id):
-            del self._running[session_id]
+        leased = False
+        try:
+            leased = await self._deps.store.acquire_lease(session_id)
+        finally:
+            if not leased:
+                del self._running[session_id]
+        if not leased:
             raise SessionBusy(
                 "Another opencode-py is working in this session. Wait until it is done, "
                 "or fork the session."
@@ -249,9 +255,17 @@ class SessionService:
         )
         waits = bool(self._deps.queues.ids(session_id))
         if waits and end.outcome in {"completed", "failed"}:
+            await self._go_on(session_id)
+
+    async def _go_on(self, session_id: str) -> None:
+        """Start a turn on what still waits; if that fails, it goes on waiting."""
+        try:
             following = await self._claim(session_id)
-            if following is not None:
-                self._launch(session_id, following)
+        except OpencodePyError as error:
+            self._bus.publish(SessionError(session_id, ErrorInfo("session", error.message)))
+            return
+        if following is not None:
+            self._launch(session_id, following)
 
     async def cancel(self, session_id: str) -> bool:
         """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once."""

@@ -78,6 +78,7 @@ class Step:
         self._executor = deps.executor(message)
         self._processor = self._new_processor()
         self._ending: asyncio.Task[MessageWithParts] | None = None
+        self._forgetting: asyncio.Task[None] | None = None
 
     def _new_processor(self) -> StepProcessor:
         return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
@@ -105,8 +106,9 @@ class Step:
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
         """Forget this attempt, show the countdown, wait (L12, L18)."""
-        await self._executor.teardown()
-        await self._processor.discard()
+        # In a task of its own: a cancel half-way would leave parts that nobody closes.
+        self._forgetting = asyncio.create_task(self._forget())
+        await asyncio.shield(self._forgetting)
         now = self._deps.clock()
         note = RetryPart(
             id=new_id("prt"),
@@ -122,6 +124,10 @@ class Step:
         self._deps.set_status(Busy(self._since))
         self._executor = self._deps.executor(self._message)
         self._processor = self._new_processor()
+
+    async def _forget(self) -> None:
+        await self._executor.teardown()
+        await self._processor.discard()
 
     async def _close(self, end: StreamEnd, request: ModelRequest) -> StepResult:
         executor = self._executor
@@ -182,6 +188,8 @@ class Step:
         if self._ending is not None:
             await self._ending
             return
+        if self._forgetting is not None:
+            await self._forgetting
         await self._processor.interrupt()
         await self._executor.teardown()
         self._message = replace(

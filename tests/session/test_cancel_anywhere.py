@@ -40,7 +40,7 @@ SCENARIOS: dict[str, tuple[Answer, ...]] = {
         answer(Text("done")),
     ),
     "faults": (
-        answer(Text("part"), Cut()),
+        answer(Reason("hm"), Text("part"), Call("read", '{"file_path": "a'), Cut()),
         Failure(500),
         answer(Call("list", {}), Call("nonsense", {}), Call("read", '{"file_path": "a'), Cut()),
         answer(Text("done")),
