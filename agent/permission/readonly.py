@@ -113,10 +113,13 @@ class _Scan:
                 at += 1
                 continue
             self.proven = self.proven and words[at].literal
-            at += self.long(text) if text.startswith("--") else self.short(words, at)
+            at += self.long(words, at) if text.startswith("--") else self.short(words, at)
 
-    def long(self, text: str) -> int:
-        flag, joined, _ = text.partition("=")
+    def long(self, words: Sequence[Word], at: int) -> int:
+        flag, joined, _ = words[at].text.partition("=")
+        if flag in self.spec.long_files:
+            self.pattern = self.pattern or flag == "--file"
+            self.files += [_tail(words[at], len(flag) + 1)] if joined else words[at + 1 : at + 2]
         self.proven = self.proven and flag in self.spec.long
         self.pattern = self.pattern or flag == "--regexp"
         self.seen.add(flag)
@@ -134,14 +137,18 @@ class _Scan:
                 return 2 if last else 1
             if letter in self.spec.files:
                 self.pattern = True
-                self.files += words[at + 1 : at + 2] if last else []
-                self.proven = self.proven and last
+                self.files += words[at + 1 : at + 2] if last else [_tail(words[at], index + 1)]
                 return 2 if last else 1
             if letter in self.spec.value:
                 return 2 if last else 1
             if letter not in self.spec.short:
                 self.proven = False
         return 1
+
+
+def _tail(word: Word, start: int) -> Word:
+    """The value that is joined to a flag."""
+    return Word(word.raw[start:], word.source, word.parts)
 
 
 def _git(_base: str, words: Sequence[Word]) -> Reading:

@@ -13,7 +13,8 @@ Operands = Literal["paths", "text", "pattern", "none", "one"]
 class Spec:
     """*short* flags stand alone, *value* flags take a value, *files* flags take a path.
 
-    *long* flags may have a value after ``=``; *taking* ones take the next word too.
+    *long* flags may have a value after ``=``; *taking* ones take the next word too, and
+    *long_files* a path.
     """
 
     operands: Operands
@@ -23,15 +24,18 @@ class Spec:
     long: frozenset[str] = field(default_factory=frozenset[str])
     taking: frozenset[str] = field(default_factory=frozenset[str])
     recursive: str = ""
+    long_files: frozenset[str] = field(default_factory=frozenset[str])
 
 
 def _spec(
     operands: Operands, short: str = "", value: str = "", long: str = "", taking: str = "",
-    *, files: str = "", recursive: str = "",
+    *, files: str = "", recursive: str = "", long_files: str = "",
 ) -> Spec:  # fmt: skip
     names = frozenset(f"--{name}" for name in long.split())
     takes = frozenset(f"--{name}" for name in taking.split())
-    return Spec(operands, short, value, files, names | takes, takes, recursive)
+    paths = frozenset(f"--{name}" for name in long_files.split())
+    takes |= paths
+    return Spec(operands, short, value, files, names | takes, takes, recursive, paths)
 
 
 _GREP_LONG = (
@@ -58,7 +62,7 @@ SPECS = {
     "wait": _spec("text"), "jobs": _spec("text", "lprs"), "umask": _spec("none", "S"),
     "grep": _spec("pattern", "EFGPivwxycLloqshHnbTUzaIr", "ABCm", _GREP_LONG,
                   "regexp include exclude exclude-dir context after-context before-context "
-                  "max-count label", files="f", recursive="r"),
+                  "max-count label", files="f", recursive="r", long_files="file exclude-from"),
     "rg": _spec("pattern", "iSsFwxvclNnHhoUPaLpu0.I", "gtTABCmjMEr",
                 "color colors column count count-matches files-with-matches files-without-match "
                 "fixed-strings heading no-heading hidden ignore-case invert-match line-number "
@@ -67,7 +71,8 @@ SPECS = {
                 "sortr stats trim type-list unrestricted vimgrep with-filename word-regexp files "
                 "no-config case-sensitive text",
                 "glob iglob type type-not regexp context after-context before-context max-count "
-                "max-depth max-columns max-filesize replace threads encoding", recursive="*"),
+                "max-depth max-columns max-filesize replace threads encoding",
+                files="f", recursive="*", long_files="file ignore-file"),
     "sort": _spec("paths", "bdfghiMnRrVuzcCms", "kt", "reverse numeric-sort unique ignore-case "
                   "human-numeric-sort version-sort general-numeric-sort check stable", "key "
                   "field-separator"),

@@ -204,9 +204,15 @@ def test_b5_always_to_an_attack_never_offers_a_whole_program(kind: str, line: st
         assert need.always is None or not need.always.startswith(("*", "?", "sudo ", "env ")), kind
 
 
-@pytest.mark.xfail(strict=True, reason="the file given to rg -f is not looked at")
-@pytest.mark.parametrize("line", ["rg -f /etc/passwd x", "rg --file /etc/passwd x"])
-def test_b4_the_pattern_file_of_rg_is_a_path_that_is_read(line: str) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("rg -f /etc/passwd x", "rg --file /etc/passwd x", "rg --file=/etc/passwd x"),
+        *("rg -f.env x", "rg -if/etc/passwd x", "rg --ignore-file /etc/passwd x"),
+        *("grep -f.env a.txt", "grep --file=/etc/passwd a.txt", "grep -rf /etc/passwd ."),
+    ],
+)
+def test_b4_a_pattern_file_is_a_path_that_is_read(line: str) -> None:
     needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
     assert {judge(need, ALLOWED).action for need in needs} - {"allow"}
 
