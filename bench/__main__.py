@@ -1,9 +1,25 @@
 """``python -m bench [row …]``: prints one table. It never judges by itself."""
 
 import sys
+from collections.abc import Callable
 
-from bench.place import opened
-from bench.rows import ROWS, Row, calibration
+from bench.place import Place, opened
+from bench.resting import idle
+from bench.row import Row, calibration
+from bench.starting import first, start
+from bench.stepping import steps
+from bench.streaming import cancel, fast, keys, paced
+
+ROWS: dict[str, Callable[[Place], list[Row]]] = {
+    "start": start,
+    "first": first,
+    "fast": fast,
+    "paced": paced,
+    "steps": steps,
+    "keys": keys,
+    "cancel": cancel,
+    "idle": idle,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,13 +1,22 @@
-"""The smallest Textual program: what start and memory are compared with."""
+"""The smallest Textual program that could be an agent: a line, an answer, an input.
+
+Start and memory are compared with it. Any agent of this kind needs these three widgets.
+"""
 
 from textual.app import App, ComposeResult
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Markdown, Static
 
 
 class Floor(App[None]):
+    CSS = "Static { height: 1fr; }"
+
     def compose(self) -> ComposeResult:
-        yield Static("Ask for anything")
-        yield TextArea()
+        yield Static("nothing here")
+        yield Markdown("")
+        yield Input(placeholder="Ask for anything")
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""A home, a project and a model server for one run, and the processes that are measured."""
+"""A home, a project and a model server for one run, and the programs that are measured."""
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,46 +16,78 @@ from tests.support.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).with_name("opencode-py"))
-TICK = os.sysconf("SC_CLK_TCK")
+PROMPT = b"sk for anything"
+"""The placeholder of the prompt; the cursor on its first letter is written apart."""
+
+READY = r"build  one"
+"""On the screen once the harness is open."""
+
+QUIET = 0.15
+"""Seconds in which a program at rest uses less than 2 ms of CPU."""
 
 
 @dataclass(frozen=True)
 class Place:
+    """*log* is what the model server writes (see ``bench.server``)."""
+
     home: Path
     project: Path
     url: str
+    log: Path
 
     @property
     def env(self) -> dict[str, str]:
         return environment(self.home)
 
     def program(self, *arguments: str) -> Terminal:
-        return Terminal([COMMAND, *arguments], cwd=self.project, env=self.env, columns=120, rows=40)
+        return self._started([COMMAND, *arguments])
 
     def floor(self) -> Terminal:
-        return Terminal(
-            [sys.executable, str(ROOT / "bench" / "floor.py")],
-            cwd=self.project,
-            env=self.env,
-            columns=120,
-            rows=40,
-        )
+        return self._started([sys.executable, str(ROOT / "bench" / "floor.py")])
+
+    def _started(self, argv: list[str]) -> Terminal:
+        return Terminal(argv, cwd=self.project, env=self.env, columns=120, rows=40)
+
+    @contextlib.contextmanager
+    def ready(self, *, used: bool = True) -> Iterator[Terminal]:
+        """The program, at rest; *used*: after a first turn, which loads what was put off."""
+        with self.program() as terminal:
+            terminal.wait(READY)
+            settle(terminal)
+            if used:
+                ask(terminal, "hello")
+                terminal.sees(b"DONE")
+                settle(terminal)
+            yield terminal
+
+    def events(self, event: str, since: float) -> list[tuple[float, str]]:
+        """When the server told of *event*, and the word that it told, from *since* on."""
+        told = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
+        return [
+            (each["t"], each.get("word", ""))
+            for each in told
+            if each["event"] == event and each["t"] >= since
+        ]
 
 
 @contextlib.contextmanager
 def opened() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as folder:
-        home, project = Path(folder, "home"), Path(folder, "shop")
+        home, project, log = Path(folder, "home"), Path(folder, "shop"), Path(folder, "log")
         home.mkdir()
         project.mkdir()
+        log.touch()
         for number in range(40):
             (project / f"file{number}.txt").write_text("a line\n" * 400)
         server = subprocess.Popen(
-            [sys.executable, "-m", "bench.server"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.server", str(log)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert server.stdout is not None
-            place = Place(home, project, server.stdout.readline().strip())
+            place = Place(home, project, server.stdout.readline().strip(), log)
             write_config(home, _config(place.url))
             yield place
         finally:
@@ -75,12 +109,40 @@ def _config(url: str) -> dict[str, object]:
 
 
 def cpu(pid: int) -> float:
-    """User and system seconds that a process has used, ended children included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(fields[i]) for i in (11, 12, 13, 14)) / TICK
+    """User and system seconds that a process has used, without its children.
+
+    Out of the process's own clock (Linux: its id turned over, and the bits for "of a
+    process, as scheduled"), since /proc counts in steps of 10 ms.
+    """
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def resident(pid: int) -> float:
     """Resident memory in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def watch(terminal: Terminal, seconds: float) -> None:
+    """Read what the program writes, for a while."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        terminal.pass_time(left)
+
+
+def settle(terminal: Terminal, most: float = 8.0) -> None:
+    """Wait until the program has come to rest, at *most* so many seconds."""
+    until = time.monotonic() + most
+    before = -1.0
+    while time.monotonic() < until and (now := cpu(terminal.pid)) - before > 0.002:
+        before = now
+        watch(terminal, QUIET)
+
+
+def ask(terminal: Terminal, text: str) -> tuple[float, float]:
+    """Type *text*, wait for rest, press Enter: the time and the program's CPU just before."""
+    terminal.send(text)
+    settle(terminal)
+    before = time.monotonic(), cpu(terminal.pid)
+    terminal.send("\r")
+    return before

@@ -1,9 +1,19 @@
 """Writes scripted answers as OpenAI chat completions streams."""
 
-import json
 from collections.abc import Iterator
 
-from tests.support.script import Call, Done, Finish, Piece, Raw, Reason, Text, Tokens
+from tests.support.script import (
+    Call,
+    Done,
+    Finish,
+    Piece,
+    Raw,
+    Reason,
+    StreamFailure,
+    Text,
+    Tokens,
+)
+from tests.support.wire import argument_pieces, event
 
 _WORDS = {"end": "stop", "calls": "tool_calls", "limit": "length"}
 
@@ -31,6 +41,8 @@ class ChatWriter:
                 yield self._chunk([], usage=_usage(piece))
             case Raw():
                 yield piece.data
+            case StreamFailure():
+                yield event({"error": {"message": piece.message, "type": piece.kind}})
             case Done():
                 yield b"data: [DONE]\n\n"
             case _:
@@ -46,17 +58,15 @@ class ChatWriter:
         yield self._delta(
             {"tool_calls": [{**start, "function": {"name": piece.name, "arguments": ""}}]}
         )
-        text = json.dumps(piece.args) if isinstance(piece.args, dict) else piece.args or ""
-        size = max(1, -(-len(text) // piece.pieces))
-        for at in range(0, len(text), size):
-            cut = {"index": index, "function": {"arguments": text[at : at + size]}}
+        for text in argument_pieces(piece):
+            cut = {"index": index, "function": {"arguments": text}}
             yield self._delta({"tool_calls": [cut]})
 
     def _delta(self, delta: dict[str, object]) -> bytes:
         return self._chunk([{"index": 0, "delta": delta, "finish_reason": None}])
 
     def _chunk(self, choices: list[dict[str, object]], **more: object) -> bytes:
-        return b"data: " + json.dumps({**self._head, "choices": choices, **more}).encode() + b"\n\n"
+        return event({**self._head, "choices": choices, **more})
 
 
 def _usage(tokens: Tokens) -> dict[str, object]:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
-from tests.support import strict_chat
-from tests.support.chat_dialect import ChatWriter
-from tests.support.script import Answer, Cut, Failure, Hold, Piece, Raw, Text, answer
+from tests.support.dialects import Writer, dialect_of
+from tests.support.script import Answer, Cut, Failure, Hold, Pause, Piece, Text, answer
 
 Script = Answer | Callable[[dict], Answer]
 
@@ -29,21 +28,20 @@ class Request:
 
 
 class ModelServer:
-    """Speaks OpenAI chat completions at ``{url}/chat/completions``.
+    """Speaks OpenAI chat completions at ``{url}/chat/completions``, OpenAI responses at
+    ``{url}/responses`` and Anthropic messages at ``{url}/messages``.
 
     *cut_after* bytes of the next answer the connection is closed, once. *chunk* splits
-    answers into pieces of so many bytes. *pause* makes every ``Raw`` piece a pause of so many
-    seconds instead, for benchmarks.
+    answers into pieces of so many bytes.
     """
 
-    def __init__(self, *, chunk: int = 0, pause: float = 0.0) -> None:
+    def __init__(self, *, chunk: int = 0) -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.url = ""
         self._scripts: list[Script] = []
         self._always: Script | None = None
         self._chunk = chunk
-        self._pause = pause
         self._server: asyncio.Server | None = None
         self.cut_after: int | None = None
 
@@ -84,13 +82,15 @@ class ModelServer:
             await writer.wait_closed()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        problems = strict_chat.violations(request.body)
+        spoken = dialect_of(request.path)
+        if spoken is None:
+            self.refused.append(f"{request.path}: nothing is served there")
+            await _send_failure(writer, Failure(404))
+            return
+        problems = spoken.violations(request.body, request.headers)
         if problems:
             self.refused += problems
-            body = json.dumps(
-                {"error": {"message": "; ".join(problems), "type": "invalid_request"}}
-            )
-            await _send_failure(writer, Failure(400, body))
+            await _send_failure(writer, spoken.refusal(problems))
             return
         script = self._scripts.pop(0) if self._scripts else self._always
         if script is None:
@@ -103,7 +103,7 @@ class ModelServer:
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
             b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
         )
-        dialect = ChatWriter(request.body.get("model", ""), len(self.requests))
+        dialect = spoken.writer(request.body, len(self.requests))
         cut, self.cut_after = self.cut_after, None
         sent = 0
         for piece in scripted:
@@ -116,16 +116,15 @@ class ModelServer:
         await writer.drain()
 
     async def _piece(
-        self, piece: Piece, dialect: ChatWriter, writer: asyncio.StreamWriter, left: int | None
+        self, piece: Piece, dialect: Writer, writer: asyncio.StreamWriter, left: int | None
     ) -> int:
         """Send a piece, at most *left* bytes of it; returns how many."""
         if isinstance(piece, Hold):
             piece.reached.set()
             await piece.gate.wait()
             return 0
-        if isinstance(piece, Raw) and self._pause:
-            await writer.drain()
-            await asyncio.sleep(self._pause)
+        if isinstance(piece, Pause):
+            await asyncio.sleep(piece.seconds)
             return 0
         whole = b"".join(dialect.write(piece))[:left]
         size = self._chunk or len(whole) or 1

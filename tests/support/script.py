@@ -1,6 +1,7 @@
 """What a scripted answer is made of (spec 9, Q2): pieces that each dialect writes its way."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 Json = object
@@ -21,10 +22,17 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Opaque:
+    """Reasoning that nobody may read: a redacted block, or an item without a summary."""
+
+    data: str
+
+
+@dataclass(frozen=True)
 class Call:
     """A tool call. *args* is an object, sent as JSON in *pieces* pieces, or raw text.
 
-    *index* is the dialect's index (None: the next free one); *cut* leaves the end away.
+    *index* is the dialect's index (None: the next free one), in chat completions only.
     """
 
     name: str
@@ -36,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Finish:
-    """The finish reason, in the dialect's own word."""
+    """The finish reason: ``end``, ``calls`` or ``limit``, else the dialect's own word."""
 
     reason: str | None = None
 
@@ -67,6 +75,13 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """Send what there is, then wait so many seconds. For benchmarks: tests wait for events."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Cut:
     """Close the connection without an end mark."""
 
@@ -74,6 +89,15 @@ class Cut:
 @dataclass(frozen=True)
 class Done:
     """The end mark alone, without a finish reason."""
+
+
+@dataclass(frozen=True)
+class StreamFailure:
+    """An error in the middle of the stream, in the dialect's own form. *kind* is its type or
+    code."""
+
+    kind: str = "server_error"
+    message: str = "scripted failure"
 
 
 @dataclass(frozen=True)
@@ -85,14 +109,28 @@ class Failure:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Piece = Text | Reason | Call | Finish | Tokens | Raw | Hold | Cut | Done
-Answer = tuple[Piece, ...] | Failure
+Piece = (
+    Text
+    | Reason
+    | Opaque
+    | Call
+    | Finish
+    | Tokens
+    | Raw
+    | Hold
+    | Pause
+    | StreamFailure
+    | Cut
+    | Done
+)
+Answer = Iterable[Piece] | Failure
+"""Pieces are asked for one by one, each once the one before it was sent."""
 
 
-def answer(*pieces: Piece) -> Answer:
+def answer(*pieces: Piece) -> tuple[Piece, ...]:
     """*pieces*, completed by a finish reason that fits, usage and the end mark."""
     done = list(pieces)
-    if any(isinstance(p, Cut | Done) for p in done):
+    if any(isinstance(p, Cut | Done | StreamFailure) for p in done):
         return tuple(done)
     if not any(isinstance(p, Finish) for p in done):
         done.append(Finish("calls" if any(isinstance(p, Call) for p in done) else "end"))

@@ -1,15 +1,6 @@
 """Checks an OpenAI chat completions request as strictly as the strictest real server."""
 
-import json
-import re
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SCHEMA_WORDS = {
-    "type", "properties", "required", "description", "enum", "items", "anyOf", "format",
-    "additionalProperties", "default", "minimum", "maximum", "exclusiveMinimum",
-    "exclusiveMaximum", "minItems", "maxItems",
-    "minLength", "maxLength", "pattern", "const",
-}  # fmt: skip
+from tests.support.strict_schema import call_arguments, function, is_name, repeated
 
 
 def violations(body: dict) -> list[str]:
@@ -29,9 +20,7 @@ def violations(body: dict) -> list[str]:
     if "tools" in body and not body["tools"]:
         found.append("tools: an empty list is refused")
     names = [t.get("function", {}).get("name") for t in body.get("tools") or []]
-    if len(set(names)) != len(names):
-        found.append("tools: names repeat")
-    return found
+    return found + [f"tools: name {name} repeats" for name in repeated(names)]
 
 
 def _order(messages: list[dict]) -> list[str]:
@@ -88,14 +77,10 @@ def _call(call: dict) -> list[str]:
     found = []
     if not call.get("id"):
         found.append("tool_calls: id required")
-    function = call.get("function") or {}
-    if not _NAME.fullmatch(function.get("name") or ""):
-        found.append(f"tool_calls: name {function.get('name')!r}")
-    try:
-        if not isinstance(json.loads(function.get("arguments") or ""), dict):
-            found.append("tool_calls: arguments are no object")
-    except ValueError:
-        found.append("tool_calls: arguments are no JSON")
+    called = call.get("function") or {}
+    if not is_name(called.get("name")):
+        found.append(f"tool_calls: name {called.get('name')!r}")
+    found += [f"tool_calls: {text}" for text in call_arguments(called.get("arguments"))]
     return found
 
 
@@ -123,25 +108,6 @@ def _pairs(messages: list[dict]) -> list[str]:
 
 
 def _tool(tool: dict) -> list[str]:
-    function = tool.get("function") or {}
     found = [] if tool.get("type") == "function" else ["type must be function"]
-    if not _NAME.fullmatch(function.get("name") or ""):
-        found.append(f"name {function.get('name')!r}")
-    parameters = function.get("parameters")
-    if not isinstance(parameters, dict) or parameters.get("type") != "object":
-        return [*found, "parameters must be a schema of type object"]
-    return found + _schema(parameters, "parameters")
-
-
-def _schema(schema: dict, path: str) -> list[str]:
-    found = [
-        f"{path}: {word!r} is not in the subset" for word in schema if word not in _SCHEMA_WORDS
-    ]
-    for name, inner in (schema.get("properties") or {}).items():
-        found += _schema(inner, f"{path}.{name}")
-    if isinstance(schema.get("items"), dict):
-        found += _schema(schema["items"], f"{path}[]")
-    for option in schema.get("anyOf") or []:
-        found += _schema(option, f"{path}|")
-    missing = set(schema.get("required") or []) - set(schema.get("properties") or {})
-    return found + [f"{path}: required {name!r} has no property" for name in sorted(missing)]
+    given = tool.get("function") or {}
+    return found + function(given.get("name"), given.get("parameters"))

@@ -37,7 +37,8 @@ class Terminal:
         columns: int = 80,
         rows: int = 24,
     ) -> None:
-        self.raw = b""
+        self.raw = bytearray()
+        self._interpreted = 0
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._master, slave = pty.openpty()
@@ -72,6 +73,9 @@ class Terminal:
 
     @property
     def screen(self) -> str:
+        """The rows as text. What was read since the last look is interpreted only now."""
+        self._stream.feed(bytes(self.raw[self._interpreted :]))
+        self._interpreted = len(self.raw)
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     @property
@@ -126,6 +130,15 @@ class Terminal:
                 raise AssertionError(f"{complaint}:\n{self.screen}")
         return self.screen
 
+    def sees(self, *words: bytes) -> float:
+        """Wait until the program writes one of *words*, from now on, and return that time (of
+        ``time.monotonic``). For benchmarks: nothing is interpreted, so nothing is late."""
+        start, deadline = len(self.raw), time.monotonic() + GUARD
+        while all(self.raw.find(word, start) < 0 for word in words):
+            if time.monotonic() > deadline or (not self._read(0.05) and self._ended()):
+                raise AssertionError(f"{words!r} was never written:\n{self.screen}")
+        return time.monotonic()
+
     def exit_code(self) -> int:
         """Wait for the program's end."""
         self.until(self._ended, "the program did not end")
@@ -145,7 +158,6 @@ class Terminal:
         except OSError:  # the program's side is closed
             return False
         self.raw += data
-        self._stream.feed(data)
         return bool(data)
 
 
