@@ -1,0 +1,62 @@
+"""The loop: what a step costs when the model answers at once and the tool reads a small file."""
+
+import asyncio
+import time
+
+from agent.events import SessionIdle
+from agent.runtime import open_runtime
+from agent.session.view import PromptInput
+from bench import bare
+from bench.place import Place, ask, cpu, watch
+from bench.row import Row, ms
+
+STEPS = 100
+ROUNDS = 2
+
+
+def steps(place: Place) -> list[Row]:
+    """CPU per step of a turn that reads a file in each, with and without the screen."""
+    screen: list[float] = []
+    alone: list[float] = []
+    base: list[float] = []
+    for _ in range(ROUNDS):
+        base.append(asyncio.run(bare.loop(place.url, place.project, STEPS)) / STEPS)
+        alone.append(asyncio.run(_headless(place)) / STEPS)
+        with place.ready() as terminal:
+            _, before = ask(terminal, f"loop {STEPS}")
+            terminal.sees(b"END%d" % STEPS)
+            watch(terminal, 0.3)
+            screen.append((cpu(terminal.pid) - before) / STEPS)
+    told = f"; bare client {ms(min(base))}"
+    return [
+        Row(
+            f"CPU per step on the screen, {STEPS} reads",
+            ms(min(screen)) + told,
+            "≤ 12 ms",
+            f"less the client {ms(min(screen) - min(base))}",
+        ),
+        Row(
+            f"CPU per step headless, {STEPS} reads",
+            ms(min(alone)) + told,
+            "≤ 8 ms",
+            f"less the client {ms(min(alone) - min(base))}",
+        ),
+    ]
+
+
+async def _headless(place: Place) -> float:
+    runtime = await open_runtime(place.project, env=place.env)
+    try:
+        session = await runtime.sessions.directory.create()
+
+        async def turn(text: str) -> None:
+            with runtime.bus.subscribe(lambda e: isinstance(e, SessionIdle)) as ends:
+                await runtime.sessions.prompt(session.id, PromptInput(text=text))
+                await ends.wait()
+
+        await turn("hello")
+        before = time.process_time()
+        await turn(f"loop {STEPS}")
+        return time.process_time() - before
+    finally:
+        await runtime.close()

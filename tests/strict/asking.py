@@ -1,0 +1,125 @@
+"""A client as small as can be for each protocol: it asks, and says back what it was told."""
+
+import json
+from dataclasses import dataclass, field
+
+import httpx2
+
+from tests.strict.cases import schema
+from tests.support.model_server import ModelServer
+
+ANTHROPIC, RESPONSES, CHAT = "/messages", "/responses", "/chat/completions"
+PATHS = (CHAT, RESPONSES, ANTHROPIC)
+
+
+@dataclass
+class Told:
+    """An answer: its *status*, its raw *body*, and the *events* of a stream in order."""
+
+    status: int
+    body: bytes
+    events: list[dict] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.get("type", "") for event in self.events]
+
+
+async def ask(server: ModelServer, path: str, body: dict) -> Told:
+    """POST *body* to *path* and read the whole answer, cut off or not."""
+    headers = {"anthropic-version": "2023-06-01"}
+    read = bytearray()
+    async with (
+        httpx2.AsyncClient(trust_env=False) as client,
+        client.stream("POST", server.url + path, json=body, headers=headers) as response,
+    ):
+        try:
+            async for piece in response.aiter_bytes():
+                read += piece
+        except httpx2.RemoteProtocolError:
+            pass  # the connection was cut: what came is the answer
+    lines = bytes(read).decode(errors="replace").split("\n")
+    data = [line.removeprefix("data: ") for line in lines if line.startswith("data: {")]
+    events = [json.loads(text) for text in data if text.endswith("}")]
+    return Told(response.status_code, bytes(read), events)
+
+
+def first(path: str) -> dict:
+    """A first request, with one tool."""
+    text = {"role": "user", "content": "read it"}
+    if path == ANTHROPIC:
+        tool = {"name": "read", "input_schema": schema()}
+        return {"model": "m", "max_tokens": 4096, "messages": [text], "tools": [tool]}
+    if path == RESPONSES:
+        tool = {"type": "function", "name": "read", "parameters": schema()}
+        include = ["reasoning.encrypted_content"]
+        return {"model": "m", "input": [text], "tools": [tool], "store": False, "include": include}
+    function = {"name": "read", "parameters": schema()}
+    tool = {"type": "function", "function": function}
+    return {"model": "m", "messages": [text], "tools": [tool]}
+
+
+def following(path: str, told: Told) -> dict:
+    """The request after *told*: all of it said back, and a result for each of its calls."""
+    body = first(path)
+    if path == ANTHROPIC:
+        blocks = anthropic_blocks(told)
+        ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        results = [{"type": "tool_result", "tool_use_id": i, "content": "a line"} for i in ids]
+        body["messages"] += [
+            {"role": "assistant", "content": blocks},
+            {"role": "user", "content": results or "go on"},
+        ]
+    elif path == RESPONSES:
+        items = [e["item"] for e in told.events if e["type"] == "response.output_item.done"]
+        ids = [item["call_id"] for item in items if item["type"] == "function_call"]
+        body["input"] += items
+        body["input"] += [
+            {"type": "function_call_output", "call_id": i, "output": "a line"} for i in ids
+        ]
+    else:
+        made = chat_calls(told)
+        body["messages"].append({"role": "assistant", "content": None, "tool_calls": made})
+        body["messages"] += [
+            {"role": "tool", "tool_call_id": call["id"], "content": "a line"} for call in made
+        ]
+    return body
+
+
+def anthropic_blocks(told: Told) -> list[dict]:
+    """The content blocks, put together from their deltas."""
+    blocks: list[dict] = []
+    raw: list[str] = []
+    for event in told.events:
+        delta = event.get("delta") or {}
+        match event["type"], delta.get("type"):
+            case "content_block_start", _:
+                blocks.append(dict(event["content_block"]))
+                raw.append("")
+            case _, "text_delta":
+                blocks[-1]["text"] += delta["text"]
+            case _, "thinking_delta":
+                blocks[-1]["thinking"] += delta["thinking"]
+            case _, "signature_delta":
+                blocks[-1]["signature"] = delta["signature"]
+            case _, "input_json_delta":
+                raw[-1] += delta["partial_json"]
+            case _:
+                pass
+    for block, text in zip(blocks, raw, strict=True):
+        if block["type"] == "tool_use":
+            block["input"] = json.loads(text or "{}")
+    return blocks
+
+
+def chat_calls(told: Told) -> list[dict]:
+    """The tool calls, put together from their deltas."""
+    made: dict[int, dict] = {}
+    for event in told.events:
+        for choice in event.get("choices") or []:
+            for part in choice["delta"].get("tool_calls") or []:
+                call = made.setdefault(part["index"], {"type": "function", "function": {}})
+                call.update({k: v for k, v in part.items() if k == "id"})
+                for name, text in part["function"].items():
+                    call["function"][name] = call["function"].get(name, "") + text
+    return list(made.values())

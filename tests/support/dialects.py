@@ -1,0 +1,61 @@
+"""The protocols that the scripted server speaks, chosen by the path of the request."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from tests.support import strict_anthropic, strict_chat, strict_responses
+from tests.support.anthropic_dialect import AnthropicWriter
+from tests.support.chat_dialect import ChatWriter
+from tests.support.responses_dialect import ResponsesWriter
+from tests.support.script import Failure, Piece
+
+
+class Writer(Protocol):
+    """Writes one answer, piece by piece."""
+
+    def write(self, piece: Piece) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """*violations* are the reasons to refuse a body and its headers (names in lower case),
+    *refusal* what is answered then; *writer* takes a body and the number of the request."""
+
+    violations: Callable[[dict, dict[str, str]], list[str]]
+    refusal: Callable[[list[str]], Failure]
+    writer: Callable[[dict, int], Writer]
+
+
+def dialect_of(path: str) -> Dialect | None:
+    """The dialect spoken at *path*, None where nothing is served."""
+    path = path.partition("?")[0]
+    return next((found for end, found in _DIALECTS.items() if path.endswith(end)), None)
+
+
+def _openai_refusal(problems: list[str]) -> Failure:
+    error = {"message": "; ".join(problems), "type": "invalid_request_error"}
+    return Failure(400, json.dumps({"error": error | {"param": None, "code": None}}))
+
+
+def _anthropic_refusal(problems: list[str]) -> Failure:
+    error = {"type": "invalid_request_error", "message": "; ".join(problems)}
+    return Failure(400, json.dumps({"type": "error", "error": error, "request_id": "req_1"}))
+
+
+_DIALECTS = {
+    "/chat/completions": Dialect(
+        lambda body, _: strict_chat.violations(body),
+        _openai_refusal,
+        lambda body, number: ChatWriter(body.get("model", ""), number),
+    ),
+    "/responses": Dialect(
+        lambda body, _: strict_responses.violations(body), _openai_refusal, ResponsesWriter
+    ),
+    "/messages": Dialect(
+        strict_anthropic.violations,
+        _anthropic_refusal,
+        lambda body, number: AnthropicWriter(body.get("model", ""), number),
+    ),
+}
