@@ -58,8 +58,13 @@ class OpencodeApp(App[int]):
         )
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         self.push_screen(self.controller.main)
         self.call_after_refresh(self.controller.start)
+
+    def _resumed(self, _: object) -> None:
+        """After ctrl+z and fg the alternate screen is empty, whatever was painted before."""
+        self.refresh(layout=True)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys of actions come before any widget's (U15)."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
 
     from app.launch import Launch
 
@@ -109,7 +110,8 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
     try:
         folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)
     except OSError:
-        return f"There is no folder {arguments.folder or 'here: it was removed'}."
+        named = "" if arguments.folder == "." else arguments.folder
+        return f"There is no folder {named or 'here: it was removed'}."
     if not folder.is_dir():
         return f"{arguments.folder} is not a folder."
     if arguments.resume and arguments.session:
@@ -143,13 +145,30 @@ def _run(launch: "Launch") -> int:
         from app.early import keys_kept  # noqa: PLC0415 - for the full screen only
 
         with keys_kept(sys.stdin.fileno()):
-            from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
-
-            return run_app(launch, os.environ)
+            return _load_screen()(launch, os.environ)
     except OpencodePyError as error:
         return _say(error.message, FAILED)
     except KeyboardInterrupt:
         return 130
+
+
+def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
+    """Import the full screen: quickly, and so that keys echo at once.
+
+    Textual paints on a timer of 60 Hz unless told otherwise before it is imported, which
+    alone makes a key wait up to 16 ms. Nothing that is loaded now becomes garbage, so
+    collecting waits for the first frame (``Controller.start``).
+    """
+    import gc  # noqa: PLC0415 - for the full screen only
+
+    gc.disable()
+    given = os.environ.get("TEXTUAL_FPS")
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
+
+    if given is None:  # commands that are run from here don't inherit it
+        del os.environ["TEXTUAL_FPS"]
+    return run_app
 
 
 def _say(sentence: str, code: int) -> int:

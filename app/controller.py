@@ -1,6 +1,7 @@
 """Between the open session and the main screen: opens the runtime, runs actions, shows
 what changed. The app above it is Textual's; this is ours."""
 
+import gc
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ from app.state import Change, SessionView
 from app.tasks import Tasks
 from app.terminal import Terminal
 from app.widgets.home import HomeFacts, model_reason
+from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.runtime import Runtime
@@ -72,6 +74,8 @@ class Controller:
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
+        gc.freeze()  # what was loaded for it stays: later collections need not look at it
+        gc.enable()
         self.tasks.spawn(self._open(), "starting")
 
     async def _open(self) -> None:
@@ -153,7 +157,8 @@ class Controller:
             self._show()
 
     def cancel(self) -> None:
-        """Cancel the turn that runs."""
+        """Cancel the turn that runs; the screen says so at once."""
+        self.main.query_one(WorkingLine).stopping()
         self.tasks.spawn(self.live.cancel(), "cancelling")
 
     def interrupt(self) -> None:

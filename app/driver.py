@@ -137,7 +137,7 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        self._wake_read, self._wake_write = os.pipe()
+        self._wake: tuple[int, int] | None = None
         self._ending = False
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
@@ -145,18 +145,24 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Textual's, at the start and after a suspend; it starts the reader's thread."""
         self._ending = False
+        if self._wake is None:
+            self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     def disable_input(self) -> None:
         """Textual's, after telling the reader to end (its own flag is set too late for that)."""
         self._ending = True
-        os.write(self._wake_write, b"x")
+        if self._wake is not None:
+            os.write(self._wake[1], b"x")
         super().disable_input()
 
     def close(self) -> None:
+        """Textual's, at the end and before a suspend."""
         super().close()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        if self._wake is not None:
+            for end in self._wake:
+                os.close(end)
+            self._wake = None
 
     def run_input_thread(self) -> None:
         """Read until ``disable_input``; runs in its own thread."""
@@ -188,9 +194,9 @@ class TerminalDriver(LinuxDriver):
 
     def _read(self, timeout: float | None) -> bytes:
         """One read, or nothing when *timeout* seconds passed or the reader was woken."""
-        ready, _, _ = select.select([self.fileno, self._wake_read], [], [], timeout)
-        if self._wake_read in ready:
-            os.read(self._wake_read, 64)
+        wake = [] if self._wake is None else [self._wake[0]]
+        ready, _, _ = select.select([self.fileno, *wake], [], [], timeout)
+        if self._ending:
             return b""
         if self.fileno not in ready:
             return b""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 from textual.timer import Timer
@@ -75,6 +75,10 @@ class WorkingLine(Static):
     @property
     def work(self) -> Work:
         return self._work
+
+    def stopping(self) -> None:
+        """Say that the turn is being stopped, before the harness has confirmed it."""
+        self.show(replace(self._work, cancelling=True))
 
     def show(self, work: Work) -> None:
         if work == self._work:
