@@ -15,6 +15,8 @@ from app.words import count, duration, tokens
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
+LEAST = 20
+"""Cells for what runs, below which the hint how to stop it is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,10 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
         room = width - left.cell_length - len(right)
         if room >= 2:
             return left + Content(" " * room) + Content.styled(right, "$tone-muted")
+        if right and right == hint and width - len(hint) >= LEAST:
+            # a provider's long sentence gives way: how to stop is always there (U5)
+            left = left.truncate(width - len(hint) - 2, ellipsis=True)
+            return left + Content("  ") + Content.styled(hint, "$tone-muted")
     return left.truncate(max(1, width), ellipsis=True)
 
 

@@ -1,0 +1,23 @@
+"""The line above the prompt always says how to stop (U5)."""
+
+import pytest
+
+from agent.model import Busy, Retry
+from app.widgets.working import Work, lay_out
+
+LONG = "the provider's own words, which go on and on and on and on and on and on and on"
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_u5_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
+    work = Work(status=Retry(2, LONG, 9.0), since=1.0)
+    line = lay_out(work, 5.0, "◐", width)
+    assert line.cell_length == width
+    assert line.plain.endswith("esc to interrupt")
+    assert "Retry 2 in 4s" in line.plain
+
+
+def test_u5_stopping_no_longer_says_how_to_stop() -> None:
+    line = lay_out(Work(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
+    assert "Stopping" in line.plain
+    assert "interrupt" not in line.plain
