@@ -25,6 +25,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
 
+from app.early import lend
+
 ESCAPE_WAIT = 0.05
 """Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
 
@@ -148,6 +150,11 @@ class TerminalDriver(LinuxDriver):
         if self._wake is None:
             self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+
+    def suspend_application_mode(self) -> None:
+        """Textual's. The modes it found at the start were those of ``early``, not the shell's."""
+        super().suspend_application_mode()
+        lend(self.fileno)
 
     def disable_input(self) -> None:
         """Textual's, after telling the reader to end (its own flag is set too late for that)."""

@@ -12,6 +12,9 @@ import termios
 from collections.abc import Generator
 from types import FrameType
 
+_modes: dict[int, list[int | list[bytes | int]]] = {}
+"""The modes that a terminal (a file descriptor) had before it was held."""
+
 
 @contextlib.contextmanager
 def keys_kept(terminal: int) -> Generator[None]:
@@ -21,6 +24,7 @@ def keys_kept(terminal: int) -> Generator[None]:
     except termios.error:  # no terminal that can be set
         yield
         return
+    _modes[terminal] = before
     held = termios.tcgetattr(terminal)
     held[0] &= ~termios.ICRNL
     held[3] &= ~(termios.ECHO | termios.ICANON)
@@ -30,8 +34,15 @@ def keys_kept(terminal: int) -> Generator[None]:
     try:
         yield
     finally:
+        lend(terminal)
+        del _modes[terminal]
+
+
+def lend(terminal: int) -> None:
+    """Give a *terminal* that is held back as it was, for the time of a suspend or for good."""
+    if terminal in _modes:
         with contextlib.suppress(termios.error):  # the terminal may be gone by now
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+            termios.tcsetattr(terminal, termios.TCSADRAIN, _modes[terminal])
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

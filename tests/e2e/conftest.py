@@ -82,9 +82,20 @@ class ServerThread:
         asyncio.run_coroutine_threadsafe(self.server.__aenter__(), self.loop).result(30)
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.server.__aexit__(), self.loop).result(30)
+        asyncio.run_coroutine_threadsafe(self._close(), self.loop).result(30)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(30)
+        self.loop.close()
+
+    async def _close(self) -> None:
+        """Close the server and the answers that are held for ever."""
+        await self.server.__aexit__()
+        # Python 3.11 reports a connection whose handler was cancelled as an error.
+        self.loop.set_exception_handler(lambda _loop, _context: None)
+        held = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
 
     def set(self, event: asyncio.Event) -> None:
         self.loop.call_soon_threadsafe(event.set)

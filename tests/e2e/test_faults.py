@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import READY, Place, Runner
+from tests.e2e.conftest import COMMAND, READY, Place, Runner
 from tests.support.harness import write_config
+from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
@@ -27,6 +28,9 @@ def ended(run: Runner, *arguments: str, **more: object) -> tuple[int, str]:
         (("--agent", "nobody"), 1, "There is no agent named nobody"),
         (("-s", "ses_nothing"), 1, "ses_nothing"),
         (("--effort",), 2, "--effort"),
+        (("README.md",), 2, "README.md is not a folder."),
+        (("-c", "-s", "ses_nothing"), 2, "not both"),
+        (("--fork",), 2, "--fork needs the session to copy"),
     ],
 )
 def test_a_wrong_word_on_the_command_line(
@@ -52,6 +56,50 @@ def test_k2_a_broken_config_is_told_and_the_rest_works(run: Runner, place: Place
         terminal.wait(r"config\.json")
         terminal.enter("list")
         terminal.wait(r"List")
+
+
+def test_k2_a_wrong_value_in_the_config_is_named_with_its_line(run: Runner, place: Place) -> None:
+    write_config(place.home, {"model": 17, "colour": "red"})
+    with run(columns=140) as terminal:
+        terminal.wait(r"config\.json:1: +model:")
+        terminal.wait(r"config\.json:1: +colour:")
+        terminal.enter("list")
+        terminal.wait(r"● List")
+
+
+def test_r10_an_unknown_model_in_the_config_is_told(run: Runner, place: Place) -> None:
+    write_config(place.home, {"model": "nobody/model"})
+    code, text = ended(run)
+    assert code == 1
+    assert "There is no provider nobody." in text.rpartition("\x1b[?1049l")[2]
+    assert "Traceback" not in text
+
+
+def test_d1_a_database_that_cannot_be_read_is_told(run: Runner, place: Place) -> None:
+    (place.home / "data" / "sessions.db").mkdir(parents=True)
+    code, text = ended(run)
+    assert code == 1
+    assert "cannot be opened" in text.rpartition("\x1b[?1049l")[2]
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("arguments", ["", "--plain ."])
+def test_f1_a_folder_that_was_removed_is_told(place: Place, arguments: str) -> None:
+    script = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} {arguments}"
+    with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
+        assert terminal.exit_code() == 2
+        assert "There is no folder here: it was removed." in terminal.screen
+
+
+def test_t2_a_folder_that_nobody_may_write_to(run: Runner) -> None:
+    with run("/sys/kernel") as terminal:  # not even root may
+        terminal.wait(READY)
+        terminal.enter("create a.txt with b")
+        terminal.answer("o")
+        terminal.wait(r"(?s)✕ Write a\.txt.*cannot be written")
+        terminal.wait(r"esc to interrupt", gone=True)
+        terminal.enter("list")
+        terminal.wait(r"● List")
 
 
 def test_d1_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:

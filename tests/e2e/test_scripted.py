@@ -10,6 +10,11 @@ from tests.support.script import Call, Hold, Reason, Text, answer
 pytestmark = pytest.mark.e2e
 
 
+def transcript(screen: str) -> str:
+    """What stands above the prompt."""
+    return screen.rpartition("▌ Ask for")[0].rstrip("▌ \n")
+
+
 def test_k5_a_whole_session_and_its_continuation(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
@@ -33,13 +38,16 @@ def test_k5_a_whole_session_and_its_continuation(
         terminal.answer("o")
         terminal.wait(r"It adds now\.")
         screen = terminal.wait(r"esc to interrupt", gone=True)
+        assert "The reader must be looked at." in screen
         assert "● Read calc.py" in screen
         assert "● Edit calc.py" in screen
+        shown = transcript(screen)
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
     assert "a + b" in (place.project / "calc.py").read_text()
     with run("--continue", rows=40) as terminal:
         terminal.wait(r"It adds now\.")
+        terminal.until(lambda: transcript(terminal.screen) == shown, "it looks otherwise")
         terminal.enter("do you remember?")
         terminal.wait(r"Yes, I remember calc\.py")
     sent = json.dumps(scripted.server.requests[-1].body["messages"])
@@ -105,7 +113,7 @@ def test_u9_a_bracketed_paste_of_lines_is_one_prompt(run: Runner, scripted: Serv
     assert request.body["messages"][-1]["content"] == "first\nsecond\nthird"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~"])
+@pytest.mark.parametrize("newline", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"])
 def test_u7_every_newline_key_makes_one(run: Runner, scripted: ServerThread, newline: str) -> None:
     scripted.server.script(answer(Text("got it")))
     with run() as terminal:
@@ -114,7 +122,7 @@ def test_u7_every_newline_key_makes_one(run: Runner, scripted: ServerThread, new
         terminal.send("a")
         terminal.wait(r"▌ a")
         terminal.send(newline)
-        terminal.wait(r"▌ a\n▌\n")
+        terminal.wait(r"▌ a\n▌\n▌\n")  # the new line and the edge of the box
         terminal.send("b")
         terminal.wait(r"▌ b")
         terminal.send("\r")

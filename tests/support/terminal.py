@@ -20,6 +20,9 @@ import pyte
 GUARD = 30.0
 """Seconds after which a wait for the screen is taken to hang: no figure."""
 
+PATIENCE = 0.5
+"""Seconds between attempts to be heard, longer than a new dialog ignores keys."""
+
 CHOICES = r"once +(always +)?reject"
 """The answers of the permission dialog."""
 
@@ -60,10 +63,11 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        for pid in _pids():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == self._process.pid:  # the jobs of a shell too
+                    os.kill(pid, signal.SIGKILL)
+        self._process.wait()
         os.close(self._slave)
         os.close(self._master)
 
@@ -82,6 +86,12 @@ class Terminal:
     def modes_now(self) -> list[object]:
         return termios.tcgetattr(self._slave)
 
+    def blank(self) -> None:
+        """Forget what was painted. The emulator has one screen, so this stands for the change to
+        the alternate one."""
+        _ = self.screen
+        self._screen.reset()
+
     def resize(self, columns: int, rows: int) -> None:
         size = struct.pack("HHHH", rows, columns, 0, 0)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
@@ -99,12 +109,25 @@ class Terminal:
         self.send("\r")
 
     def answer(self, key: str) -> None:
-        """Answer the permission dialog. It ignores keys for a moment (M6): try until it hears."""
+        """Answer the permission dialog, which ignores keys for a moment (M6)."""
         self.wait(CHOICES)
-        while re.search(CHOICES, self.screen):
-            self.send(key)
-            for _ in range(12):
-                self._read(0.05)
+        self.again(key, CHOICES, gone=True)
+
+    def again(self, keys: str, pattern: str, *, gone: bool = False) -> None:
+        """Send *keys* from time to time until *pattern* is on the screen, or *gone* from it."""
+        found = re.compile(pattern)
+        sent = 0.0
+
+        def holds() -> bool:
+            nonlocal sent
+            if bool(found.search(self.screen)) is not gone:
+                return True
+            if time.monotonic() - sent > PATIENCE:
+                self.send(keys)
+                sent = time.monotonic()
+            return False
+
+        self.until(holds, f"{pattern!r} {'still on' if gone else 'never on'} the screen")
 
     def pass_time(self, seconds: float) -> None:
         """Read for a while whatever comes."""
@@ -165,15 +188,22 @@ def _take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
+def _pids() -> list[int]:
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+
+
 def processes_with(word: str) -> list[str]:
     """Command lines of living processes that hold *word*."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(OSError):
-                line = (
-                    (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                )
-                if word in line:
-                    found.append(line)
+    for pid in _pids():
+        with contextlib.suppress(OSError):
+            data = Path(f"/proc/{pid}/cmdline").read_bytes()
+            line = data.replace(b"\0", b" ").decode(errors="replace")
+            if word in line:
+                found.append(line)
     return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that *pid* started and that still live."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

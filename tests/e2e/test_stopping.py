@@ -1,0 +1,146 @@
+"""Stopping at any moment, and what was typed meanwhile (U6, U10, L3, D3; trials X03, Q01)."""
+
+import json
+import signal
+
+import pytest
+
+from tests.e2e.conftest import READY, Place, Runner, ServerThread
+from tests.support.script import Answer, Call, Failure, Hold, StreamFailure, Text, answer
+
+pytestmark = pytest.mark.e2e
+
+BUSY = r"esc to interrupt|Stopping"
+
+
+def asked(scripted: ServerThread) -> list[str]:
+    """The user's messages of the newest request, as JSON."""
+    messages = scripted.server.requests[-1].body["messages"]
+    return [json.dumps(message) for message in messages if message["role"] == "user"]
+
+
+def test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up(
+    run: Runner, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("half of it "), Hold()), answer(Text("fine now")))
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"half of it")
+        terminal.send("my draft")
+        terminal.wait(r"▌ my draft")
+        terminal.send("\x03")
+        terminal.wait(r"Interrupted")
+        screen = terminal.wait(BUSY, gone=True)
+        assert "half of it" in screen
+        assert "▌ my draft" in screen
+        terminal.until(scripted.server.requests[0].closed.is_set, "the connection stays open")
+        terminal.enter(" goes on")
+        terminal.wait(r"fine now")
+        assert "half of it" in terminal.screen
+    assert "my draft goes on" in asked(scripted)[-1]
+    with run("--continue") as terminal:
+        terminal.wait(r"(?s)half of it.*Interrupted.*fine now")
+
+
+def test_x03_ctrl_c_while_a_retry_waits(run: Runner, scripted: ServerThread) -> None:
+    busy = Failure(429, headers=(("retry-after", "500"),))
+    scripted.server.script(busy, answer(Text("fine now")))
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"(?m)Retry 1 in \d+s.* esc to interrupt$")
+        terminal.send("\x03")
+        terminal.wait(r"Interrupted")
+        terminal.wait(BUSY, gone=True)
+        assert len(scripted.server.requests) == 1
+        terminal.enter("again")
+        terminal.wait(r"fine now")
+
+
+def test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("write", {"file_path": "a.txt", "content": "x"})), answer(Text("fine now"))
+    )
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"once +always +reject")
+        terminal.send("\x03")
+        terminal.wait(r"once +always +reject", gone=True)
+        terminal.wait(r"(?s)⊘ Write a\.txt.*Interrupted")
+        terminal.wait(BUSY, gone=True)
+        assert len(scripted.server.requests) == 1
+        terminal.enter("again")
+        terminal.wait(r"fine now")
+    assert not (place.project / "a.txt").exists()
+
+
+@pytest.mark.parametrize("ending", ["call", "error"])
+def test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order(
+    run: Runner, scripted: ServerThread, ending: str
+) -> None:
+    hold = Hold()
+    last = {"call": Call("list", {}), "error": StreamFailure("invalid_request_error", "no more")}
+    scripted.server.script(answer(Text("Working on it."), hold, last[ending]))
+    scripted.server.always(answer(Text("As you wish.")))
+    with run(rows=40) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"Working on it\.")
+        terminal.enter("second thing")
+        terminal.wait(r"1 steer message queued")
+        terminal.enter("third thing")
+        terminal.wait(r"(?s)queued, sent.*queued, sent.*2 steer messages queued")
+        scripted.set(hold.gate)
+        terminal.wait(r"As you wish\.")
+        terminal.wait(BUSY, gone=True)
+        assert "queued" not in terminal.screen
+    text = "".join(asked(scripted))
+    assert (text.count("second thing"), text.count("third thing")) == (1, 1)
+    assert text.index("second thing") < text.index("third thing")
+
+
+def test_q01_a_waiting_message_outlives_the_program(run: Runner, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("Working on it."), Hold()))
+    scripted.server.always(answer(Text("As you wish.")))
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"Working on it\.")
+        terminal.enter("second thing")
+        terminal.wait(r"1 steer message queued")
+        terminal.enter("/exit")
+        assert terminal.exit_code() == 0
+    with run("--continue") as terminal:
+        terminal.wait(r"second thing")
+        terminal.enter("third thing")
+        terminal.wait(r"As you wish\.")
+        terminal.wait(BUSY, gone=True)
+    text = "".join(asked(scripted))
+    assert (text.count("second thing"), text.count("third thing")) == (1, 1)
+
+
+def _stored(place: Place, text: bytes) -> bool:
+    return any(text in file.read_bytes() for file in (place.home / "data").glob("sessions.db*"))
+
+
+def test_d3_a_kill_in_mid_stream_loses_nothing_that_was_stored(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    rest: Answer = answer(Text("fine now"))
+    scripted.server.script(answer(Text("half of it "), Hold()), rest)
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"half of it")
+        terminal.until(lambda: _stored(place, b"half of it"), "the text is never stored")
+        terminal.signal(signal.SIGKILL)
+        terminal.exit_code()
+    with run("--continue") as terminal:
+        terminal.wait(r"(?s)half of it.*Interrupted")
+        terminal.wait(READY)
+        terminal.enter("go on")
+        terminal.wait(r"fine now")

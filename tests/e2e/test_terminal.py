@@ -1,0 +1,145 @@
+"""What terminals do to a program: sizes, suspends, early keys, pastes, foreign text
+(U6, U9, U17, U21; trials NARROW, PERM-VIEW, TTY-RESTORE, TUI-MARKUP, TUI-PASTE)."""
+
+import os
+import shutil
+import signal
+import termios
+
+import pytest
+
+from tests.e2e.conftest import COMMAND, READY, Place, Runner, ServerThread
+from tests.support.script import Call, Failure, Text, answer
+from tests.support.terminal import Terminal, children_of
+
+pytestmark = pytest.mark.e2e
+
+END = "\x1b[F"
+
+
+def test_v16_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> None:
+    with run(columns=20, rows=8) as terminal:
+        terminal.wait(READY)
+        terminal.enter("create a with b")
+        terminal.wait(r"once always reject")
+        terminal.answer("o")
+        terminal.until((place.project / "a").exists, "the file was never written")
+        terminal.wait(READY)
+
+
+def test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    lines = "\n".join(f"line {n}" for n in range(200))
+    scripted.server.script(
+        answer(Call("bash", {"command": f"echo {'x' * 5000} ; touch the_end"})),
+        answer(Call("bash", {"command": f"cat > out.txt <<'EOF'\n{lines}\nEOF"})),
+        answer(Text("fine now")),
+    )
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"xxxx(?s:.*)once +always +reject")
+        for columns, rows, answers in (
+            (20, 8, r"▌ Run this(?s:.*)▌ once always reject"),
+            (140, 45, r" {6}once {6}always {6}reject(?s:.*)model-1 {50}"),
+            (80, 24, r"(?m) {6}once {6}always {6}reject"),
+        ):
+            terminal.resize(columns, rows)
+            terminal.wait(answers)
+        scroll_to(terminal, r"x ; touch the_end")
+        terminal.answer("o")
+        terminal.wait(r"line 0(?s:.*)once +reject")
+        scroll_to(terminal, r"line 199(?s:.*)once +reject")
+        terminal.answer("o")
+        terminal.wait(r"fine now")
+    assert (place.project / "the_end").exists()
+    assert (place.project / "out.txt").read_text() == lines + "\n"
+
+
+def scroll_to(terminal: Terminal, pattern: str) -> None:
+    """Press End until the dialog hears it (it ignores keys for a moment, M6)."""
+    terminal.again(END, pattern)
+
+
+def test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again(place: Place) -> None:
+    # A shell that leaves the terminal's modes to programs, as many do; bash repairs them.
+    shell = "dash -i" if shutil.which("dash") else "bash --norc --noediting -i"
+    with Terminal(shell.split(), cwd=place.project, env=place.env) as terminal:
+        terminal.enter(COMMAND)
+        terminal.wait(READY)
+        terminal.enter("read README.md")
+        terminal.wait(r"● Read README\.md")
+        terminal.wait(r"Working", gone=True)
+        (program,) = children_of(terminal.pid)
+        before = len(terminal.raw)
+        os.kill(program, signal.SIGTSTP)
+        terminal.wait(r"Stopped")
+        stopped = bytes(terminal.raw[before:])
+        assert terminal.modes_now == terminal.modes_before
+        for off in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h"):
+            assert off in stopped, off
+        terminal.blank()
+        terminal.enter("fg")
+        terminal.wait(r"(?s)▌ read README\.md.*● Read README\.md.*" + READY)
+        terminal.enter("list")
+        terminal.wait(r"● List")
+        terminal.wait(r"Working", gone=True)
+        terminal.enter("/exit")
+        terminal.wait(r"To go on: opencode-py --session ses_")
+        terminal.until(lambda: not children_of(terminal.pid), "the program did not end")
+        assert terminal.modes_now == terminal.modes_before
+
+
+def test_u7_what_is_typed_before_the_first_frame_is_kept(run: Runner) -> None:
+    with run() as terminal:
+        terminal.send("read README.md\r")
+        terminal.wait(r"● Read README\.md")
+        assert not terminal.modes_now[3] & termios.ECHO
+
+
+def test_v12_pasted_lines_are_one_prompt_with_and_without_markers(
+    run: Runner, scripted: ServerThread
+) -> None:
+    scripted.server.always(answer(Text("got it")))
+    with run() as terminal:
+        terminal.wait(READY)
+        terminal.wait(r"model-1")
+        terminal.send("\x1b[200~a1\nb1\nc1\x1b[201~\r")
+        terminal.wait(r"(?s)c1.*got it")
+        terminal.send("a2\nb2\nc2")
+        terminal.wait(r"▌ c2")
+        terminal.send("\r")
+        terminal.wait(r"(?s)c2.*got it")
+    sent = [request.body["messages"][-1]["content"] for request in scripted.server.requests]
+    assert sent == ["a1\nb1\nc1", "a2\nb2\nc2"]
+
+
+def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    (place.project / "[").mkdir()
+    (place.project / "[" / "b].txt").write_text("[/file]\n")
+    scripted.server.script(
+        answer(
+            Text("see [/] and \x1b]0;stolen\x07 and \x1b[2J"),
+            Call("read", {"file_path": "[/b].txt"}),
+            Call("bash", {"command": "printf '[/x] \\033]0;stolen\\007\\n'"}),
+        ),
+        answer(Text("done [bold [red]x[/blue]")),
+        Failure(400, '{"error": {"message": "no [/red] \\u001b]0;stolen\\u0007 here"}}'),
+    )
+    with run(rows=40) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("title [/] [bold [red]x[/blue]")
+        terminal.wait(r"done \[bold \[red\]x\[/blue\]")
+        terminal.enter("again")
+        screen = terminal.wait(r"no \[/red\]")
+        assert "see [/] and " in screen
+        assert "● Read [/b].txt" in screen
+        assert "[/x]" in screen.split("● Bash")[1].partition("\n")[2]
+        terminal.wait(r"Working", gone=True)
+        terminal.enter("/sessions")
+        terminal.wait(r"(?s)Sessions of this folder.*● title \[/\] \[bold \[red\]x")
+        assert b"\x1b]0;stolen" not in terminal.raw
+        assert b"title [/] [bold [red]x[/blue]\x07" in terminal.raw  # the terminal's title
