@@ -179,7 +179,7 @@ class Catalog:
             provider=provider,
             id=name,
             name=own.name or name,
-            api=settings.api or (spec.api if spec else "openai-chat"),
+            api=_api(spec, settings),
             base_url=self.base_url(provider),
             context_limit=_first(own.context_limit, facts.context_limit),
             output_limit=_first(own.output_limit, facts.output_limit),
@@ -222,6 +222,15 @@ class Catalog:
 
 def _first(*values: int | None) -> int | None:
     return next((value for value in values if value is not None), None)
+
+
+def _api(spec: ProviderSpec | None, settings: ProviderSettings) -> Api:
+    """The protocol: the config's, else the provider's own. Behind a base URL of the user's in
+    place of OpenAI's stands a gateway, and what all of those speak is chat completions."""
+    own = spec.api if spec else "openai-chat"
+    if own == "openai-responses" and settings.base_url:
+        own = "openai-chat"
+    return settings.api or own
 
 
 def _takes_temperature(spec: ProviderSpec | None, name: str) -> bool:

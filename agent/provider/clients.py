@@ -1,15 +1,18 @@
 """The client for a model, made when it is first needed (spec 5, R1, R3 and R10)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent.errors import MissingKey, ModelNotFound
 from agent.provider.catalog import PLACEHOLDER, Catalog
-from agent.provider.client import ModelClient, ModelInfo
+from agent.provider.client import Api, ModelClient, ModelInfo
 from agent.provider.providers import KNOWN, Quirks
 
 if TYPE_CHECKING:
     from agent.provider.http import HttpPool, StreamLimits
+    from agent.provider.protocols.wire import Wire
+
+HttpApi: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic-messages"]
 
 
 class Clients:
@@ -22,7 +25,7 @@ class Clients:
         self._catalog = catalog
         self._limits = limits
         self._pool: HttpPool | None = None
-        self._clients: dict[str, ModelClient] = {}
+        self._clients: dict[tuple[str, Api], ModelClient] = {}
 
     def client_for(self, model: ModelInfo) -> ModelClient:
         """The client that can ask *model*.
@@ -30,9 +33,10 @@ class Clients:
         Raises ``MissingKey`` naming the variable to set, ``ModelNotFound`` when nothing here
         speaks the model's protocol, ``ConfigError`` when its proxy or CA can't be used.
         """
-        if model.provider not in self._clients:
-            self._clients[model.provider] = self._make(model)
-        return self._clients[model.provider]
+        key = (model.provider, model.api)
+        if key not in self._clients:
+            self._clients[key] = self._make(model)
+        return self._clients[key]
 
     async def aclose(self) -> None:
         self._clients.clear()
@@ -45,22 +49,21 @@ class Clients:
             from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
 
             return DemoClient()
-        if model.api == "openai-chat":
-            return self._openai_chat(model)
+        if model.api in ("openai-chat", "openai-responses", "anthropic-messages"):
+            return self._over_http(model.provider, model.api)
         raise ModelNotFound(
             f"{model.full_name} speaks {model.api}, which is not supported yet. Set the "
             f'provider\'s "api" to "openai-chat" if it has a compatible endpoint.'
         )
 
-    def _openai_chat(self, model: ModelInfo) -> ModelClient:
+    def _over_http(self, provider: str, api: HttpApi) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
         from agent.provider.http import HttpPool, StreamLimits  # noqa: PLC0415 - brings httpx2
-        from agent.provider.protocols.openai_chat import (  # noqa: PLC0415 - brings httpx2
+        from agent.provider.protocols.wire import (  # noqa: PLC0415 - brings httpx2
             Endpoint,
-            OpenAIChatClient,
+            WireClient,
         )
 
-        provider = model.provider
         key = self._key(provider)
         settings = self._catalog.settings_of(provider)
         spec = KNOWN.get(provider)
@@ -71,14 +74,17 @@ class Clients:
             limits = replace(limits, idle=settings.idle_timeout)
         if self._pool is None:
             self._pool = HttpPool()
+        quirks = spec.quirks if spec else Quirks()
+        wire, path = _wire(provider, api, quirks)
         endpoint = Endpoint(
             provider=provider,
             base_url=self._base_url(provider),
+            path=path,
             key=key,
+            key_header="x-api-key" if api == "anthropic-messages" else quirks.key_header,
             headers=settings.headers,
-            quirks=spec.quirks if spec else Quirks(),
         )
-        return OpenAIChatClient(endpoint, self._pool.client(settings.proxy, settings.ca), limits)
+        return WireClient(endpoint, wire, self._pool.client(settings.proxy, settings.ca), limits)
 
     def _key(self, provider: str) -> str:
         key = self._catalog.key_of(provider)
@@ -104,3 +110,21 @@ class Clients:
         if missing := PLACEHOLDER.search(url):
             raise MissingKey(f"{provider} needs {missing[1]}, a part of its address. Set it.")
         return url
+
+
+def _wire(provider: str, api: HttpApi, quirks: Quirks) -> "tuple[Wire, str]":
+    """What speaks *api*, and the path under the base URL where it is spoken.
+
+    Each protocol is loaded when a model that speaks it is first asked.
+    """
+    if api == "anthropic-messages":
+        from agent.provider.protocols import anthropic  # noqa: PLC0415 - only who speaks it
+
+        return anthropic.AnthropicWire(provider), anthropic.PATH
+    if api == "openai-responses":
+        from agent.provider.protocols import responses  # noqa: PLC0415 - only who speaks it
+
+        return responses.ResponsesWire(provider), responses.PATH
+    from agent.provider.protocols import openai_chat  # noqa: PLC0415 - only who speaks it
+
+    return openai_chat.ChatWire(provider, quirks), openai_chat.PATH

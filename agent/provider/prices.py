@@ -17,6 +17,9 @@ from agent.provider.client import Price
 DATA_FILE = "model_prices_and_context_window_backup.json"
 BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+IN_RESPONSES = frozenset({"openai"})
+"""The providers that are asked in the Responses API, so that models with it alone count too."""
+
 USUAL_EFFORTS = frozenset({"low", "medium", "high"})
 
 
@@ -60,10 +63,11 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
         data = {}
     found: dict[str, dict[str, ModelFacts]] = {}
     for name, entry in data.items() if isinstance(data, dict) else ():
-        if not isinstance(entry, dict) or entry.get("mode") != "chat":
+        if not isinstance(entry, dict):
             continue
-        provider = entry.get("litellm_provider")
-        if isinstance(provider, str):
+        provider, mode = entry.get("litellm_provider"), entry.get("mode")
+        spoken = mode == "chat" or (mode == "responses" and provider in IN_RESPONSES)
+        if isinstance(provider, str) and spoken:
             found.setdefault(provider, {})[name.removeprefix(f"{provider}/")] = _facts(entry)
     return found
 

@@ -1,8 +1,9 @@
 """The providers that are known without any configuration (spec 5, R2): one entry each.
 
-All speak OpenAI's chat completions; where a provider's native protocol is richer, its compatible
-endpoint is used. An entry names the base URL (``${NAME}`` is filled from the environment), the
-variables that may hold the key, its name in litellm's price list, and what it does differently.
+Anthropic and OpenAI are asked in their own protocols, the others in OpenAI's chat completions;
+``provider.<id>.api`` of the config chooses another. An entry names the base URL (``${NAME}`` is
+filled from the environment), the variables that may hold the key, its name in litellm's price
+list, and what its chat completions do differently.
 """
 
 import re
@@ -19,7 +20,8 @@ NEW_OPENAI = re.compile(r"(o\d|gpt-([5-9]|\d\d)|codex)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quirks:
-    """What a provider wants otherwise than most.
+    """What a provider's chat completions want otherwise than most; *key_header* is for all
+    protocols of OpenAI's.
 
     *effort* is how the reasoning effort is sent: as ``reasoning_effort``, as OpenRouter's
     ``reasoning.effort``, or not at all. *call_ids* is "nine" for Mistral's ids of exactly nine
@@ -66,6 +68,7 @@ def _remote(
     base_url: str,
     *keys: str,
     prices: str | None = None,
+    api: Api = "openai-chat",
     flagship: str | None = None,
     quirks: Quirks | None = None,
 ) -> ProviderSpec:
@@ -74,6 +77,7 @@ def _remote(
         name=name,
         base_url=base_url,
         keys=keys,
+        api=api,
         prices=prices or provider,
         flagship=flagship,
         quirks=quirks or Quirks(),
@@ -88,6 +92,7 @@ _ALL = (
         "Anthropic",
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
+        api="anthropic-messages",
         flagship="claude-sonnet-5-5",
         quirks=Quirks(effort="none", replay_reasoning=False),
     ),
@@ -96,6 +101,7 @@ _ALL = (
         "OpenAI",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
+        api="openai-responses",
         flagship="gpt-5.4",
         quirks=OPENAI_QUIRKS,
     ),

@@ -47,6 +47,43 @@ def chat_usage(raw: Json) -> Usage | None:
     )
 
 
+class AnthropicUsage:
+    """The usage of one answer of Anthropic's, which comes in pieces; a later field counts.
+
+    Cached tokens are sent beside ``input_tokens``, and are put back into the whole. A later
+    piece that counts no prompt at all says nothing of it (some gateways fill in zeros).
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] | None = None
+
+    def take(self, raw: Json) -> None:
+        """Take the ``usage`` object of one event; what is none changes nothing."""
+        if not isinstance(raw, dict) or not raw:
+            return
+        counts = {name: tokens(raw[name]) for name in _ANTHROPIC if raw.get(name) is not None}
+        if not any(counts.get(name) for name in _ANTHROPIC_PROMPT):
+            counts = {name: n for name, n in counts.items() if name not in _ANTHROPIC_PROMPT}
+        self._counts = (self._counts or {}) | counts
+
+    @property
+    def total(self) -> Usage | None:
+        """What was counted so far, None where nothing was sent."""
+        if self._counts is None:
+            return None
+        plain, read, write = (self._counts.get(name, 0) for name in _ANTHROPIC_PROMPT)
+        return Usage(
+            input=plain + read + write,
+            output=self._counts.get("output_tokens", 0),
+            cache_read=read,
+            cache_write=write,
+        )
+
+
+_ANTHROPIC_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_ANTHROPIC = (*_ANTHROPIC_PROMPT, "output_tokens")
+
+
 def _part(raw: JsonObject, *names: str) -> JsonObject:
     for name in names:
         value = raw.get(name)

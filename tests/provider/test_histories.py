@@ -1,6 +1,8 @@
 """R4, L10: whatever a session holds, its history is valid in each of the three dialects."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,10 +21,13 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.provider.client import ModelInfo, ModelRequest, Turn
+from agent.provider.client import ModelInfo, ModelRequest, ToolSchema, Turn
+from agent.provider.protocols import openai_chat_request, responses_request
+from agent.provider.protocols.anthropic import AnthropicWire
 from agent.provider.protocols.anthropic_messages import messages_of as anthropic_messages
 from agent.provider.protocols.openai_chat_messages import messages_of as chat_messages
 from agent.provider.protocols.responses_input import items_of
+from agent.provider.protocols.wire_json import encode
 from agent.provider.providers import Quirks
 from agent.session.history import turns_of
 from tests.support import strict_anthropic, strict_chat, strict_responses
@@ -48,7 +53,7 @@ def thought(text: str, kind: str) -> ReasoningPart:
     return ReasoningPart(id="p", text=text, ended=1, opaque=opaque, **IDS)
 
 
-def call(call_id: str, state: str) -> ToolPart:
+def call(call_id: str, state: str, tool: str = "bash") -> ToolPart:
     states = {
         "done": Completed(input={"a": 1}, label=LABEL, started=0, ended=1, output="out"),
         "empty": Completed(input={}, label=LABEL, started=0, ended=1, output=""),
@@ -61,7 +66,7 @@ def call(call_id: str, state: str) -> ToolPart:
         "pending": Pending(raw='{"a": '),
         "running": Running(input={}, label=LABEL, started=0),
     }
-    return ToolPart(id="p", call_id=call_id, tool="bash", state=states[state], **IDS)
+    return ToolPart(id="p", call_id=call_id, tool=tool, state=states[state], **IDS)
 
 
 PARTS: st.SearchStrategy[Part] = st.one_of(
@@ -77,6 +82,7 @@ PARTS: st.SearchStrategy[Part] = st.one_of(
         st.sampled_from(
             ["done", "empty", "pruned", "failed", "invalid", "aborted", "pending", "running"]
         ),
+        st.sampled_from(["bash", "bash", "bash ", "", "files.read"]),
     ),
 )
 USERS = st.builds(
@@ -104,30 +110,43 @@ FIRST = MessageWithParts(
     (TextPart(id="p", text="do it", ended=0, **IDS),),
 )
 HISTORIES = st.lists(st.one_of(USERS, ASSISTANTS), max_size=8).map(lambda m: [FIRST, *m, FIRST])
-TOOLS = [{"name": "bash", "input_schema": {"type": "object", "properties": {}}}]
+INFO = ModelInfo(provider="acme", id="one", name="One", api="openai-chat")
+TOOL = ToolSchema("bash", "Run a command", {"type": "object", "properties": {}})
+
+
+def request(turns: tuple[Turn, ...], **more: Any) -> ModelRequest:
+    return ModelRequest(
+        **{"model": INFO, "system": ("Be brief.", "Rest."), "turns": turns, "tools": (TOOL,)} | more
+    )
 
 
 def chat(turns: tuple[Turn, ...]) -> list[object]:
-    info = ModelInfo(provider="acme", id="one", name="One", api="openai-chat")
-    request = ModelRequest(model=info, system=("Be brief.",), turns=turns)
-    return chat_messages(request, Quirks(), frozenset())
+    return chat_messages(request(turns), Quirks(), frozenset())
 
 
 @settings(max_examples=300, deadline=None)
-@given(HISTORIES)
-def test_r4_every_history_is_valid_in_every_dialect(history: list[MessageWithParts]) -> None:
-    turns = turns_of(history)
-    body = {"model": "one", "messages": chat(turns)}
-    assert strict_chat.violations(body) == []
-    body = {
-        "model": "one",
-        "max_tokens": 100,
-        "tools": TOOLS,
-        "messages": anthropic_messages(turns, model=MODELS[0]),
-    }
-    assert strict_anthropic.violations(body, {"anthropic-version": "2023-06-01"}) == []
-    body = {"model": "one", "store": False, "input": items_of(turns, model=MODELS[0])}
-    assert strict_responses.violations(body) == []
+@given(
+    HISTORIES,
+    st.sampled_from([None, "none", "low", "max"]),
+    st.sampled_from([(TOOL,), ()]),
+    st.sampled_from([None, 500, 8_000]),
+)
+def test_r4_every_history_is_valid_in_every_dialect(
+    history: list[MessageWithParts],
+    effort: str | None,
+    tools: tuple[ToolSchema, ...],
+    most: int | None,
+) -> None:
+    asked = request(
+        turns_of(history), effort=effort, tools=tools, max_output=most, session_id="ses"
+    )
+    chat_body = openai_chat_request.build_body(asked, Quirks())
+    assert strict_chat.violations(json.loads(encode(chat_body))) == []
+    wire = AnthropicWire("acme")
+    body = wire.body(asked, frozenset())
+    assert strict_anthropic.violations(json.loads(encode(body)), dict(wire.headers(body))) == []
+    body = responses_request.build_body(asked)
+    assert strict_responses.violations(json.loads(encode(body))) == []
 
 
 @settings(max_examples=150, deadline=None)

@@ -18,7 +18,8 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.openai_chat_request import build_body, encode
+from agent.provider.protocols.openai_chat_request import build_body
+from agent.provider.protocols.wire_json import encode
 from agent.provider.providers import KNOWN, OPENAI_QUIRKS, Quirks
 from tests.provider.collecting import request
 

@@ -1,17 +1,20 @@
-"""R9: every recorded chat-completions stream gives the expected answer, however it is cut."""
+"""R9: every recorded stream of our protocols gives the expected answer, however it is cut."""
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.provider.client import ModelRequest
+from agent.provider.client import ModelRequest, StreamEvent
 from agent.provider.clients import Clients
+from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
+from agent.provider.protocols.responses_decode import ResponsesDecoder
+from agent.provider.protocols.wire import Decoder
 from agent.provider.retry import retryable
 from agent.provider.sse import BodyDecoder
 from tests.provider.collecting import TOOL, Answer, catalog, collect, drain, parsed, request
@@ -20,6 +23,12 @@ from tests.provider.conftest import Reply, Server
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "streams"
 SHARED = Path(os.environ.get("OPENCODE_PY_SHARED", ROOT.parent / "shared")) / "provider-streams"
+
+DECODERS: dict[str, Callable[[str], Decoder]] = {
+    "openai-chat": ChatDecoder,
+    "openai-responses": ResponsesDecoder,
+    "anthropic-messages": AnthropicDecoder,
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ def cases() -> Iterator[Case]:
         for facts in sorted(folder.glob("*/*.json")):
             case = json.loads(facts.read_text(encoding="utf-8"))
             stream = facts.with_suffix(".sse")
-            if case.get("api") == "openai-chat" and stream.exists():
+            if case.get("api") in DECODERS and stream.exists():
                 yield Case(f"{facts.parent.name}/{facts.stem}", case, stream.read_bytes())
 
 
@@ -64,10 +73,11 @@ def check(case: Case, answer: Answer) -> None:
     assert answer.refusal == (want.get("refusal") or "")
     if want.get("run_tools", True):
         check_calls(answer, want.get("tool_calls", []))
-        assert answer.order == want["order"]
+        assert answer.order == [kind for kind in want["order"] if kind != "redacted"]
     if error is None:
         assert answer.finish in want.get("finish_accept", [want["finish"]])
         assert answer.raw == want["finish_raw"]
+    check_opaque(answer, want.get("opaque", []))
     if "usage" in want:
         usage = answer.usage
         got = usage and {name: getattr(usage, name) for name in usage.__slots__}
@@ -86,10 +96,29 @@ def check_calls(answer: Answer, expected: list[dict[str, Any]]) -> None:
             assert call.cut
 
 
+def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
+    """What has to go back unchanged is kept, in the form that the request builder takes."""
+    forms: list[Any] = []
+    for item in expected:
+        match item["kind"]:
+            case "thinking":
+                forms.append({"signature": item["signature"]})
+            case "redacted_thinking":
+                forms.append({"redacted": item["data"]})
+            case "responses_reasoning" if item["encrypted_content"]:
+                sealed = item["encrypted_content"]
+                summary = [{"text": t, "type": "summary_text"} for t in item["summary"]]
+                forms.append({"id": item["id"], "encrypted_content": sealed, "summary": summary})
+            case _:
+                pass  # of chat completions (kept by the server's own names), or not kept
+    if forms:
+        assert answer.opaque == forms
+
+
 def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
     """Without HTTP: as the client does, and with the end that the case's connection has."""
-    sse, chat = BodyDecoder(), ChatDecoder(case.facts["provider"])
-    events = []
+    sse, chat = BodyDecoder(), DECODERS[case.facts["api"]](case.facts["provider"])
+    events: list[StreamEvent] = []
     for piece in cut:
         for event in sse.feed(piece):
             if not chat.done:
@@ -107,7 +136,7 @@ async def ask(server: Server, case: Case, size: int) -> Answer:
     server.replies = [
         Reply(pieces(body, size), case.facts["status"], headers, cut=case.cut_after is not None)
     ]
-    known = catalog(f"{server.url}/v1", case.facts["provider"])
+    known = catalog(f"{server.url}/v1", case.facts["provider"], api=case.facts["api"])
     clients = Clients(known)
     model = known.model(f"{case.facts['provider']}/{case.facts['model']}")
     asked: ModelRequest = request(model, tools=(TOOL,))
@@ -146,12 +175,13 @@ def test_there_are_cases_of_our_own() -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not here")
-async def test_r6_recorded_http_errors_of_chat_providers(server: Server) -> None:
+async def test_r6_recorded_http_errors(server: Server) -> None:
     for path in sorted((SHARED / "errors").glob("*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         headers = tuple(facts["headers"].items())
         server.replies = [Reply((facts["body"].encode(),), facts["status"], headers)]
-        known = catalog(server.url, facts["provider"])
+        api = facts["api"] if facts["api"] in DECODERS else "openai-chat"
+        known = catalog(server.url, facts["provider"], api=api)
         clients = Clients(known)
         model = known.model(f"{facts['provider']}/some-model")
         answer = await drain(clients.client_for(model).stream(request(model)))

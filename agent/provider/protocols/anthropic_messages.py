@@ -6,7 +6,7 @@ only with its signature and only to the model that made it. What the decoder kee
 thinking block is ``{"signature": text}``, of a redacted one ``{"redacted": data}``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
@@ -21,18 +21,29 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.call_ids import CallIds
+from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
+from agent.provider.protocols.tool_names import clean
 
-LOST_RESULT = "The result of this call was lost; it may or may not have run."
-NO_OUTPUT = "(no output)"
 GO_ON = "Go on."
 """Said where a conversation would begin or end with the model's own words."""
 
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 
 
-def messages_of(turns: Iterable[Turn], *, model: str, vision: bool = False) -> list[JsonObject]:
-    """The ``messages`` for *turns*, to be sent to *model* (``provider/model``)."""
-    writer = _Writer(model, vision)
+def messages_of(
+    turns: Iterable[Turn],
+    *,
+    model: str,
+    vision: bool = False,
+    replay: bool = True,
+    name: Callable[[str], str] = clean,
+) -> list[JsonObject]:
+    """The ``messages`` for *turns*, to be sent to *model* (``provider/model``).
+
+    *replay* false leaves out all thinking; *name* gives the name of a call as it is sent.
+    """
+    writer = _Writer(model if replay else None, vision, name)
     for turn in turns:
         match turn:
             case UserTurn():
@@ -47,9 +58,10 @@ def messages_of(turns: Iterable[Turn], *, model: str, vision: bool = False) -> l
 class _Writer:
     """Joins neighbours of one role, and answers every call before anything else is said."""
 
-    def __init__(self, model: str, vision: bool) -> None:
+    def __init__(self, model: str | None, vision: bool, name: Callable[[str], str]) -> None:
         self._model = model
         self._vision = vision
+        self._name = name
         self._ids = CallIds()
         self._open: list[tuple[str, str]] = []
         self._messages: list[tuple[str, list[Json]]] = []
@@ -61,7 +73,7 @@ class _Writer:
 
     def assistant(self, turn: AssistantTurn) -> None:
         self.results(())
-        same = turn.model in ("", self._model)
+        same = self._model is not None and turn.model in ("", self._model)
         thoughts = [b for c in turn.content if same and (b := _thought(c)) is not None]
         texts: list[Json] = [
             {"type": "text", "text": c.text.rstrip()}
@@ -73,9 +85,8 @@ class _Writer:
             if isinstance(content, ToolCallContent):
                 sent = self._ids.take(content.call_id)
                 self._open.append((content.call_id, sent))
-                calls.append(
-                    {"type": "tool_use", "id": sent, "name": content.name, "input": content.input}
-                )
+                name = self._name(content.name)
+                calls.append({"type": "tool_use", "id": sent, "name": name, "input": content.input})
         if texts or calls:
             # Two answers in a row become one message, in which thinking may only lead.
             joins = bool(self._messages) and self._messages[-1][0] == "assistant"
@@ -138,9 +149,7 @@ def _media(media: MediaContent, *, vision: bool) -> JsonObject:
     if vision and media.mime in IMAGES:
         source: JsonObject = {"type": "base64", "media_type": media.mime, "data": media.data}
         return {"type": "image", "source": source}
-    name = f" {media.name}" if media.name else ""
-    text = f"[Attachment{name} ({media.mime}): this model cannot see it.]"
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": unseen(media)}
 
 
 def _result(sent: str, result: ToolResultContent | None, *, vision: bool) -> JsonObject:

@@ -22,6 +22,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
+from agent.provider.protocols.wire_json import is_object
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class _Call:
     @property
     def complete(self) -> bool:
         """Whether the arguments are a whole JSON object (so that nothing can follow)."""
-        return self.ended or _is_object(self.arguments)
+        return self.ended or is_object(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +218,3 @@ def _delta(entry: JsonObject) -> _Delta:
 def _repeats(call: _Call, delta: _Delta) -> bool:
     same_id = delta.call_id is not None and delta.call_id == call.call_id
     return same_id and delta.name == call.name and delta.arguments in ("", call.arguments)
-
-
-def _is_object(text: str) -> bool:
-    if not text.rstrip().endswith("}"):
-        return False
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False

@@ -4,21 +4,12 @@
 chunk is relied on: any field may be missing, null or of another type.
 """
 
-from agent.errors import ProviderError, ProviderErrorKind
+from agent.errors import ProviderError
 from agent.jsontypes import Json, JsonObject
 from agent.model import Usage
-from agent.provider.client import (
-    ReasoningDelta,
-    ReasoningEnd,
-    ReasoningStart,
-    StepFinish,
-    StreamError,
-    StreamEvent,
-    TextDelta,
-    TextEnd,
-    TextStart,
-)
-from agent.provider.errors import broken, from_event
+from agent.provider.client import StepFinish, StreamError, StreamEvent
+from agent.provider.errors import from_event
+from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
 from agent.provider.protocols.openai_chat_chunk import (
     FAILED,
@@ -27,6 +18,7 @@ from agent.provider.protocols.openai_chat_chunk import (
     parse,
     text_of,
 )
+from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.usage import chat_usage
 
@@ -41,7 +33,7 @@ class ChatDecoder:
         self.done = False
         self._provider = provider
         self._calls = CallAssembler()
-        self._open: str | None = None
+        self._part = OpenPart()
         self._field: str | None = None
         self._details: list[Json] = []
         self._opaque: JsonObject = {}
@@ -63,13 +55,14 @@ class ChatDecoder:
             return self._finish()
         chunks = parse(data)
         if chunks is None:
-            return self._fail(self._unreadable(event))
+            return self._fail(unreadable(self._provider, event))
         events: list[StreamEvent] = []
         for chunk in chunks:
             if not self.done:
                 events.extend(self._chunk(chunk, named_error=event.event == "error"))
         if event.event == BODY and not self.done:
-            events.extend(self._finish() if self._any else self._fail(self._unreadable(event)))
+            unread = unreadable(self._provider, event)
+            events.extend(self._finish() if self._any else self._fail(unread))
         return events
 
     def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
@@ -78,17 +71,7 @@ class ChatDecoder:
             return []
         if self.finishing:
             return self._finish()
-        what = "the answer ended before it was complete"
-        return self._fail(error or broken(self._provider, what))
-
-    def _unreadable(self, event: SseEvent) -> ProviderError:
-        if event.event == BODY:
-            return ProviderError(
-                ProviderErrorKind.INVALID_REQUEST,
-                f"{self._provider} sent something that is no answer of a model, such as a web "
-                "page. Check its base URL.",
-            )
-        return broken(self._provider, "it sent data that cannot be read")
+        return self._fail(error or incomplete(self._provider))
 
     def _chunk(self, chunk: JsonObject, *, named_error: bool) -> list[StreamEvent]:
         self._take_usage(chunk)
@@ -117,7 +100,7 @@ class ChatDecoder:
         if isinstance(delta, dict) and delta:
             return delta
         message = choice.get("message")
-        untouched = self._open is None and self._field is None and not self._calls.any
+        untouched = self._part.kind is None and self._field is None and not self._calls.any
         return message if isinstance(message, dict) and untouched else {}
 
     def _take_usage(self, chunk: JsonObject) -> None:
@@ -191,28 +174,21 @@ class ChatDecoder:
     def _reason(self, name: str, text: str, events: list[StreamEvent]) -> None:
         if not text:
             return
-        if self._open != "reasoning":
+        if self._part.kind != "reasoning":
             self._end_part(events)
-            events.append(ReasoningStart(name))
-            self._open, self._field = "reasoning", name
-        events.append(ReasoningDelta(text))
+            self._field = name
+        self._part.reason(text, events, name)
 
     def _text(self, text: str, events: list[StreamEvent], *, refusal: bool = False) -> None:
         if not text:
             return
-        kind = "refusal" if refusal else "text"
-        if self._open != kind:
+        if self._part.kind == "reasoning":
             self._end_part(events)
-            events.append(TextStart(refusal=refusal))
-            self._open = kind
-        events.append(TextDelta(text))
+        self._part.text(text, events, refusal=refusal)
 
     def _end_part(self, events: list[StreamEvent]) -> None:
-        if self._open == "reasoning":
-            events.append(ReasoningEnd(self._take_all_opaque()))
-        elif self._open is not None:
-            events.append(TextEnd())
-        self._open = None
+        opaque = self._take_all_opaque() if self._part.kind == "reasoning" else None
+        self._part.end(events, opaque)
 
     def _take_all_opaque(self) -> JsonObject | None:
         opaque = merged(self._opaque, {"reasoning_details": self._details} if self._details else {})
@@ -227,8 +203,7 @@ class ChatDecoder:
         finish = FINISHES.get(self._raw_finish.lower(), "other") if self._raw_finish else None
         events.extend(self._calls.finish(cut=finish == "length"))
         # What came without any reasoning text must still go back: an empty reasoning part.
-        if opaque := self._take_all_opaque():
-            events.extend((ReasoningStart(), ReasoningEnd(opaque)))
+        self._part.end(events, self._take_all_opaque())
         events.append(StepFinish(finish, self._raw_finish, self._usage))
         return events
 

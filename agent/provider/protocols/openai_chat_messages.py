@@ -6,8 +6,6 @@ assistant message.
 """
 
 import hashlib
-import json
-import math
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,14 +22,13 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
+from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
+from agent.provider.protocols.refusals import IMAGES, REASONING
+from agent.provider.protocols.tool_names import clean
+from agent.provider.protocols.wire_json import arguments_of
 from agent.provider.providers import Quirks
 
 LETTERS = string.ascii_letters + string.digits
-LOST_RESULT = "The result of this call was lost; it may or may not have run."
-NO_OUTPUT = "(no output)"
-
-IMAGES = "images"
-REASONING = "reasoning replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +79,13 @@ def _user_content(
             url = f"data:{item.mime};base64,{item.data}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
         elif isinstance(item, MediaContent):
-            parts.append({"type": "text", "text": _unseen(item)})
+            parts.append({"type": "text", "text": unseen(item)})
         elif item.text.strip():
             parts.append({"type": "text", "text": item.text})
     texts = [part["text"] for part in parts if isinstance(part, dict) and part["type"] == "text"]
     if len(texts) == len(parts):
         return "\n\n".join(str(text) for text in texts)
     return parts
-
-
-def _unseen(media: MediaContent) -> str:
-    name = f" {media.name}" if media.name else ""
-    return f"[Attachment{name} ({media.mime}): this model cannot see it.]"
 
 
 def _calls(turn: AssistantTurn, quirks: Quirks) -> list[_Call]:
@@ -139,7 +131,7 @@ def _assistant(turn: AssistantTurn, calls: list[_Call], *, replay: bool) -> Json
         entry: JsonObject = {
             "id": call.sent_id,
             "type": "function",
-            "function": {"name": item.name, "arguments": _arguments(item.input)},
+            "function": {"name": clean(item.name), "arguments": arguments_of(item.input)},
         }
         if replay and item.opaque:
             if "extra_content" in item.opaque:
@@ -180,24 +172,6 @@ def _add_reasoning(message: JsonObject, thoughts: Iterable[ReasoningContent], te
         message["reasoning_details"] = details
 
 
-def _arguments(value: JsonObject) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False)
-
-
-def _finite(value: Json) -> Json:
-    """*value* with the numbers that JSON does not have (NaN, infinity) as null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    return value
-
-
 def _results(
     calls: list[_Call], results: Sequence[ToolResultContent], *, images: bool
 ) -> list[Json]:
@@ -210,8 +184,8 @@ def _results(
         output = LOST_RESULT
         if found is not None:
             left.remove(found)
-            unseen = [_unseen(media) for media in found.media if not _visible(media, images)]
-            output = "\n\n".join([*([found.output] if found.output else []), *unseen])
+            notes = [unseen(media) for media in found.media if not _visible(media, images)]
+            output = "\n\n".join([*([found.output] if found.output else []), *notes])
             pictures = [media for media in found.media if _visible(media, images)]
             if pictures:
                 shown.append(TextContent(f"Pictures from the {call.name} call:"))

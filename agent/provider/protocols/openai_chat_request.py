@@ -2,21 +2,16 @@
 a server that calls itself compatible refuses a part."""
 
 import json
-import re
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
-from agent.provider.protocols.openai_chat_messages import IMAGES, REASONING, messages_of
+from agent.provider.protocols.openai_chat_messages import messages_of
+from agent.provider.protocols.refusals import DEMANDING, IMAGES, REASONING, REFUSING, named
 from agent.provider.providers import NEW_OPENAI, Quirks
 
 MAX_TOKENS = ("max_tokens", "max_completion_tokens")
 OPTIONAL = ("stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage")
 REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning_opaque", "reasoning")
-REFUSING = re.compile(
-    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|"
-    r"not allowed|additional propert|invalid|cannot|could not|deprecated"
-)
-DEMANDING = re.compile(r"missing|must be (passed|provided|present)|is required|lacks")
 
 
 def build_body(
@@ -74,23 +69,12 @@ def refused(body: JsonObject, message: str) -> str | None:
     text = message.lower()
     if not REFUSING.search(text):
         return None
-    for name in (*OPTIONAL, *MAX_TOKENS):
-        if name in body and re.search(rf"\b{name}\b", text):
-            return name
+    if name := named(text, (name for name in (*OPTIONAL, *MAX_TOKENS) if name in body)):
+        return name
     messages = json.dumps(body.get("messages"))
     if "image" in text and '"image_url"' in messages:
         return IMAGES
-    if not DEMANDING.search(text) and any(
-        re.search(rf"\b{name}\b", text) and f'"{name}"' in messages for name in REASONING_FIELDS
-    ):
+    replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
+    if not DEMANDING.search(text) and named(text, replayed):
         return REASONING
     return None
-
-
-def encode(body: JsonObject) -> bytes:
-    """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

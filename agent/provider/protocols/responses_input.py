@@ -5,8 +5,7 @@ reasoning item goes back encrypted, to the model that made it, and only with the
 followed it. What the decoder keeps of one is ``{"id", "encrypted_content", "summary"}``.
 """
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
@@ -20,41 +19,57 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.anthropic_messages import LOST_RESULT, NO_OUTPUT
 from agent.provider.protocols.call_ids import CallIds
+from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
+from agent.provider.protocols.tool_names import clean
+from agent.provider.protocols.wire_json import arguments_of
 
 
-def items_of(turns: Iterable[Turn], *, model: str, vision: bool = False) -> list[JsonObject]:
-    """The ``input`` for *turns*, to be sent to *model* (``provider/model``)."""
+def items_of(
+    turns: Iterable[Turn],
+    *,
+    model: str,
+    vision: bool = False,
+    replay: bool = True,
+    name: Callable[[str], str] = clean,
+) -> list[JsonObject]:
+    """The ``input`` for *turns*, to be sent to *model* (``provider/model``).
+
+    *replay* false leaves out all reasoning; *name* gives the name of a call as it is sent.
+    """
     ids = CallIds()
     items: list[JsonObject] = []
     open_calls: list[tuple[str, str]] = []
     thoughts: set[str] = set()
     for turn in turns:
         results = turn.content if isinstance(turn, ToolTurn) else ()
-        items += _outputs(open_calls, results)
+        items += _outputs(open_calls, results, vision=vision)
         open_calls = []
         if isinstance(turn, UserTurn):
             parts = _user_parts(turn.content, vision=vision)
             if parts:
                 items.append({"type": "message", "role": "user", "content": parts})
         elif isinstance(turn, AssistantTurn):
-            said, open_calls = _assistant(turn, ids, thoughts, same=turn.model in ("", model))
+            same = replay and turn.model in ("", model)
+            said, open_calls = _assistant(turn, ids, name, thoughts if same else None)
             items += said
-    return items + _outputs(open_calls, ())
+    return items + _outputs(open_calls, (), vision=vision)
 
 
 def _assistant(
-    turn: AssistantTurn, ids: CallIds, thoughts: set[str], *, same: bool
+    turn: AssistantTurn, ids: CallIds, name: Callable[[str], str], thoughts: set[str] | None
 ) -> tuple[list[JsonObject], list[tuple[str, str]]]:
-    """The items of one answer and its calls as (stored id, sent id)."""
+    """The items of one answer and its calls as (stored id, sent id).
+
+    *thoughts* are the ids of the reasoning sent so far, None to send none.
+    """
     items: list[JsonObject] = []
     calls: list[tuple[str, str]] = []
     waiting: list[JsonObject] = []
     for content in turn.content:
         match content:
             case ReasoningContent():
-                item = _reasoning(content, thoughts) if same else None
+                item = None if thoughts is None else _reasoning(content, thoughts)
                 waiting += [item] if item is not None else []
                 continue
             case TextContent() if content.text.strip():
@@ -66,8 +81,8 @@ def _assistant(
                 said = {
                     "type": "function_call",
                     "call_id": sent,
-                    "name": content.name,
-                    "arguments": json.dumps(content.input, ensure_ascii=False),
+                    "name": name(content.name),
+                    "arguments": arguments_of(content.input),
                 }
             case _:
                 continue
@@ -91,16 +106,18 @@ def _reasoning(content: ReasoningContent, thoughts: set[str]) -> JsonObject | No
 
 
 def _outputs(
-    calls: Sequence[tuple[str, str]], results: Sequence[ToolResultContent]
+    calls: Sequence[tuple[str, str]], results: Sequence[ToolResultContent], *, vision: bool
 ) -> list[JsonObject]:
     left = list(results)
     items: list[JsonObject] = []
     for call_id, sent in calls:
         found = next((result for result in left if result.call_id == call_id), None)
-        output = LOST_RESULT
+        output: Json = LOST_RESULT
         if found is not None:
             left.remove(found)
-            output = found.output or NO_OUTPUT
+            output = found.output if found.output.strip() else NO_OUTPUT
+            if found.media:
+                output = _user_parts((TextContent(output), *found.media), vision=vision)
         items.append({"type": "function_call_output", "call_id": sent, "output": output})
     return items
 
@@ -115,8 +132,7 @@ def _user_parts(content: Sequence[TextContent | MediaContent], *, vision: bool) 
                 url = f"data:{item.mime};base64,{item.data}"
                 parts.append({"type": "input_image", "image_url": url})
             case MediaContent():
-                text = f"[Attachment ({item.mime}): this model cannot see it.]"
-                parts.append({"type": "input_text", "text": text})
+                parts.append({"type": "input_text", "text": unseen(item)})
             case _:
                 pass
     return parts

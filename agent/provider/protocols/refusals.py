@@ -1,0 +1,21 @@
+"""What a server's refusal objects to, so that it can be asked again without that part."""
+
+import re
+from collections.abc import Iterable
+
+IMAGES = "images"
+"""Pictures. One is refused for itself; the model may well see the next one."""
+
+REASONING = "reasoning replay"
+"""Reasoning of earlier answers that goes back with the next request."""
+
+REFUSING = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|"
+    r"not allowed|additional propert|invalid|cannot|could not|deprecated"
+)
+DEMANDING = re.compile(r"missing|must be (passed|provided|present)|is required|lacks")
+
+
+def named(text: str, names: Iterable[str]) -> str | None:
+    """The first of *names* that stands as a word in *text* (both in lower case)."""
+    return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", text)), None)

@@ -1,0 +1,225 @@
+"""The Responses API's stream decoded to our events, without any input or output of its own.
+
+An answer is a list of items (reasoning, messages, calls), told apart by their place in it: the
+ids of one item may change from event to event. Items of a type that is not known here, which
+the provider ran itself, are passed over. Nothing in the shape of an event is relied on.
+"""
+
+from agent.errors import ProviderError
+from agent.jsontypes import Json, JsonObject
+from agent.model import Finish, Usage
+from agent.provider.client import StepFinish, StreamError, StreamEvent
+from agent.provider.errors import broken, from_event
+from agent.provider.protocols.open_part import OpenPart
+from agent.provider.protocols.openai_chat_chunk import FINISHES
+from agent.provider.protocols.responses_calls import ResponsesCalls
+from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.wire_json import parse_object
+from agent.provider.sse import BODY, SseEvent
+from agent.provider.usage import chat_usage
+
+ENDS = frozenset({"response.completed", "response.incomplete", "response.done"})
+# Events with text, by the kind of part that it belongs to.
+TEXTS = {
+    "response.output_text": "text",
+    "response.refusal": "refusal",
+    "response.reasoning_summary_text": "reasoning",
+    "response.reasoning_text": "reasoning",
+}
+# The name of the text in the event that ends a piece of it.
+WHOLE = ("text", "refusal")
+CALLS = frozenset({"function_call", "custom_tool_call"})
+CALL_INPUTS = ("response.function_call_arguments", "response.custom_tool_call_input")
+
+
+class ResponsesDecoder:
+    """The state of one answer. After ``done`` nothing more is to be fed."""
+
+    def __init__(self, provider: str, names: ToolNames | None = None) -> None:
+        self.done = False
+        self._provider = provider
+        self._part = OpenPart()
+        self._calls = ResponsesCalls(names or ToolNames())
+        self._told: set[tuple[str, str]] = set()
+        self._place: tuple[str, str, str] | None = None
+        self._items = 0
+
+    @property
+    def finishing(self) -> bool:
+        """Always false: the event that tells of the end is the end."""
+        return False
+
+    def feed(self, event: SseEvent) -> list[StreamEvent]:
+        """The events that *event* stands for; the last of an answer ends it."""
+        text = event.data.strip()
+        if not text or text == "[DONE]":
+            return []
+        data = parse_object(text)
+        if data is None:
+            return self._fail(unreadable(self._provider, event))
+        kind = data.get("type")
+        if not isinstance(kind, str):
+            kind = event.event
+        if event.event == BODY and data.get("object") == "response":
+            return self._end(data)
+        if kind == "error" or (data.get("error") and not kind.startswith("response.")):
+            return self._fail(from_event(self._provider, data.get("error") or data))
+        if event.event == BODY:
+            return self._fail(unreadable(self._provider, event))
+        if kind in ENDS or kind in ("response.failed", "response.cancelled"):
+            return self._end(_object(data, "response"))
+        return self._inner(kind, data)
+
+    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
+        """The end of the body, or *error* that broke it: without its last event an answer is
+        never complete."""
+        return [] if self.done else self._fail(error or incomplete(self._provider))
+
+    def _inner(self, kind: str, data: JsonObject) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        place = _place(data)
+        name, _, step = kind.rpartition(".")
+        if kind == "response.output_item.added":
+            self._added(place, _object(data, "item"), events)
+        elif kind == "response.output_item.done":
+            self._item_done(place, _object(data, "item"), events)
+        elif name in TEXTS and step in ("delta", "done"):
+            self._piece(place, name, step, data, events)
+        elif name in CALL_INPUTS and step == "delta":
+            self._calls.append(place, _text(data, "delta"), events)
+        elif name in CALL_INPUTS and step == "done":
+            given = _text(data, "arguments") or _text(data, "input")
+            self._calls.complete(place, given, events)
+        return events
+
+    def _added(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
+        self._items += 1
+        self._end_part(events)
+        if item.get("type") in CALLS:
+            self._calls.start(place, item, events)
+
+    def _piece(
+        self, place: str, name: str, step: str, data: JsonObject, events: list[StreamEvent]
+    ) -> None:
+        """A delta of text; or all of it, which counts where no delta came before."""
+        number = str(data.get("summary_index", data.get("content_index", 0)))
+        key = (place, f"{name} {number}")
+        if step == "delta":
+            text = _text(data, "delta")
+        else:
+            text = next((_text(data, word) for word in WHOLE if _text(data, word)), "")
+            if key in self._told:
+                return
+        if text:
+            self._told.add(key)
+            self._write((place, name, number), text, events)
+
+    def _write(self, where: tuple[str, str, str], text: str, events: list[StreamEvent]) -> None:
+        """Write *text* into the part *where*; a summary has several parts, each one of ours."""
+        if where != self._place:
+            self._end_part(events)
+            self._place = where
+        kind = TEXTS[where[1]]
+        if kind == "reasoning":
+            self._part.reason(text, events)
+        else:
+            self._part.text(text, events, refusal=kind == "refusal")
+
+    def _end_part(self, events: list[StreamEvent], opaque: JsonObject | None = None) -> None:
+        self._place = None
+        self._part.end(events, opaque)
+
+    def _item_done(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
+        kind = item.get("type")
+        if kind in CALLS:
+            self._end_part(events)
+            self._calls.end(place, item, events)
+        elif kind in ("reasoning", "message"):
+            if not any(told == place for told, _ in self._told):
+                self._untold(place, item, events)
+            self._end_part(events, _sealed(item) if kind == "reasoning" else None)
+
+    def _untold(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
+        """The texts of an item of which no delta came."""
+        names = {
+            "summary_text": "response.reasoning_summary_text",
+            "reasoning_text": "response.reasoning_text",
+            "output_text": "response.output_text",
+            "refusal": "response.refusal",
+        }
+        for field in ("summary", "content"):
+            parts = item.get(field)
+            for number, part in enumerate(parts if isinstance(parts, list) else []):
+                name = names.get(str(part.get("type"))) if isinstance(part, dict) else None
+                if name is not None and isinstance(part, dict):
+                    text = _text(part, "text") or _text(part, "refusal")
+                    if text:
+                        self._write((place, name, f"{field} {number}"), text, events)
+
+    def _end(self, response: JsonObject) -> list[StreamEvent]:
+        """The last event, which holds the whole response."""
+        usage = chat_usage(response.get("usage"))
+        status = _text(response, "status")
+        error = response.get("error")
+        if error or status in ("failed", "cancelled"):
+            what = f"the answer ended as {status or 'failed'}"
+            failure = from_event(self._provider, error) if error else broken(self._provider, what)
+            return self._fail(failure, usage)
+        events: list[StreamEvent] = []
+        output = response.get("output")
+        if not self._items and isinstance(output, list):
+            for number, item in enumerate(output):
+                if isinstance(item, dict):
+                    self._item_done(str(number), item, events)
+        self.done = True
+        self._end_part(events)
+        reason = _text(_object(response, "incomplete_details"), "reason")
+        raw = f"incomplete:{reason}" if reason else status or "completed"
+        finish: Finish = "tool-calls" if self._calls.any else "stop"
+        if reason or status == "incomplete":
+            finish = FINISHES.get(reason, "other")
+        self._calls.finish(events, cut=finish == "length")
+        events.append(StepFinish(finish, raw, usage))
+        return events
+
+    def _fail(self, error: ProviderError, usage: Usage | None = None) -> list[StreamEvent]:
+        """Close what is open; no call is given out after the break (spec 1, L12)."""
+        self.done = True
+        events: list[StreamEvent] = []
+        self._end_part(events)
+        self._calls.abandon(events)
+        events.append(StreamError(error, usage))
+        return events
+
+
+def _sealed(item: JsonObject) -> JsonObject | None:
+    """What has to go back of a reasoning item, None where nothing can (nothing is stored)."""
+    name, sealed = _text(item, "id"), _text(item, "encrypted_content")
+    if not name or not sealed:
+        return None
+    summary = item.get("summary")
+    return {
+        "id": name,
+        "encrypted_content": sealed,
+        "summary": summary if isinstance(summary, list) else [],
+    }
+
+
+def _place(data: JsonObject) -> str:
+    index = data.get("output_index")
+    return str(index) if isinstance(index, int) else str(data.get("item_id") or _item_id(data))
+
+
+def _item_id(data: JsonObject) -> Json:
+    return _object(data, "item").get("id")
+
+
+def _object(data: JsonObject, name: str) -> JsonObject:
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(data: JsonObject, name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,57 @@
+"""JSON as it goes over the wire: valid for every parser, whatever a model or a file put in."""
+
+import json
+import math
+
+from agent.jsontypes import Json, JsonObject
+
+
+def encode(body: JsonObject) -> bytes:
+    """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
+    text = _dumps(body, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def arguments_of(value: JsonObject) -> str:
+    """The arguments of a call as the text that is sent."""
+    return _dumps(value)
+
+
+def is_object(text: str) -> bool:
+    """Whether *text* is one whole JSON object, so that nothing can follow."""
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def parse_object(text: str) -> JsonObject | None:
+    """The object in *text*, None for what is none."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _dumps(value: JsonObject, separators: tuple[str, str] | None = None) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, separators=separators)
+
+
+def _finite(value: Json) -> Json:
+    """*value* with the numbers that JSON does not have (NaN, infinity) as null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return value

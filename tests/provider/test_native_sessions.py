@@ -1,0 +1,163 @@
+"""Whole turns over Anthropic's and OpenAI's own protocols, on servers as strict as theirs
+(R4, L10, L12; trials M13, M19, M21)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent.model import Completed, ReasoningPart, TextPart
+from agent.runtime import open_runtime
+from tests.support.harness import MODEL, Harness, environment, write_config
+from tests.support.model_server import ModelServer
+from tests.support.script import (
+    Call,
+    Cut,
+    Finish,
+    Hold,
+    Opaque,
+    Reason,
+    StreamFailure,
+    Text,
+    Tokens,
+    answer,
+)
+
+APIS = ("anthropic-messages", "openai-responses")
+each_api = pytest.mark.parametrize("api", APIS)
+
+
+@asynccontextmanager
+async def opened(tmp_path: Path, api: str) -> AsyncIterator[Harness]:
+    home, folder = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    folder.mkdir()
+    async with ModelServer(chunk=11) as server:
+        provider = {
+            "api": api,
+            "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001"},
+            "models": {"model-1": {"limit": {"context": 100_000, "output": 32_000}}},
+        }
+        write_config(home, {"model": MODEL, "provider": {"scripted": provider}})
+        runtime = await open_runtime(folder, env=environment(home))
+        harness = Harness(runtime, server, folder, home)
+        subscription = runtime.bus.subscribe()
+        follower = asyncio.create_task(harness.follow(subscription))
+        try:
+            yield harness
+        finally:
+            await runtime.close()
+            subscription.close()
+            await follower
+    assert server.refused == []
+
+
+@each_api
+async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> None:
+    async with opened(tmp_path, api) as harness:
+        (harness.folder / "a.txt").write_text("one\n", "utf-8")
+        read = Call("read", {"file_path": str(harness.folder / "a.txt")})
+        harness.server.always(answer(Text("A title")))
+        harness.server.script(
+            answer(Reason("Hm, "), Reason("read."), Text("I look."), read, read),
+            answer(Opaque("c2VjcmV0"), Text("Done."), Tokens(prompt=70, cached=30, completion=5)),
+        )
+        session = await harness.session()
+        await harness.runtime.sessions.directory.set_model(session.id, MODEL, "low")
+        idle = await harness.turn(session, "read it")
+        assert idle.outcome == "completed"
+        await harness.turn(session, "again")
+        tools = await harness.tools(session)
+        assert [type(tool.state) for tool in tools] == [Completed, Completed]
+        assert len({tool.call_id for tool in tools}) == 2
+        parts = await harness.parts(session)
+        thoughts = [part for part in parts if isinstance(part, ReasoningPart)]
+        assert thoughts[0].text == "Hm, read."
+        assert all(thought.opaque for thought in thoughts)
+        said = str(harness.server.requests[-1].body)
+        assert "Hm, read." in said
+        assert "c2VjcmV0" in said
+
+
+@each_api
+async def test_m21_cancel_in_thinking_leaves_a_history_that_is_taken(
+    tmp_path: Path, api: str
+) -> None:
+    async with opened(tmp_path, api) as harness:
+        hold = Hold()
+        harness.server.always(answer(Text("ok")))
+        harness.server.script((Reason("never signed"), hold))
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "think")
+        await hold.reached.wait()
+        await harness.until(lambda e: getattr(e, "delta", "") == "never signed")
+        assert await harness.runtime.sessions.cancel(session.id)
+        assert (await harness.idle(session, after=before)).outcome == "cancelled"
+        hold.gate.set()
+        assert (await harness.turn(session, "go on")).outcome == "completed"
+        assert "never signed" not in str(harness.server.requests[-1].body)
+
+
+@each_api
+async def test_m13_ids_used_again_in_every_step_keep_their_own_results(
+    tmp_path: Path, api: str
+) -> None:
+    async with opened(tmp_path, api) as harness:
+        harness.server.always(answer(Text("ok")))
+        names = ("a.txt", "b.txt", "c.txt")
+        for name in names:
+            (harness.folder / name).write_text(f"inside {name}\n", "utf-8")
+        paths = [str(harness.folder / name) for name in names]
+        harness.server.script(
+            *(answer(Call("read", {"file_path": path}, id="call_0")) for path in paths)
+        )
+        session = await harness.session()
+        assert (await harness.turn(session, "read all")).outcome == "completed"
+        tools = await harness.tools(session)
+        outputs = [tool.state.output for tool in tools if isinstance(tool.state, Completed)]
+        assert [f"inside {name}" in text for name, text in zip(names, outputs, strict=True)] == [
+            True, True, True,
+        ]  # fmt: skip
+
+
+@each_api
+async def test_l12_cut_after_a_call_goes_on_with_what_was_called(tmp_path: Path, api: str) -> None:
+    async with opened(tmp_path, api) as harness:
+        (harness.folder / "a.txt").write_text("one\n", "utf-8")
+        read = Call("read", {"file_path": str(harness.folder / "a.txt")})
+        harness.server.always(answer(Text("ok")))
+        harness.server.script((read, Text("and"), Cut()))
+        session = await harness.session()
+        assert (await harness.turn(session, "read it")).outcome == "completed"
+        assert [type(tool.state) for tool in await harness.tools(session)] == [Completed]
+
+
+@each_api
+async def test_l2a_call_that_the_output_limit_cut_off_is_not_run(tmp_path: Path, api: str) -> None:
+    async with opened(tmp_path, api) as harness:
+        harness.server.always(answer(Text("ok")))
+        cut = Call("write", '{"file_path": "x.txt", "content": "ha', pieces=4)
+        harness.server.script(answer(cut, Finish("limit")), answer(cut, Finish("limit")))
+        session = await harness.session()
+        assert (await harness.turn(session, "write")).outcome == "completed"
+        assert not (harness.folder / "x.txt").exists()
+
+
+@each_api
+async def test_r6_refusal_in_mid_stream_ends_the_turn_with_its_words(
+    tmp_path: Path, api: str
+) -> None:
+    async with opened(tmp_path, api) as harness:
+        harness.server.always(answer(Text("fine")))
+        failing = StreamFailure("invalid_request_error", "unsupported thing")
+        harness.server.script((Text("part"), failing))
+        session = await harness.session()
+        idle = await harness.turn(session, "hi")
+        assert idle.outcome == "failed"
+        assert "unsupported thing" in str(idle.error)
+        assert (await harness.turn(session, "again")).outcome == "completed"
+        texts = [p.text for p in await harness.parts(session) if isinstance(p, TextPart)]
+        assert "fine" in texts
