@@ -14,7 +14,7 @@ from enum import Enum
 from typing import assert_never
 
 from agent.display import Block, ToolLabel
-from agent.errors import PermissionRejected
+from agent.errors import OpencodePyError, PermissionRejected
 from agent.jsontypes import JsonObject
 from agent.model import Completed, Failed, FailureKind, Running, ToolPart
 from agent.session.guards import DoomLoop
@@ -34,6 +34,7 @@ ENDING = 3.0
 
 SIBLING_FAILED = "Not run: cancelled, a sibling failed"
 BROKEN_OFF = "Not run: the answer broke off before this call could start"
+REJECTED = "Not run: the user rejected another call of this step"
 INCOMPLETE = "Not run: the call's arguments never arrived whole"
 
 log = logging.getLogger(__name__)
@@ -115,7 +116,11 @@ class ExecutorDeps:
 
 
 class StepExecutor:
-    """The calls of one step, in the order in which they were announced."""
+    """The calls of one step, in the order in which they were announced.
+
+    *started* tells that a call has run, *stopped* that the user rejected one without a word;
+    *on_stop* is called then.
+    """
 
     def __init__(self, deps: ExecutorDeps) -> None:
         self._deps = deps
@@ -123,6 +128,7 @@ class StepExecutor:
         self._closed: str | None = None
         self.started = False
         self.stopped = False
+        self.on_stop: Callable[[], object] = lambda: None
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -176,10 +182,16 @@ class StepExecutor:
         slot.task = asyncio.create_task(self._run(slot), name=f"tool {slot.part.tool}")
 
     async def _run(self, slot: Slot) -> None:
+        outcome: CallOutcome
         try:
             outcome = await self._outcome(slot)
         except asyncio.CancelledError:
             outcome = self._aborted(slot)
+        except Exception as error:
+            # The boundary of one tool call, around what stands outside the pipeline's (A7).
+            log.exception("the call of %s failed outside the tool", slot.part.tool)
+            text = f"The call could not be run: {type(error).__name__}: {error}"
+            outcome = CallFailed(kind="error", error=text)
         await self._finish(slot, outcome)
 
     async def _outcome(self, slot: Slot) -> CallOutcome:
@@ -225,6 +237,9 @@ class StepExecutor:
         slot.part = replace(slot.part, state=self._final(slot, outcome))
         try:
             await asyncio.shield(self._deps.store.save(slot.part))
+        except OpencodePyError:
+            # The step's own end fails on the same store and tells; ending calls goes on.
+            log.exception("the end of a call of %s could not be stored", slot.part.tool)
         finally:
             self._deps.doom.finished(slot.part.id, result_text(slot.part.state)[0])
             if not slot.done.done():
@@ -234,7 +249,8 @@ class StepExecutor:
     def _after(self, slot: Slot, outcome: CallOutcome) -> None:
         if isinstance(outcome, CallFailed) and outcome.stop_turn:
             self.stopped = True
-            self._cancel_others(slot, "Not run: the user rejected another call of this step")
+            self._cancel_others(slot, REJECTED)
+            self.on_stop()
         elif isinstance(outcome, CallCompleted) and outcome.failed_sibling:
             self._cancel_others(slot, SIBLING_FAILED)
         self._pump()

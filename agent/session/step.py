@@ -7,7 +7,7 @@ with what it has, and the loop goes on (L12).
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
 from agent.errors import ProviderError, ProviderErrorKind
@@ -23,10 +23,10 @@ from agent.model import (
     StepFinishPart,
     Usage,
 )
-from agent.provider.client import ModelClient, ModelRequest
+from agent.provider.client import ModelClient, ModelRequest, StreamEvent
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
 from agent.provider.usage import cost as cost_of
-from agent.session.executor import INCOMPLETE, StepExecutor
+from agent.session.executor import INCOMPLETE, REJECTED, StepExecutor
 from agent.session.processor import StepProcessor, StreamEnd
 from agent.store.store import Store
 
@@ -79,6 +79,7 @@ class Step:
         self._processor = self._new_processor()
         self._ending: asyncio.Task[MessageWithParts] | None = None
         self._forgetting: asyncio.Task[None] | None = None
+        self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
 
     def _new_processor(self) -> StepProcessor:
         return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
@@ -87,7 +88,8 @@ class Step:
         """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
         attempt = 1
         while True:
-            end = await self._processor.consume(client.stream(request))
+            end = await self._consume(client.stream(request))
+            self._heard = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
             wait = delay(attempt, end.error, self._deps.rng, self._deps.retry)
@@ -95,6 +97,18 @@ class Step:
                 return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
             attempt += 1
+
+    async def _consume(self, stream: AsyncGenerator[StreamEvent, None]) -> StreamEnd:
+        """Follow the stream to its end, or until the user rejects a call (spec 4, M5)."""
+        consuming = asyncio.create_task(self._processor.consume(stream))
+        self._executor.on_stop = consuming.cancel
+        try:
+            return await consuming
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if self._executor.stopped and not (current and current.cancelling()):
+                return StreamEnd()
+            raise
 
     def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
         """*end* with the reason why it is not tried again, where that is not plain from it."""
@@ -124,6 +138,7 @@ class Step:
         self._deps.set_status(Busy(self._since))
         self._executor = self._deps.executor(self._message)
         self._processor = self._new_processor()
+        self._heard = (StreamEnd(), None)
 
     async def _forget(self) -> None:
         await self._executor.teardown()
@@ -133,7 +148,10 @@ class Step:
         executor = self._executor
         lost = end.error is not None and executor.started
         arriving = executor.arriving
-        if end.error is not None:
+        if executor.stopped:
+            await self._processor.interrupt()
+            await executor.stop_starting(REJECTED)
+        elif end.error is not None:
             await self._processor.interrupt()
             await executor.stop_starting()
         else:
@@ -183,20 +201,30 @@ class Step:
         stored = await self._deps.store.message(self._message.id)
         return stored or MessageWithParts(self._message, (finish,))
 
-    async def teardown(self, error: ErrorInfo | None = None) -> None:
-        """Leave a history that every provider accepts (L10). Does nothing after a normal end."""
+    async def teardown(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
+        """Leave a history that every provider accepts (L10); does nothing after a normal end.
+
+        Returns the usage and cost that the stream had reported and nobody has counted yet.
+        What runs is ended whatever the store does.
+        """
         if self._ending is not None:
             await self._ending
-            return
-        if self._forgetting is not None:
-            await self._forgetting
-        await self._processor.interrupt()
-        await self._executor.teardown()
+            return None, None
+        try:
+            if self._forgetting is not None:
+                await self._forgetting
+            await self._processor.interrupt()
+        finally:
+            await self._executor.teardown()
+        end, cost = self._heard
         self._message = replace(
             self._message,
             completed=self._deps.clock(),
             finish="error" if error else None,
+            usage=end.usage,
+            cost=cost,
             error=error or ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted"),
             interrupted=error is None,
         )
         await self._deps.store.save(self._message)
+        return end.usage, cost

@@ -17,6 +17,7 @@ from agent.model import (
     SessionStatus,
     TextPart,
     ToolPart,
+    Usage,
     UserMessage,
 )
 from agent.permission.service import AskContext, PermissionService
@@ -153,15 +154,15 @@ class Turn:
         client = self._deps.clients.client_for(setting.model)
         result = await step.run(client, request)
         self._entered(result.message)
-        await self._add_usage(result)
+        await self._add_usage(result.usage, result.cost)
         return result
 
-    async def _add_usage(self, result: StepResult) -> None:
+    async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
         def add(session: Session) -> Session:
             cost = session.cost
-            if result.cost is not None:
-                cost = (cost or 0.0) + result.cost
-            usage = session.usage + result.usage if result.usage else session.usage
+            if spent is not None:
+                cost = (cost or 0.0) + spent
+            usage = session.usage + used if used else session.usage
             return replace(session, usage=usage, cost=cost, updated=self._deps.clock())
 
         await self._deps.update(self._session.id, add)
@@ -230,7 +231,9 @@ class Turn:
     async def teardown(self, fault: ErrorInfo | None = None) -> None:
         """End the step that runs, if any, so that the history stays valid (L10)."""
         if self._step is not None:
-            await self._step.teardown(fault)
+            usage, cost = await self._step.teardown(fault)
+            if usage is not None:
+                await self._add_usage(usage, cost)
 
     def _executor(self, message: AssistantMessage) -> StepExecutor:
         async def ask_repeat(part: ToolPart) -> None:
