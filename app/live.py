@@ -41,6 +41,7 @@ class LiveSession:
         self._agent: str | None = None
         self._model: str | None = None
         self._effort: str | None = None
+        self._asked_for = 0
         self.view: SessionView | None = None
         self.waiting_to_send = 0
 
@@ -121,6 +122,7 @@ class LiveSession:
 
     def close(self) -> None:
         """Show no session: the next prompt makes a new one. A running turn goes on."""
+        self._asked_for += 1
         self._unsubscribe()
         self.view = None
         subscription = self.runtime.bus.subscribe(
@@ -170,7 +172,12 @@ class LiveSession:
         return session
 
     async def _attach(self, session_id: str) -> None:
+        self._asked_for += 1
+        mine = self._asked_for
         subscription, snapshot = await self.runtime.sessions.attach(session_id)
+        if mine != self._asked_for:  # another session was opened while this one was read
+            subscription.close()
+            return
         self._unsubscribe()
         self.view = SessionView(snapshot)
         self._follow(subscription)
@@ -192,7 +199,7 @@ class LiveSession:
                 change |= self.view.apply(event)
             if change.stale:
                 self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
-                return
+                change = NOTHING  # the view is replaced; what the events tell is told all the same
         self._changed(change, events)
         if self.view is not None and self.view.deleted:
             self.close()

@@ -5,16 +5,17 @@ Nothing is deleted: a marker message holds the summary and says where the tail b
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from agent.errors import ProviderError, ProviderErrorKind
 from agent.ids import new_id
-from agent.model import CompactionPart, MessageWithParts, TextPart, UserMessage
+from agent.model import CompactionPart, MessageWithParts, TextPart, Usage, UserMessage
 from agent.provider.client import (
     ModelClient,
     ModelInfo,
     ModelRequest,
+    StepFinish,
     StreamError,
     TextContent,
     TextDelta,
@@ -35,6 +36,14 @@ SUMMARY = (
     "<system-reminder>\nThe conversation so far was summed up to save space. The summary:\n\n"
     "{summary}\n</system-reminder>"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """*usage* is what the request for it took, None where the provider did not say."""
+
+    text: str
+    usage: Usage | None
 
 
 def marker_of(item: MessageWithParts) -> CompactionPart | None:
@@ -117,7 +126,7 @@ async def summarise(
     model: ModelInfo,
     messages: Sequence[MessageWithParts],
     session_id: str,
-) -> str:
+) -> Summary:
     """The summary of *messages*. Raises ``ProviderError`` when the model gives none."""
     rest = list(messages)
     error = ProviderError(ProviderErrorKind.OVERFLOW, "There is nothing to sum up.")
@@ -136,7 +145,7 @@ async def summarise(
 
 async def _ask(
     client: ModelClient, model: ModelInfo, messages: Sequence[MessageWithParts], session_id: str
-) -> str:
+) -> Summary:
     prompt = files("agent.prompts").joinpath("compaction.txt").read_text(encoding="utf-8")
     request = ModelRequest(
         model=model,
@@ -145,6 +154,7 @@ async def _ask(
         session_id=session_id,
     )
     pieces: list[str] = []
+    end: StepFinish | None = None
     stream = client.stream(request)
     try:
         async for event in stream:
@@ -152,9 +162,13 @@ async def _ask(
                 raise event.error
             if isinstance(event, TextDelta):
                 pieces.append(event.text)
+            if isinstance(event, StepFinish):
+                end = event
     finally:
         await stream.aclose()
     summary = "".join(pieces).strip()
+    if end is None:
+        raise ProviderError(ProviderErrorKind.NETWORK, "The summary ended without an end mark.")
     if not summary:
         raise ProviderError(ProviderErrorKind.INVALID_REQUEST, "The model gave an empty summary.")
-    return summary
+    return Summary(summary, end.usage)

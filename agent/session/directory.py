@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from agent.errors import SessionNotFound
 from agent.ids import new_id
-from agent.model import MessageWithParts, Part, Session, UserMessage
+from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.store.recovery import closed_part
 from agent.store.store import Store
 
 
@@ -111,12 +112,14 @@ class Directory:
         for item in messages:
             if isinstance(item.message, UserMessage) and item.message.turn_id is None:
                 continue  # what waits in the source's queue stays there
-            moved = _copied(item, copy.id, renamed)
+            moved = _copied(item, copy.id, renamed, now)
             await self._store.save(moved.message, *moved.parts)
         return copy
 
 
-def _copied(item: MessageWithParts, session_id: str, renamed: dict[str, str]) -> MessageWithParts:
+def _copied(
+    item: MessageWithParts, session_id: str, renamed: dict[str, str], now: float
+) -> MessageWithParts:
     """*item* under new ids in another session; *renamed* maps old message ids to new ones."""
     new = new_id("msg")
     renamed[item.message.id] = new
@@ -126,8 +129,14 @@ def _copied(item: MessageWithParts, session_id: str, renamed: dict[str, str]) ->
         case assistant:
             parent = renamed.get(assistant.parent_id, assistant.parent_id)
             message = replace(assistant, id=new, session_id=session_id, parent_id=parent)
-    parts: list[Part] = [
-        replace(part, id=new_id("prt"), session_id=session_id, message_id=new)
-        for part in item.parts
-    ]
+            if message.completed is None:
+                message = replace(message, completed=now, interrupted=True)
+    parts: list[Part] = []
+    for part in item.parts:
+        # A turn may be running in the source: nobody would ever end its open parts here.
+        copy = closed_part(part, now) if item.message.role == "assistant" else part
+        if isinstance(copy, CompactionPart) and copy.tail_start_id is not None:
+            start = renamed.get(copy.tail_start_id, copy.tail_start_id)
+            copy = replace(copy, tail_start_id=start)
+        parts.append(replace(copy, id=new_id("prt"), session_id=session_id, message_id=new))
     return MessageWithParts(message, tuple(parts))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from agent.jsontypes import JsonObject
@@ -23,6 +23,10 @@ class TurnTotals:
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+
+    def beside(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+        """With a model call that was no step of the turn, such as a summary."""
+        return replace(self.add(usage, cost), steps=self.steps)
 
     def add(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
         total = self.cost if cost is None else (self.cost or 0.0) + cost

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent.errors import ProviderErrorKind
-from agent.model import AssistantMessage, ErrorInfo, UserMessage
+from agent.model import AssistantMessage, ErrorInfo, Usage, UserMessage
 from agent.provider.client import ModelInfo, ModelRequest
 from agent.session.compaction import compacted
 from agent.session.context import Budget, used
@@ -40,6 +40,7 @@ KEEP_GOING = (
     "<system-reminder>\nThere is room left for more work on this task. Go on with what would make "
     "the result better or surer. Do not sum up.\n</system-reminder>"
 )
+LAST_STEP = "Stopped after {steps} steps, the limit of this agent. Send a message to go on."
 NO_ROOM = (
     "The conversation no longer fits the model's window, and compaction.auto is off. "
     "Run /compact, start a /new session, or choose a model with a larger window."
@@ -89,9 +90,10 @@ async def _one_step(
         sentence = guard.before_step(state.totals)
         if sentence is not None:
             return TurnEnd("limit_reached", error=ErrorInfo("limit", sentence))
-    full = await _make_room(host, setting, state, newest)
-    if isinstance(full, TurnEnd):
-        return full
+    roomy = await _make_room(host, setting, state, newest)
+    if isinstance(roomy, TurnEnd):
+        return roomy
+    state = roomy
     last = any(isinstance(g, StepLimit) and g.is_last(state.totals) for g in setting.guards)
     if last:
         newest = await host.nudge(SUM_UP, newest)
@@ -108,6 +110,9 @@ async def _one_step(
     )
     result = await host.run_step(step, setting, request)
     state = replace(state, totals=state.totals.add(result.usage, result.cost))
+    if last and result.error is None:
+        limit = ErrorInfo("limit", LAST_STEP.format(steps=state.totals.steps - 1))
+        return TurnEnd("limit_reached", _assistant(result).finish, limit)
     if result.error is not None and result.error.kind is ProviderErrorKind.OVERFLOW:
         return await _overflowed(host, setting, state, result, newest)
     state = replace(state, relief="none")
@@ -122,18 +127,22 @@ async def _one_step(
 
 async def _make_room(
     host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
-) -> TurnEnd | None:
+) -> TurnEnd | LoopState:
     """Compact before a step that would not fit (spec 2, C1)."""
     budget = Budget.of(setting.model)
     if budget is None or state.relief == "compacted":
-        return None
+        return state
     if used(compacted(await host.messages())) < budget.usable:
-        return None
+        return state
     if not setting.auto_compact:
         return TurnEnd("limit_reached", error=ErrorInfo("context", NO_ROOM))
-    if not await host.prune(setting):
-        await host.compact(setting, newest)
-    return None
+    if await host.prune(setting):
+        return state
+    return _with(state, *await host.compact(setting, newest))
+
+
+def _with(state: LoopState, usage: Usage | None, cost: float | None) -> LoopState:
+    return replace(state, totals=state.totals.beside(usage, cost))
 
 
 async def _overflowed(
@@ -151,7 +160,7 @@ async def _overflowed(
     await host.drop(_assistant(result))
     if state.relief == "none" and await host.prune(setting):
         return replace(state, reason=Reason.PRUNE_RETRY, relief="pruned"), newest
-    await host.compact(setting, newest)
+    state = _with(state, *await host.compact(setting, newest))
     return replace(state, reason=Reason.COMPACT_RETRY, relief="compacted"), newest
 
 

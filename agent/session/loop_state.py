@@ -11,6 +11,7 @@ from agent.model import (
     Finish,
     MessageWithParts,
     Outcome,
+    Usage,
     UserMessage,
 )
 from agent.provider.client import ModelInfo, ModelRequest, ToolSchema
@@ -102,8 +103,10 @@ class TurnHost(Protocol):
         """Shorten old tool outputs; false when too little would be won (spec 2, C2)."""
         ...
 
-    async def compact(self, setting: TurnSetting, newest: UserMessage) -> None:
-        """Sum up what is old (spec 2, C3). Raises ``ProviderError``."""
+    async def compact(
+        self, setting: TurnSetting, newest: UserMessage
+    ) -> tuple[Usage | None, float | None]:
+        """Sum up what is old (spec 2, C3); what that took. Raises ``ProviderError``."""
         ...
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:

@@ -32,22 +32,27 @@ class Queues:
     def ids(self, session_id: str) -> tuple[str, ...]:
         return tuple(item.message.id for item in self.waiting(session_id))
 
-    def knows(self, session_id: str) -> bool:
-        """Whether what an earlier run left waiting was looked up already."""
-        return session_id in self._waiting
-
     def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
-        """Take up what an earlier run of the program left waiting in *messages*."""
+        """Take up what waits in *messages*, if this session was not looked at before."""
         if session_id not in self._waiting:
-            self._waiting[session_id] = [
-                item
-                for item in messages
-                if isinstance(item.message, UserMessage) and item.message.turn_id is None
-            ]
+            self.reload(session_id, messages)
+
+    def reload(self, session_id: str, messages: list[MessageWithParts]) -> None:
+        """Wait for just what the store says: another instance may have answered some of it.
+
+        To be called by who holds the session's lease.
+        """
+        self._waiting[session_id] = [
+            item
+            for item in messages
+            if isinstance(item.message, UserMessage) and item.message.turn_id is None
+        ]
 
     def add(self, item: MessageWithParts) -> None:
         """Queue a message that the store holds already."""
-        self._waiting.setdefault(item.message.session_id, []).append(item)
+        waiting = self._waiting.setdefault(item.message.session_id, [])
+        if all(other.message.id != item.message.id for other in waiting):
+            waiting.append(item)
         self._changed(item.message.session_id)
 
     async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
@@ -105,6 +110,7 @@ class Queues:
         for item in due:
             self._waiting[session_id].remove(item)
             taken.append(await self._enter(item, turn_id, after, steered=steered))
+            after = max(after, taken[-1].message.id)  # each stands behind the one before
         self._changed(session_id)
         return taken
 

@@ -60,6 +60,7 @@ class _Running:
     loop: "asyncio.Task[TurnEnd] | None" = None
     supervisor: "asyncio.Task[None] | None" = None
     cancelling: bool = False
+    go_on: bool = False
 
 
 class SessionService:
@@ -108,7 +109,6 @@ class SessionService:
         assert isinstance(message, UserMessage)  # noqa: S101 - made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
         self._deps.clients.client_for(self._deps.catalog.model(message.model))
-        await self._restore(session_id)
         claimed = await self._claim(session_id)
         try:
             await self._deps.store.save(message, *item.parts)
@@ -124,6 +124,8 @@ class SessionService:
         claimed = claimed or await self._claim(session_id)
         if claimed is not None:
             self._launch(session_id, claimed)
+        elif (running := self._running.get(session_id)) is not None and running.cancelling:
+            running.go_on = True  # sent after the cancel: it is what the user wants next (L10)
         return message.id
 
     def _message(self, session: Session, prompt: PromptInput) -> MessageWithParts:
@@ -165,10 +167,6 @@ class SessionService:
 
         await self._directory.update(session.id, change)
 
-    async def _restore(self, session_id: str) -> None:
-        if not self._deps.queues.knows(session_id):
-            self._deps.queues.restore(session_id, await self._deps.store.messages(session_id))
-
     async def _claim(self, session_id: str) -> _Running | None:
         """Make the session busy; None if a turn runs already, which will take up the queue."""
         record = await self._deps.store.session(session_id)
@@ -194,10 +192,20 @@ class SessionService:
                 "Another opencode-py is working in this session. Wait until it is done, "
                 "or fork the session."
             )
+        try:
+            stored = await self._deps.store.messages(session_id)
+        except BaseException:
+            await self._disclaim(session_id)
+            raise
+        self._deps.queues.reload(session_id, stored)
+        turn.begin_with(stored)
         return running
 
     async def _disclaim(self, session_id: str) -> None:
+        """Make the session idle again: the turn that was to run never began."""
         self._running.pop(session_id, None)
+        if self.status(session_id) != Idle():
+            self.set_status(session_id, Idle())
         await self._deps.store.release_lease(session_id)
 
     def _launch(self, session_id: str, running: _Running) -> None:
@@ -230,6 +238,7 @@ class SessionService:
             end = loop.result()
         try:
             await running.turn.teardown(fault)
+            await running.turn.tell(end)
         except Exception as error:
             log.exception("cleaning up after a turn of %s failed", session_id)
             fault = ErrorInfo(type(error).__name__, str(error))
@@ -238,23 +247,28 @@ class SessionService:
 
     async def _settle(self, session_id: str, running: _Running, end: TurnEnd) -> None:
         """Store the last facts, say that the turn is over, go on with what waits."""
-        try:
-            await self._deps.queues.settle()
-            await self._deps.store.flush()
-            await self._directory.update(
+        await self._deps.queues.settle()
+        store = self._deps.store
+        for last in (
+            store.flush,
+            lambda: self._directory.update(
                 session_id, lambda s: replace(s, turns=s.turns + 1, updated=self._clock())
-            )
-            await self._deps.store.release_lease(session_id)
-        except OpencodePyError as error:
-            log.exception("the end of a turn of %s could not be stored", session_id)
-            self._bus.publish(SessionError(session_id, ErrorInfo("StoreError", str(error))))
+            ),
+            lambda: store.release_lease(session_id),
+        ):
+            try:  # each for itself: a full disk must not keep the lease
+                await last()
+            except OpencodePyError as error:
+                log.exception("the end of a turn of %s could not be stored", session_id)
+                told = ErrorInfo("StoreError", str(error))
+                self._bus.publish(SessionError(session_id, told))
         self._running.pop(session_id, None)
         self.set_status(session_id, Idle())
         self._bus.publish(
             SessionIdle(session_id, running.turn.id, end.outcome, end.finish, end.error)
         )
         waits = bool(self._deps.queues.ids(session_id))
-        if waits and end.outcome in {"completed", "failed"}:
+        if waits and (running.go_on or end.outcome in {"completed", "failed"}):
             await self._go_on(session_id)
 
     async def _go_on(self, session_id: str) -> None:
@@ -298,7 +312,8 @@ class SessionService:
         store = self._deps.store
         session = await store.session(session_id)
         messages = await store.messages(session_id, limit=limit)
-        self._deps.queues.restore(session_id, messages)
+        if not await store.leased_elsewhere(session_id):
+            self._deps.queues.restore(session_id, messages)
         return SessionSnapshot(
             session=session,
             messages=tuple(messages),

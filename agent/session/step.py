@@ -81,6 +81,10 @@ class Step:
         self._forgetting: asyncio.Task[None] | None = None
         self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
 
+    @property
+    def message_id(self) -> str:
+        return self._message.id
+
     def _new_processor(self) -> StepProcessor:
         return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
 

@@ -1,18 +1,23 @@
 """One running turn: what the loop asks of its host, on the real services (spec 1)."""
 
+import asyncio
+import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
 from agent.bus import Bus
+from agent.errors import ProviderError
 from agent.events import Compacted
 from agent.files import FileTracker
 from agent.ids import new_id
 from agent.model import (
     AssistantMessage,
+    Busy,
     ErrorInfo,
     MessageWithParts,
+    Retry,
     Session,
     SessionStatus,
     TextPart,
@@ -22,15 +27,16 @@ from agent.model import (
 )
 from agent.permission.service import AskContext, PermissionService
 from agent.provider.catalog import Catalog
-from agent.provider.client import ModelRequest
+from agent.provider.client import ModelClient, ModelRequest
 from agent.provider.clients import Clients
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
+from agent.provider.usage import cost as cost_of
 from agent.questions import Need, PermissionReply
-from agent.session.compaction import compacted, marker_message, summarise, tail_start
+from agent.session.compaction import Summary, compacted, marker_message, summarise, tail_start
 from agent.session.context import UNKNOWN, Budget, prunable, shorten
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop, TurnLimits
-from agent.session.loop_state import TurnSetting
+from agent.session.loop_state import TurnEnd, TurnSetting
 from agent.session.queue import Queues
 from agent.session.step import Step, StepDeps, StepResult
 from agent.store.store import Store
@@ -84,7 +90,17 @@ class Turn:
         self._doom = DoomLoop()
         self._step: Step | None = None
         self._steps = 0
-        self._history: list[MessageWithParts] | None = None
+        self._history: list[MessageWithParts] = []
+        self._newest: UserMessage | None = None
+        self._rng = random.Random()  # noqa: S311 - spreads retries, keeps no secret
+
+    def begin_with(self, stored: list[MessageWithParts]) -> None:
+        """Start from the session's messages as they stand, those that wait left out."""
+        self._history = [
+            m
+            for m in stored
+            if not (isinstance(m.message, UserMessage) and m.message.turn_id is None)
+        ]
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
         history = await self.messages()
@@ -96,7 +112,9 @@ class Turn:
             everything=first or ending,
         )
         self._entered(*taken)
-        return [item.message for item in taken if isinstance(item.message, UserMessage)]
+        users = [item.message for item in taken if isinstance(item.message, UserMessage)]
+        self._newest = users[-1] if users else self._newest
+        return users
 
     async def setting(self, newest: UserMessage) -> TurnSetting:
         deps = self._deps
@@ -115,16 +133,11 @@ class Turn:
         )
 
     async def messages(self) -> Sequence[MessageWithParts]:
-        """The session so far. Read from the store once a turn; a step then adds its own."""
-        if self._history is None:
-            stored = await self._deps.store.messages(self._session.id)
-            waiting = set(self._deps.queues.ids(self._session.id))
-            self._history = [m for m in stored if m.message.id not in waiting]
+        """The session so far: as it stood at the start, and what the steps have added."""
         return self._history
 
     def _entered(self, *items: MessageWithParts) -> None:
-        if self._history is not None:
-            self._history.extend(items)
+        self._history.extend(items)
 
     async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step:
         message = AssistantMessage(
@@ -191,8 +204,7 @@ class Turn:
 
     async def drop(self, message: AssistantMessage) -> None:
         await self._deps.store.remove_message(message.session_id, message.id)
-        if self._history is not None:
-            self._history = [m for m in self._history if m.message.id != message.id]
+        self._history = [m for m in self._history if m.message.id != message.id]
 
     async def prune(self, setting: TurnSetting) -> bool:
         messages = list(await self.messages())
@@ -208,18 +220,40 @@ class Turn:
         ]
         return True
 
-    async def compact(self, setting: TurnSetting, newest: UserMessage) -> None:
+    async def compact(
+        self, setting: TurnSetting, newest: UserMessage
+    ) -> tuple[Usage | None, float | None]:
         messages = await self.messages()
         visible = compacted(messages)
         start = tail_start(visible, Budget.of(setting.model) or UNKNOWN)
         client = self._deps.clients.client_for(setting.model)
         old = visible[:start] or visible
-        summary = await summarise(client, setting.model, old, self._session.id)
+        summary = await self._summary(client, setting, old)
         tail = visible[start].message.id if 0 < start < len(visible) else None
-        marker = marker_message(newest, summary, tail, self._deps.clock())
+        marker = marker_message(newest, summary.text, tail, self._deps.clock())
         await self._deps.store.save(marker.message, *marker.parts)
         self._entered(marker)
         self._deps.bus.publish(Compacted(self._session.id))
+        cost = cost_of(summary.usage, setting.model.price)
+        await self._add_usage(summary.usage, cost)
+        return summary.usage, cost
+
+    async def _summary(
+        self, client: ModelClient, setting: TurnSetting, old: Sequence[MessageWithParts]
+    ) -> Summary:
+        """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
+        attempt = 1
+        while True:
+            try:
+                return await summarise(client, setting.model, old, self._session.id)
+            except ProviderError as error:
+                wait = delay(attempt, error, self._rng, self._deps.retry)
+                if wait is None:
+                    raise
+                self._set_status(Retry(attempt, error.message, self._deps.clock() + wait))
+                await asyncio.sleep(wait)
+                self._set_status(Busy(self.started))
+                attempt += 1
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:
         for hook in self._deps.stop_hooks:
@@ -229,11 +263,40 @@ class Turn:
         return None
 
     async def teardown(self, fault: ErrorInfo | None = None) -> None:
-        """End the step that runs, if any, so that the history stays valid (L10)."""
+        """End the step that runs, if any, so that the history stays valid (L10).
+
+        A prompt that the cancel overtook enters the history too: it was sent.
+        """
+        if self._newest is None:
+            await self.take_queued(first=True, ending=True)
         if self._step is not None:
             usage, cost = await self._step.teardown(fault)
             if usage is not None:
                 await self._add_usage(usage, cost)
+
+    async def tell(self, end: TurnEnd) -> None:
+        """Keep why the turn ended with its last step, so that it is shown whenever the session
+        is (A3); a turn that failed before its first step gets an empty one to carry it."""
+        if end.error is None or self._newest is None:
+            return
+        stored = await self._deps.store.message(self._step.message_id) if self._step else None
+        now = self._deps.clock()
+        if stored is not None and isinstance(stored.message, AssistantMessage):
+            message = stored.message
+        else:
+            message = AssistantMessage(
+                id=new_id("msg"),
+                session_id=self._session.id,
+                created=now,
+                parent_id=self._newest.id,
+                turn_id=self.id,
+                step=0,
+                agent=self._newest.agent,
+                model=self._newest.model,
+                completed=now,
+                finish="error",
+            )
+        await self._deps.store.save(replace(message, error=end.error))
 
     def _executor(self, message: AssistantMessage) -> StepExecutor:
         async def ask_repeat(part: ToolPart) -> None:

@@ -140,7 +140,9 @@ async def test_l2_the_last_step_of_a_limited_turn_sums_up_without_tools(tmp_path
 
         harness.server.always(step)
         idle = await harness.turn(await harness.session(), "go")
-        assert idle.outcome == "completed"
+        assert idle.outcome == "limit_reached"
+        assert idle.error is not None
+        assert "after 2 steps" in idle.error.message
         assert len(harness.server.requests) == 3
         assert "tools are off" in said(harness, 2)
 

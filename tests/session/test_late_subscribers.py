@@ -37,7 +37,7 @@ class Follower:
             await self.subscription.wait()
             self.working = True
             if slow is not None:
-                for _ in range(slow.randrange(40)):
+                for _ in range(slow.randrange(80)):
                     await asyncio.sleep(0)
             for event in self.subscription.drain():
                 await self._apply(event)
@@ -101,7 +101,7 @@ async def _once(harness: Harness, name: str, rng: random.Random) -> int:
     harness.server.replace(SCENARIOS[name])
     before = len(harness.events)
     first = Follower(harness, session)
-    slow = Follower(harness, session, limit=3)
+    slow = Follower(harness, session, limit=2)
     late = [Follower(harness, session) for _ in range(4)]
     tasks = [asyncio.create_task(first.follow()), asyncio.create_task(slow.follow(slow=rng))]
     loop = asyncio.get_running_loop()
