@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
@@ -212,9 +213,6 @@ def _tool_deps(config: Config, paths: Paths, store: Store, catalog: Catalog) -> 
 def provider_settings(name: str, given: ProviderConfig) -> ProviderSettings:
     """A provider of the config as the catalogue takes it: times in seconds."""
     options = given.options
-    timeout = None
-    if options.timeout is not None:
-        timeout = float("inf") if options.timeout is False else options.timeout / 1000
     return ProviderSettings(
         id=name,
         name=given.name,
@@ -223,11 +221,18 @@ def provider_settings(name: str, given: ProviderConfig) -> ProviderSettings:
         api_key=options.api_key,
         env=given.env,
         headers=options.headers,
-        timeout=timeout,
+        timeout=_seconds(options.timeout),
+        idle_timeout=_seconds(options.chunk_timeout),
         proxy=options.proxy,
         ca=options.ca,
         models={id_: _model_settings(model) for id_, model in given.models.items()},
     )
+
+
+def _seconds(milliseconds: int | Literal[False] | None) -> float | None:
+    if milliseconds is None:
+        return None
+    return float("inf") if milliseconds is False else milliseconds / 1000
 
 
 def _model_settings(given: ModelConfig) -> ModelSettings:

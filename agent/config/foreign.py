@@ -49,7 +49,6 @@ UNSUPPORTED: dict[str, str] = {
     "provider.*.transport": _LATER,
     "provider.*.options.enterpriseUrl": _LATER,
     "provider.*.options.setCacheKey": "prompt caching needs no setting here",
-    "provider.*.options.chunkTimeout": _LATER,
     "provider.*.models.*.attachment": _LATER,
     "provider.*.models.*.modalities": _LATER,
     "provider.*.models.*.options": _LATER,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.questions import Action
 
-FILE_KEYS = {"base_url": "baseURL", "api_key": "apiKey"}
+FILE_KEYS = {"base_url": "baseURL", "api_key": "apiKey", "chunk_timeout": "chunkTimeout"}
 """Field name here → key in a file, where they differ."""
 
 ProviderApi = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini"]
@@ -100,7 +100,9 @@ class ProviderOptions:
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further HTTP headers of every request."""
     timeout: int | Literal[False] | None = None
-    """Milliseconds that a request may take, or false for no limit."""
+    """Milliseconds until the first event of an answer, or false for no limit."""
+    chunk_timeout: int | Literal[False] | None = None
+    """Milliseconds of silence in the middle of an answer that break it off, or false for none."""
     proxy: str | None = field(default=None, repr=False)
     """Address of the HTTP proxy for this provider."""
     ca: str | None = None

@@ -1,17 +1,13 @@
 """Whole turns over Anthropic's and OpenAI's own protocols, on servers as strict as theirs
 (R4, L10, L12; trials M13, M19, M21)."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from agent.model import Completed, ReasoningPart, TextPart
-from agent.runtime import open_runtime
-from tests.support.harness import MODEL, Harness, environment, write_config
-from tests.support.model_server import ModelServer
+from tests.support.harness import APIS, MODEL, Harness, open_harness
 from tests.support.script import (
     Call,
     Cut,
@@ -25,33 +21,11 @@ from tests.support.script import (
     answer,
 )
 
-APIS = ("anthropic-messages", "openai-responses")
-each_api = pytest.mark.parametrize("api", APIS)
+each_api = pytest.mark.parametrize("api", APIS[1:])
 
 
-@asynccontextmanager
-async def opened(tmp_path: Path, api: str) -> AsyncIterator[Harness]:
-    home, folder = tmp_path / "home", tmp_path / "project"
-    home.mkdir()
-    folder.mkdir()
-    async with ModelServer(chunk=11) as server:
-        provider = {
-            "api": api,
-            "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001"},
-            "models": {"model-1": {"limit": {"context": 100_000, "output": 32_000}}},
-        }
-        write_config(home, {"model": MODEL, "provider": {"scripted": provider}})
-        runtime = await open_runtime(folder, env=environment(home))
-        harness = Harness(runtime, server, folder, home)
-        subscription = runtime.bus.subscribe()
-        follower = asyncio.create_task(harness.follow(subscription))
-        try:
-            yield harness
-        finally:
-            await runtime.close()
-            subscription.close()
-            await follower
-    assert server.refused == []
+def opened(tmp_path: Path, api: str) -> AbstractAsyncContextManager[Harness]:
+    return open_harness(tmp_path, api=api, chunk=11)
 
 
 @each_api

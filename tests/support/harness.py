@@ -33,13 +33,25 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def config_for(server: ModelServer, **more: object) -> dict[str, object]:
-    """Settings that name *server* as the only provider."""
+APIS = ("openai-chat", "openai-responses", "anthropic-messages")
+"""The wire protocols that the scripted server speaks."""
+
+
+def config_for(
+    server: ModelServer,
+    *,
+    api: str = APIS[0],
+    options: dict[str, object] | None = None,
+    **more: object,
+) -> dict[str, object]:
+    """Settings that name *server* as the only provider, spoken to over the protocol *api* with
+    further *options*."""
     return {
         "model": MODEL,
         "provider": {
             "scripted": {
-                "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001"},
+                "api": api,
+                "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001", **(options or {})},
                 "models": {"model-1": {"limit": {"context": 100_000, "output": 32_000}}},
             }
         },
@@ -118,14 +130,20 @@ class Harness:
 
 @asynccontextmanager
 async def open_harness(
-    tmp_path: Path, *, stop_hooks: tuple[StopHook, ...] = (), **settings: object
+    tmp_path: Path,
+    *,
+    stop_hooks: tuple[StopHook, ...] = (),
+    api: str = APIS[0],
+    chunk: int = 0,
+    options: dict[str, object] | None = None,
+    **settings: object,
 ) -> AsyncIterator[Harness]:
     """A runtime on a scripted server; at the end the server must have refused nothing."""
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir(exist_ok=True)
     folder.mkdir(exist_ok=True)
-    async with ModelServer() as server:
-        write_config(home, config_for(server, **settings))
+    async with ModelServer(chunk=chunk) as server:
+        write_config(home, config_for(server, api=api, options=options, **settings))
         runtime = await open_runtime(folder, env=environment(home), stop_hooks=stop_hooks)
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()
