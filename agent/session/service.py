@@ -209,7 +209,9 @@ class SessionService:
         await self._deps.store.release_lease(session_id)
 
     def _launch(self, session_id: str, running: _Running) -> None:
-        running.supervisor = asyncio.create_task(self._supervise(session_id, running))
+        running.supervisor = asyncio.create_task(
+            self._supervise(session_id, running), name=f"supervisor of {running.turn.id}"
+        )
 
     async def _supervise(self, session_id: str, running: _Running) -> None:
         """Run the loop in a task of its own, then clean up, whatever happened to it (L10)."""
@@ -218,7 +220,16 @@ class SessionService:
         running.loop = asyncio.create_task(run_turn(turn, session_id), name=f"turn {turn.id}")
         if running.cancelling:
             running.loop.cancel()
-        await asyncio.wait([running.loop])
+        try:
+            await asyncio.wait([running.loop])
+        except asyncio.CancelledError:
+            # The event loop is going down: the turn is ended in order all the same (L10).
+            running.cancelling = True
+            running.loop.cancel()
+            await asyncio.wait([running.loop])
+        await _undisturbed(asyncio.create_task(self._finish(session_id, running)))
+
+    async def _finish(self, session_id: str, running: _Running) -> None:
         end = await self._end(session_id, running)
         await self._settle(session_id, running, end)
 
@@ -346,6 +357,15 @@ class SessionService:
         tasks = [r.supervisor for r in self._running.values() if r.supervisor is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSING)
+
+
+async def _undisturbed(work: "asyncio.Task[None]") -> None:
+    """Wait for *work* whatever cancels the waiter: cleaning up is short and must not be cut."""
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            continue
 
 
 def concerns(event: Event, session_id: str) -> bool:
