@@ -34,9 +34,11 @@ check: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) $(TESTS)
 
-# The property tests with every point instead of a sample.
+# The property tests with every point instead of a sample, then a table of what was tried.
 soak: $(STAMP)
-	CANCEL_POINTS=0 $(BIN)/pytest -n $(JOBS) tests/session/test_*_anywhere.py tests/session/test_late_subscribers.py
+	@mkdir -p build && rm -f build/fault-table
+	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
+	@$(BIN)/python -m tests.support.aftermath build/fault-table
 
 snapshots: $(STAMP)
 	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui

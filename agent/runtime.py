@@ -178,6 +178,7 @@ def _limits(config: Config) -> TurnLimits:
         steps=config.limits.steps,
         tokens=config.limits.tokens,
         cost=config.limits.cost,
+        repeats=config.limits.repeats,
         target=config.limits.target_tokens,
         auto_compact=config.compaction.auto,
     )

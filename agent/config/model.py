@@ -203,6 +203,8 @@ class LimitsConfig:
     """Tokens of one turn, prompt and answer together."""
     cost: float | None = None
     """US dollars of one turn."""
+    repeats: int = 3
+    """The same tool call so many times in a row is asked about; 0 never asks."""
     target_tokens: int | None = None
     """No limit but an aim: a turn that would end goes on until it has written nearly this many."""
 

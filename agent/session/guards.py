@@ -78,12 +78,13 @@ class CostLimit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLimits:
     """What bounds each turn, children included (spec 1, L2a); None for no limit. *target* is
-    no limit but an aim, in output tokens."""
+    no limit but an aim, in output tokens; *repeats* is the threshold of the doom loop (L4)."""
 
     steps: int | None = None
     tokens: int | None = None
     cost: float | None = None
     target: int | None = None
+    repeats: int = DOOM_THRESHOLD
     auto_compact: bool = True
 
     def guards(self, agent_steps: int | None) -> tuple[Guard, ...]:

@@ -87,7 +87,7 @@ class Turn:
         self._root_id = root_id
         self._files = files
         self._set_status = set_status
-        self._doom = DoomLoop()
+        self._doom = DoomLoop(deps.limits.repeats)
         self._step: Step | None = None
         self._steps = 0
         self._history: list[MessageWithParts] = []

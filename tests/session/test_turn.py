@@ -419,6 +419,19 @@ async def test_l4_the_same_call_again_and_again_is_asked_about(harness: Harness)
     assert len(harness.server.requests) == 3
 
 
+@pytest.mark.parametrize(("repeats", "requests"), [(2, 2), (5, 5)])
+async def test_l4_how_many_are_too_many_is_a_setting(
+    tmp_path: Path, repeats: int, requests: int
+) -> None:
+    async with open_harness(tmp_path, limits={"repeats": repeats}) as harness:
+        harness.server.always(answer(Call("list", {})))
+        session = await harness.session()
+        await harness.send(session, "go")
+        harness.answer(await harness.asked(), "reject")
+        await harness.idle(session)
+        assert len(harness.server.requests) == requests
+
+
 async def test_l5_sessions_run_side_by_side(harness: Harness) -> None:
     first_hold = Hold()
     harness.server.script(answer(Text("a"), first_hold), answer(Text("b")))
