@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from agent.events import MessageUpdated, PartUpdated, SessionIdle, SessionStatusChanged
 from agent.model import (
     AssistantMessage,
