@@ -177,7 +177,8 @@ class Running:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """*output* is what the model reads (already cut); *facts* are short words for the row's
-    right side; *spill* is the private file that holds the whole output if it was cut."""
+    right side; *spill* is the private file that holds the whole output if it was cut; *files*
+    are images and documents that go to models which see them."""
 
     input: JsonObject
     label: ToolLabel
@@ -188,6 +189,7 @@ class Completed:
     facts: tuple[str, ...] = ()
     exit_code: int | None = None
     spill: str | None = None
+    files: tuple["FilePart", ...] = ()
     compacted: float | None = None
     status: Literal["completed"] = "completed"
 
@@ -242,7 +244,7 @@ class FilePart:
     message_id: str
     mime: str
     path: str | None = None
-    data: str | None = None
+    data: str | None = field(default=None, repr=False)
     type: Literal["file"] = "file"
 
 

@@ -248,6 +248,7 @@ def _model_settings(given: ModelConfig) -> ModelSettings:
         output_limit=given.limit.output,
         tools=given.tool_call,
         vision=given.vision,
+        documents=given.documents,
         reasoning=given.reasoning,
         temperature=given.temperature,
         price=price,

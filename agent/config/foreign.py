@@ -119,6 +119,7 @@ def _translate_provider(provider: JsonObject) -> None:
         if isinstance(modalities, dict) and isinstance(inputs := modalities.get("input"), list):
             del model["modalities"]
             model.setdefault("vision", "image" in inputs)
+            model.setdefault("documents", "pdf" in inputs)
         if isinstance(attachment := model.get("attachment"), bool):
             del model["attachment"]
             model.setdefault("vision", attachment)

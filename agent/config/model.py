@@ -79,6 +79,8 @@ class ModelConfig:
     """Whether the model thinks before it answers."""
     vision: bool | None = None
     """Whether the model sees images."""
+    documents: bool | None = None
+    """Whether the model reads PDF files."""
     tool_call: bool | None = None
     """Whether the model can call tools."""
     temperature: bool | None = None

@@ -13,6 +13,11 @@ Newline = Literal["\n", "\r\n", "\r"]
 SAMPLE = 64 * 1024
 """Bytes that are looked at when the encoding is guessed."""
 
+WINDOW = SAMPLE // 2
+"""Bytes to each side of a byte that did not decode."""
+
+_ASCII = bytes(range(32, 127)) + b"\t\r\n"
+
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -28,7 +33,7 @@ class Encoding:
 
     name: str = "utf-8"
     bom: bytes = b""
-    errors: Literal["strict", "surrogateescape"] = "strict"
+    errors: Literal["strict", "surrogateescape", "surrogatepass"] = "strict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,26 @@ def detect(sample: bytes, *, complete: bool) -> Encoding:
     """
     for bom, name in _BOMS:
         if sample.startswith(bom):
-            return Encoding(name, bom)
+            # Windows lets half a pair stand in a file name or a log: it must not cost the rest.
+            return Encoding(name, bom, "strict" if name == "utf-8" else "surrogatepass")
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:
         decoder.decode(sample, final=complete)
     except UnicodeDecodeError:
         return _legacy(sample)
     return Encoding()
+
+
+def look_again(failed: Encoding, window: bytes) -> Encoding:
+    """The encoding to try after *failed* met a byte that it has no place for.
+
+    *window* is what stands around that byte, ``WINDOW`` bytes to each side: a long file may
+    begin in plain ASCII. Ends with Latin-1, which takes any bytes.
+    """
+    if failed.name == "utf-8" and failed.errors == "strict":
+        legacy = _legacy(window)
+        return Encoding("utf-8", failed.bom, "surrogateescape") if failed.bom else legacy
+    return Encoding("latin-1")
 
 
 def _legacy(sample: bytes) -> Encoding:
@@ -100,7 +118,9 @@ def _legacy(sample: bytes) -> Encoding:
     except LookupError:
         return Encoding("latin-1")
     stateful = codec.name.startswith(("utf", "iso2022", "hz"))
-    return Encoding("latin-1" if stateful else codec.name)
+    if stateful or codec.decode(_ASCII)[0] != _ASCII.decode("ascii"):
+        return Encoding("latin-1")
+    return Encoding(codec.name)
 
 
 def _mostly_utf8(sample: bytes) -> bool:
@@ -113,18 +133,19 @@ def _mostly_utf8(sample: bytes) -> bool:
 
 def decode(data: bytes) -> TextFile:
     """The text of a whole file. Never fails: Latin-1 takes any bytes."""
-    guess = detect(data[:SAMPLE], complete=len(data) <= SAMPLE)
-    tries = (guess, Encoding("utf-8", guess.bom, "surrogateescape"), Encoding("latin-1"))
-    for encoding in tries:
+    encoding = detect(data[:SAMPLE], complete=len(data) <= SAMPLE)
+    while True:
         body = data.removeprefix(encoding.bom) if encoding.bom else data
         try:
             text = body.decode(encoding.name, encoding.errors)
-            faithful = encoding.name == "utf-8" or (
-                text.encode(encoding.name, encoding.errors) == body
-            )
-        except UnicodeError:
-            continue
-        if faithful and (encoding is not tries[1] or _mostly_utf8(data)):
-            return TextFile(text, encoding, newline_of(text))
-    text = data.decode("latin-1")
-    return TextFile(text, Encoding("latin-1"), newline_of(text))
+            if encoding.name == "utf-8" or text.encode(encoding.name, encoding.errors) == body:
+                return TextFile(text, encoding, newline_of(text))
+            at = 0
+        except UnicodeError as error:
+            at = error.start if isinstance(error, UnicodeDecodeError) else 0
+        encoding = look_again(encoding, window(data, at + len(encoding.bom)))
+
+
+def window(data: bytes, at: int) -> bytes:
+    """What ``look_again`` is to see of *data* around index *at*."""
+    return data[max(0, at - WINDOW) : at + WINDOW]

@@ -31,6 +31,7 @@ class ModelSettings:
     output_limit: int | None = None
     tools: bool | None = None
     vision: bool | None = None
+    documents: bool | None = None
     reasoning: bool | None = None
     temperature: bool | None = None
     efforts: tuple[str, ...] | None = None
@@ -185,6 +186,7 @@ class Catalog:
             output_limit=_first(own.output_limit, facts.output_limit),
             tools=facts.tools if own.tools is None else own.tools,
             vision=facts.vision if own.vision is None else own.vision,
+            documents=facts.documents if own.documents is None else own.documents,
             reasoning=facts.reasoning if own.reasoning is None else own.reasoning,
             temperature=_takes_temperature(spec, own.wire_id or name)
             if own.temperature is None

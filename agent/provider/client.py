@@ -40,7 +40,8 @@ class Price:
 class ModelInfo:
     """What is known of one model. Limits are tokens, None where unknown.
 
-    *wire_id* is the model's name at the server where that differs from *id*.
+    *wire_id* is the model's name at the server where that differs from *id*. *vision* is for
+    images, *documents* for PDF files.
     """
 
     provider: str
@@ -52,6 +53,7 @@ class ModelInfo:
     output_limit: int | None = None
     tools: bool = True
     vision: bool = False
+    documents: bool = False
     reasoning: bool = False
     temperature: bool = True
     efforts: tuple[str, ...] = ()

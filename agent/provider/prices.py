@@ -31,6 +31,7 @@ class ModelFacts:
     output_limit: int | None = None
     tools: bool = True
     vision: bool = False
+    documents: bool = False
     reasoning: bool = False
     efforts: tuple[str, ...] = ()
     price: Price | None = None
@@ -79,6 +80,7 @@ def _facts(entry: JsonObject) -> ModelFacts:
         output_limit=_limit(entry, "max_output_tokens", "max_tokens"),
         tools=entry.get("supports_function_calling") is not False,
         vision=entry.get("supports_vision") is True,
+        documents=entry.get("supports_pdf_input") is True,
         reasoning=reasoning,
         efforts=_efforts(entry) if reasoning else (),
         price=_price(entry),

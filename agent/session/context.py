@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from agent.model import (
     AssistantMessage,
     Completed,
+    FilePart,
     MessageWithParts,
     ReasoningPart,
     TextPart,
@@ -16,6 +17,9 @@ from agent.session.history import result_text
 
 CHARS_PER_TOKEN = 3.7
 """English prose has some 4.2 characters a token, code some 3.2; between the two."""
+
+PICTURE_TOKENS = 1_600
+"""What providers document for the largest picture that they take unscaled."""
 
 PROTECTED = frozenset({"skill"})
 """Tools whose output is never pruned (C2)."""
@@ -60,6 +64,20 @@ def tokens(text: str) -> int:
     return int(len(text) / CHARS_PER_TOKEN) + 1
 
 
+def media_tokens(file: FilePart) -> int:
+    """An estimate for an attachment: a picture costs what its size allows at most (Anthropic and
+    OpenAI scale it to some 1.2 megapixels), a document by its pages, of some 50 KB each."""
+    if file.data is None:
+        return 0
+    if file.mime.startswith("image/"):
+        return PICTURE_TOKENS
+    return max(PICTURE_TOKENS, len(file.data) // 40)
+
+
+def result_tokens(state: Completed) -> int:
+    return tokens(state.output) + sum(map(media_tokens, state.files))
+
+
 def weight(item: MessageWithParts) -> int:
     """The estimated tokens of a message in a request."""
     total = 4
@@ -67,8 +85,12 @@ def weight(item: MessageWithParts) -> int:
         match part:
             case TextPart() | ReasoningPart():
                 total += tokens(part.text)
-            case ToolPart():
-                total += tokens(result_text(part.state)[0]) + tokens(str(part.state)[:200])
+            case ToolPart(state=state):
+                total += tokens(result_text(state)[0]) + tokens(str(state)[:200])
+                if isinstance(state, Completed) and state.compacted is None:
+                    total += sum(map(media_tokens, state.files))
+            case FilePart():
+                total += media_tokens(part)
             case _:
                 pass
     return total
@@ -97,7 +119,7 @@ def prunable(messages: Sequence[MessageWithParts], budget: Budget) -> tuple[Tool
                 continue
             if part.state.compacted is not None or part.tool in PROTECTED:
                 continue
-            size = tokens(part.state.output)
+            size = result_tokens(part.state)
             if index >= protected or kept + size <= budget.kept_output:
                 kept += size
             else:

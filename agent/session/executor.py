@@ -279,6 +279,7 @@ class StepExecutor:
                     facts=outcome.facts,
                     exit_code=outcome.exit_code,
                     spill=outcome.spill,
+                    files=outcome.files,
                 )
             case CallFailed():
                 return Failed(

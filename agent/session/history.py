@@ -120,7 +120,18 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
 def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
     call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
     output, failed = result_text(part.state)
-    return call, ToolResultContent(part.call_id, part.tool, output, failed)
+    return call, ToolResultContent(part.call_id, part.tool, output, failed, _media(part.state))
+
+
+def _media(state: ToolState) -> tuple[MediaContent, ...]:
+    """What a result shows beside its text; gone with the text when it is pruned (C2)."""
+    if not isinstance(state, Completed) or state.compacted is not None:
+        return ()
+    return tuple(
+        MediaContent(file.mime, file.data, file.path or "")
+        for file in state.files
+        if file.data is not None
+    )
 
 
 def input_of(state: ToolState) -> JsonObject | None:

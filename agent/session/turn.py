@@ -333,6 +333,7 @@ class Turn:
         self, message: AssistantMessage, part: ToolPart, progress: Callable[[str], None]
     ) -> ToolContext:
         context = self._ask_context(message, part)
+        model = self._deps.catalog.model(message.model)
 
         async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
             reply = await self._deps.permissions.ask(context, needs, heading, ())
@@ -349,4 +350,6 @@ class Turn:
             files=self._files,
             progress=progress,
             ask=ask,
+            vision=model.vision,
+            documents=model.documents,
         )

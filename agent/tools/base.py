@@ -66,6 +66,7 @@ class ToolContext:
     resolved), *project* its root.
 
     *root_id* is the root of the session tree, by which questions are routed.
+    *vision* and *documents* tell whether the model sees images and PDF files.
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``.
@@ -81,6 +82,8 @@ class ToolContext:
     files: FileTracker
     progress: Callable[[str], None]
     ask: Callable[[tuple[Need, ...], str], Awaitable[PermissionReply]]
+    vision: bool = False
+    documents: bool = False
 
 
 @dataclass(frozen=True, slots=True)

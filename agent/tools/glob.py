@@ -136,7 +136,7 @@ def _literal(plan: GlobPlan) -> str | None:
     if not root.is_dir():
         if root.exists():
             raise ToolError(f"{plan.root.shown} is a file, not a folder. Read it instead.")
-        raise missing(plan.root)
+        raise missing(plan.root, granted=True)
     if is_magic(plan.rest):
         return None
     path = root / plan.rest

@@ -93,7 +93,7 @@ def _list(plan: ListPlan) -> Result:
     try:
         shown, complete = _fill(top, reader)
     except FileNotFoundError:
-        raise missing(root) from None
+        raise missing(root, granted=True) from None
     except NotADirectoryError:
         raise ToolError(f"{root.shown} is a file, not a folder. Read it instead.") from None
     except OSError as error:

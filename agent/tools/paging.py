@@ -4,15 +4,15 @@ import codecs
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from agent.errors import ToolError
-from agent.files import detect, is_binary
+from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
-from agent.files.text import SAMPLE, Encoding
-from agent.tools.signatures import describe, refuse_media
+from agent.files.text import SAMPLE, WINDOW, Encoding, look_again
+from agent.tools.signatures import describe, is_binary_kind
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
@@ -22,7 +22,7 @@ MAX_COLUMNS = 2_000
 COUNTED = 16 * 1024 * 1024
 """Bytes of a file up to which it is read to its end, for its number of lines and digest."""
 
-_CHUNK = 64 * 1024
+CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,12 @@ class Page:
     digest: str | None
 
 
+def head(path: str) -> tuple[bytes, int]:
+    """The first bytes of the regular file at *path* (links resolved) and its size. Blocks."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read(SAMPLE) or b"", os.fstat(file.fileno()).st_size
+
+
 def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Event) -> Page:
     """Lines *offset* … of the regular file at *path* (links resolved). Blocks.
 
@@ -53,32 +59,61 @@ def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Ev
     """
     with os.fdopen(open_regular(path), "rb") as file:
         info = os.fstat(file.fileno())
-        sample = file.read(SAMPLE)
-        refuse_media(shown, sample, info.st_size)
-        if is_binary(sample[:8_192]):
+        sample = file.read(SAMPLE) or b""
+        if is_binary(sample[:8_192]) or is_binary_kind(sample):
             raise ToolError(
                 f"{shown} is a binary file ({describe(sample)}, {info.st_size:,} bytes) and is "
                 "not shown as text."
             )
         encoding = detect(sample, complete=len(sample) < SAMPLE)
-        scan = _Scan(offset, limit)
-        digest = hashlib.sha256()
-        whole = info.st_size <= COUNTED
-        end = True
-        text = _decoded(sample, file, encoding, digest.update, stop)
-        for piece in text:
-            scan.feed(piece)
-            if scan.full and not whole:
-                end = False
+        while True:
+            source = _Source(file, encoding, stop, old_ends=b"\n" not in sample)
+            scan = _Scan(offset, limit)
+            try:
+                end = _feed(scan, source, whole=info.st_size <= COUNTED)
                 break
-        if end:
-            scan.finish()
-    if end and 0 < scan.number < offset:
+            except UnicodeDecodeError:
+                file.seek(max(0, source.failed_at - WINDOW))
+                encoding = look_again(encoding, file.read(2 * WINDOW))
+    _check_offset(scan, shown, end=end)
+    return _page(scan, encoding, info, source.digest.hexdigest() if end else None, end=end)
+
+
+def page_of(text: str, shown: str, offset: int, limit: int, stamp: FileStamp) -> Page:
+    """A page of *text*, which was made from a file that had *stamp*."""
+    scan = _Scan(offset, limit)
+    scan.feed(text)
+    scan.finish()
+    _check_offset(scan, shown, end=True)
+    return Page(
+        lines=tuple(scan.lines),
+        first=scan.offset,
+        total=scan.number,
+        more=scan.goes_on,
+        cut_lines=scan.cut,
+        encoding="",
+        size=stamp.size,
+        mtime_ns=stamp.mtime_ns,
+        digest=stamp.digest,
+    )
+
+
+def _feed(scan: "_Scan", source: "_Source", *, whole: bool) -> bool:
+    """Read lines until the page is full, or to the end if *whole*; whether the end was met."""
+    for piece in source.pieces():
+        scan.feed(piece)
+        if scan.full and not whole:
+            return False
+    scan.finish()
+    return True
+
+
+def _check_offset(scan: "_Scan", shown: str, *, end: bool) -> None:
+    if end and 0 < scan.number < scan.offset:
         raise ToolError(
             f"{shown} has {scan.number:,} {'line' if scan.number == 1 else 'lines'}; offset "
-            f"{offset:,} is beyond the end."
+            f"{scan.offset:,} is beyond the end."
         )
-    return _page(scan, encoding, info, digest.hexdigest() if end else None, end=end)
 
 
 def _page(
@@ -89,7 +124,7 @@ def _page(
         lines=tuple(scan.lines),
         first=scan.offset,
         total=scan.number if end else None,
-        more=not end or scan.number > scan.offset + len(scan.lines) - 1,
+        more=not end or scan.goes_on,
         cut_lines=scan.cut,
         encoding=named,
         size=info.st_size,
@@ -98,23 +133,45 @@ def _page(
     )
 
 
-def _decoded(
-    sample: bytes,
-    file: BinaryIO,
-    encoding: Encoding,
-    update: Callable[[bytes], object],
-    stop: threading.Event,
-) -> Iterator[str]:
-    """The text in pieces. What does not decode later on shows as U+FFFD."""
-    decoder = codecs.getincrementaldecoder(encoding.name)("replace")
-    update(sample)
-    yield decoder.decode(sample[len(encoding.bom) :])
-    while chunk := file.read(_CHUNK):
-        if stop.is_set():
-            raise ToolError("The read was cancelled.")
-        update(chunk)
-        yield decoder.decode(chunk)
-    yield decoder.decode(b"", final=True)
+class _Source:
+    """The text of *file* in pieces, from its start, and the digest of what was read.
+
+    *old_ends*: lines may end in a lone CR, which only files without any LF do.
+    """
+
+    def __init__(
+        self, file: BinaryIO, encoding: Encoding, stop: threading.Event, *, old_ends: bool
+    ) -> None:
+        self._file = file
+        self._stop = stop
+        self._bom = len(encoding.bom)
+        # What is stray among UTF-8 shows as U+FFFD; else it means that the guess was wrong.
+        errors = "replace" if encoding.errors == "surrogateescape" else encoding.errors
+        self._decoder = codecs.getincrementaldecoder(encoding.name)(errors)
+        self._old_ends = old_ends
+        self.digest = hashlib.sha256()
+        self.failed_at = 0
+
+    def pieces(self) -> Iterator[str]:
+        """Raises ``UnicodeDecodeError``; *failed_at* is then where the file did not decode."""
+        self._file.seek(0)
+        place = 0
+        while chunk := self._file.read(CHUNK if place else SAMPLE):
+            if self._stop.is_set():
+                raise ToolError("The read was cancelled.")
+            self.digest.update(chunk)
+            yield self._decode(chunk if place else chunk[self._bom :], place or self._bom)
+            place += len(chunk)
+        yield self._decode(b"", place, final=True)
+
+    def _decode(self, data: bytes, place: int, *, final: bool = False) -> str:
+        held = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            self.failed_at = place - held + error.start
+            raise
+        return text.replace("\r", "\n") if self._old_ends else text
 
 
 @dataclass(slots=True)
@@ -150,6 +207,11 @@ class _Scan:
     def finish(self) -> None:
         if self._length:
             self._close()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are lines behind those that were kept."""
+        return self.number > self.offset + len(self.lines) - 1
 
     def _skip(self, piece: str, start: int, wanted: int | None) -> int:
         """Count lines from *start*: at most *wanted*, None for all. Returns where they end."""

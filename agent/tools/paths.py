@@ -6,6 +6,7 @@ which it was called.
 
 import errno
 import fnmatch
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from agent.tools.base import ToolContext
 SENSITIVE_REASON = "may hold secrets"
 PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
 OUTSIDE_REASON = "outside the project"
+
+WALKED = 10_000
+"""Files looked at for one of the same name."""
 
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
@@ -253,8 +257,26 @@ def near_names(target: ToolPath) -> list[str]:
     return [printable(f"{parent}/{hit[0]}" if parent else hit[0]) for hit in hits]
 
 
-def missing(target: ToolPath) -> ToolError:
-    """The error for a file that is not there, with near names where they may be shown."""
-    names = [] if target.outside else near_names(target)
+def same_names(target: ToolPath, project: str) -> list[str]:
+    """Up to three files of the same name elsewhere in *project*: a folder is easily forgotten."""
+    # Loaded for a mistyped name only.
+    from agent.tools.tree import walk  # noqa: PLC0415 - brings pathspec
+
+    name = os.path.basename(target.path)  # noqa: PTH119 - compared with 10,000 others
+    found = itertools.islice(walk(project, hidden=True, ignored=False), WALKED)
+    hits = (path for path in found if path.endswith(f"/{name}"))
+    return [printable(_pattern(path, project)) for path in itertools.islice(hits, 3)]
+
+
+def missing(target: ToolPath, project: str = "", *, granted: bool = False) -> ToolError:
+    """The error for a file that is not there, with up to three near names. Blocks.
+
+    *project* is searched for the same name too. *granted* says that the user has consented
+    to a look into the folder: names outside the project are told only then.
+    """
+    names: list[str] = []
+    if granted or not target.outside:
+        same = same_names(target, project) if project and not target.outside else []
+        names = list(dict.fromkeys([*same, *near_names(target)]))[:3]
     hint = f" Did you mean {' or '.join(names)}?" if names else ""
     return ToolError(f"{target.shown} does not exist.{hint}")

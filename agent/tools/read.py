@@ -1,4 +1,4 @@
-"""The ``read`` tool: a page of a text file with line numbers, or a folder's entries."""
+"""The ``read`` tool: a page of a text file with line numbers, a folder's entries, an image."""
 
 import asyncio
 import os
@@ -10,11 +10,22 @@ from pydantic import AliasChoices, Field
 
 from agent.display import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.errors import ToolError
-from agent.files import FileStamp
+from agent.files import FileStamp, load
 from agent.questions import PermissionReply
+from agent.tools.attaching import Attached, attach, load_media
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.filetext import language_of
-from agent.tools.paging import MAX_BYTES, MAX_COLUMNS, MAX_LINES, Page, read_page
+from agent.tools.media import media_type
+from agent.tools.notebook import is_notebook, render
+from agent.tools.paging import (
+    MAX_BYTES,
+    MAX_COLUMNS,
+    MAX_LINES,
+    Page,
+    head,
+    page_of,
+    read_page,
+)
 from agent.tools.paths import (
     ToolPath,
     explain,
@@ -24,9 +35,13 @@ from agent.tools.paths import (
     resolve_path,
     within,
 )
+from agent.tools.signatures import refuse_misnamed
 
 SHOWN_LINES = 200
 """Lines kept in the transcript's block."""
+
+MAX_NOTEBOOK = 64 * 1024 * 1024
+"""Bytes of a notebook up to which its cells are shown; a larger one is read as it is stored."""
 
 
 class ReadArgs(ToolArgs):
@@ -42,6 +57,10 @@ class ReadArgs(ToolArgs):
     limit: int | None = Field(
         default=None, ge=1, description=f"How many lines to read (default {MAX_LINES})"
     )
+    raw: bool = Field(
+        default=False,
+        description="For a notebook: its JSON as it is stored, as edits need it, not its cells",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,14 @@ class ReadPlan:
     target: ToolPath
     offset: int
     limit: int
+    raw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """A page of a notebook's cells."""
+
+    page: Page
 
 
 class ReadTool:
@@ -79,7 +106,10 @@ class ReadTool:
         _refuse_system(target)
         free = self._spill is not None and within(target.real, self._spill)
         payload = ReadPlan(
-            target, max(1, args.offset or 1), min(args.limit or MAX_LINES, MAX_LINES)
+            target,
+            max(1, args.offset or 1),
+            min(args.limit or MAX_LINES, MAX_LINES),
+            args.raw,
         )
         return Plan(
             label=ToolLabel("Read", target.shown),
@@ -95,23 +125,48 @@ class ReadTool:
         target = plan.payload.target
         stop = threading.Event()
         try:
-            found = await asyncio.to_thread(_read, plan.payload, stop)
+            found = await asyncio.to_thread(_read, plan.payload, ctx, stop)
         except FileNotFoundError:
-            raise missing(target) from None
+            raise await asyncio.to_thread(missing, target, ctx.project, granted=True) from None
         except OSError as error:
             raise explain(error, target.shown, "read") from None
         finally:
             stop.set()  # a cancelled call must not go on through a huge file
-        if isinstance(found, Result):
-            return found
-        _record(target, found, ctx)
-        return _result(target, found)
+        match found:
+            case Result():
+                return found
+            case Attached():
+                return await asyncio.to_thread(attach, target, found, ctx)
+            case _Cells(page):
+                _record(target, page, ctx)
+                return _result(target, page, CELLS)
+            case Page():
+                _record(target, found, ctx)
+                return _result(target, found)
 
 
-def _read(plan: ReadPlan, stop: threading.Event) -> Page | Result:
+CELLS = (
+    "These are the notebook's cells; the file itself is JSON. Before you edit it, read it with "
+    "raw set to true."
+)
+
+
+def _read(
+    plan: ReadPlan, ctx: ToolContext, stop: threading.Event
+) -> Page | _Cells | Attached | Result:
     target = plan.target
     if Path(target.real).is_dir():
         return _list_folder(target, plan.offset, plan.limit)
+    sample, size = head(target.real)
+    found = media_type(sample)
+    if found is not None:
+        return load_media(target, found, size, ctx)
+    refuse_misnamed(target.shown, sample, size)
+    if is_notebook(target.real) and not plan.raw and size <= MAX_NOTEBOOK:
+        whole = load(target.real, MAX_NOTEBOOK)
+        text = render(whole.data)
+        if text is not None:
+            return _Cells(page_of(text, target.shown, plan.offset, plan.limit, whole.stamp))
     return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
 
 
@@ -119,10 +174,10 @@ def _refuse_system(target: ToolPath) -> None:
     """Devices and process files can block or hold secrets: never opened at all."""
     for path in (target.path, target.real):
         shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
-        if (within(path, "/dev") and not shared) or within(path, "/proc"):
+        if (within(path, "/dev") and not shared) or within(path, "/proc") or within(path, "/sys"):
             raise ToolError(
-                f"{target.shown} is a device or process file and is not read. Use bash if you "
-                "need what the system tells there."
+                f"{target.shown} is a device, process or kernel file and is not read. Use bash "
+                "if you need what the system tells there."
             )
 
 
@@ -130,7 +185,7 @@ def _record(target: ToolPath, page: Page, ctx: ToolContext) -> None:
     ctx.files.record(ctx.session_id, target.real, FileStamp(page.size, page.mtime_ns, page.digest))
 
 
-def _result(target: ToolPath, page: Page) -> Result:
+def _result(target: ToolPath, page: Page, note: str = "") -> Result:
     if page.size == 0 or page.total == 0:
         return Result(f"{target.shown} is empty (0 lines).", facts=("empty",))
     numbered = [f"{page.first + n}: {line}" for n, line in enumerate(page.lines)]
@@ -138,15 +193,15 @@ def _result(target: ToolPath, page: Page) -> Result:
     block: Block = CodeBlock(target.shown, "\n".join(shown), page.first, language_of(target.real))
     count = len(page.lines)
     return Result(
-        "\n".join((*numbered, "", _footer(page))),
+        "\n".join((*numbered, "", _footer(page, note))),
         blocks=(block,),
         facts=(f"{count:,} {'line' if count == 1 else 'lines'}",),
     )
 
 
-def _footer(page: Page) -> str:
+def _footer(page: Page, note: str) -> str:
     last = page.first + len(page.lines) - 1
-    notes: list[str] = []
+    notes = [note] if note else []
     if page.cut_lines:
         notes.append(f"{page.cut_lines} long lines were cut at {MAX_COLUMNS:,} characters.")
     if page.encoding:

@@ -33,7 +33,6 @@ _MEDIA_ENDINGS = {
     ".png": "PNG image", ".jpg": "JPEG image", ".jpeg": "JPEG image", ".gif": "GIF image",
     ".webp": "WebP image", ".pdf": "PDF document",
 }  # fmt: skip
-_MEDIA = frozenset(_MEDIA_ENDINGS.values())
 
 
 def describe(sample: bytes) -> str:
@@ -45,15 +44,17 @@ def describe(sample: bytes) -> str:
     return next((kind for magic, kind in _SIGNATURES if sample.startswith(magic)), "unknown kind")
 
 
-def refuse_media(shown: str, sample: bytes, size: int) -> None:
-    """Raise ``ToolError`` for an image or PDF, and for a file that only has such a name."""
-    kind = describe(sample)
+def is_binary_kind(sample: bytes) -> bool:
+    """Whether *sample* begins like data of a known kind, by a mark that no text begins with."""
+    return any(
+        sample.startswith(magic) and not magic.isascii() for magic, _ in _SIGNATURES
+    ) or sample.startswith((b"PK\x03\x04", b"wOFF", b"wOF2", b"%PDF-"))
+
+
+def refuse_misnamed(shown: str, sample: bytes, size: int) -> None:
+    """Raise ``ToolError`` for a file that has the name of an image or PDF, but is none."""
     named = _MEDIA_ENDINGS.get(PurePath(shown).suffix.lower())
-    if kind in _MEDIA:
-        raise ToolError(
-            f"{shown} is a {kind} of {size:,} bytes. This tool gives the current model text "
-            "only, no images or documents. Use a program (bash) to get text or facts out of it."
-        )
     if named is not None:
+        kind = describe(sample)
         content = "empty" if not sample else f"not one ({kind}, {size:,} bytes)"
         raise ToolError(f"{shown} is named like a {named}, but its content is {content}.")

@@ -42,17 +42,19 @@ def config_for(
     *,
     api: str = APIS[0],
     options: dict[str, object] | None = None,
+    abilities: dict[str, object] | None = None,
     **more: object,
 ) -> dict[str, object]:
     """Settings that name *server* as the only provider, spoken to over the protocol *api* with
-    further *options*."""
+    further *options*; *abilities* are added to its model."""
+    limit = {"context": 100_000, "output": 32_000}
     return {
         "model": MODEL,
         "provider": {
             "scripted": {
                 "api": api,
                 "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001", **(options or {})},
-                "models": {"model-1": {"limit": {"context": 100_000, "output": 32_000}}},
+                "models": {"model-1": {"limit": limit, **(abilities or {})}},
             }
         },
         **more,

@@ -7,6 +7,7 @@ import pytest
 
 from agent.display import CodeBlock, ListingBlock, ToolLabel
 from agent.errors import ToolError
+from agent.files import decode
 from agent.tools.paging import COUNTED
 from agent.tools.read import ReadTool
 from tests.tools.conftest import MakeContext
@@ -28,7 +29,7 @@ async def test_camel_case_and_the_label(make_context: MakeContext, tmp_path: Pat
     assert made.label == ToolLabel("Read", "src/a.py")
     assert [need.permission for need in made.needs] == ["read"]
     properties = ReadTool.args.model_json_schema()["properties"]
-    assert list(properties) == ["file_path", "offset", "limit"]
+    assert list(properties) == ["file_path", "offset", "limit", "raw"]
     assert all("description" in value for value in properties.values())
 
 
@@ -125,7 +126,35 @@ async def test_encodings_are_read(make_context: MakeContext, tmp_path: Path) -> 
     old.encode()
 
 
-@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/zero", "/proc/self/environ"])
+@pytest.mark.parametrize("tail", [b"stra\xdfe\n", "中文\n".encode("gbk")])
+async def test_a_late_byte_changes_the_guess_for_the_whole_file(
+    make_context: MakeContext, tmp_path: Path, tail: bytes
+) -> None:
+    """A long file that begins in ASCII is read in the encoding that its end shows."""
+    data = b"plain\n" * 40_000 + tail
+    (tmp_path / "a").write_bytes(data)
+    result = await run(ReadTool(), make_context(), file_path="a", offset=40_000)
+    seen = decode(data).text.splitlines()[-1]
+    assert f"40001: {seen}\n" in result.output
+    assert "\ufffd" not in result.output
+    assert "stored as" in result.output
+
+
+async def test_lone_carriage_returns_end_lines(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"one\rtwo\r")
+    result = await run(ReadTool(), make_context(), file_path="old")
+    assert result.output.startswith("1: one\n2: two\n")
+
+
+async def test_half_a_pair_in_wide_text_costs_nothing_else(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "w").write_bytes(b"\xff\xfe" + "a\ud83d\nb\n".encode("utf-16-le", "surrogatepass"))
+    result = await run(ReadTool(), make_context(), file_path="w")
+    assert result.output.startswith("1: a\ud83d\n2: b\n")
+
+
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/zero", "/proc/self/environ", "/sys/power"])
 async def test_devices_are_refused_at_once(make_context: MakeContext, path: str) -> None:
     with pytest.raises(ToolError):
         await run(ReadTool(), make_context(), file_path=path)
@@ -154,19 +183,30 @@ async def test_folders_are_listed(make_context: MakeContext, tmp_path: Path) -> 
         await run(ReadTool(), make_context(), file_path="d", offset=9)
 
 
-async def test_images_are_checked_by_content(make_context: MakeContext, tmp_path: Path) -> None:
-    (tmp_path / "x.png").write_text("not an image")
-    with pytest.raises(ToolError, match="named like a PNG image, but its content is not one"):
-        await run(ReadTool(), make_context(), file_path="x.png")
-    (tmp_path / "y.dat").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 20)
-    with pytest.raises(ToolError, match="PNG image of 28 bytes"):
-        await run(ReadTool(), make_context(), file_path="y.dat")
-
-
 async def test_missing_files_name_near_ones(make_context: MakeContext, tmp_path: Path) -> None:
     (tmp_path / "settings.py").touch()
     with pytest.raises(ToolError, match=r"does not exist. Did you mean settings\.py"):
         await run(ReadTool(), make_context(), file_path="setings.py")
+
+
+async def test_a_forgotten_folder_is_named(make_context: MakeContext, tmp_path: Path) -> None:
+    for folder in ("src/app", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src/app/settings.py").touch()
+    with pytest.raises(ToolError, match=r"Did you mean src/app/settings\.py\?"):
+        await run(ReadTool(), make_context(), file_path="settings.py")
+    with pytest.raises(ToolError, match=r"Did you mean src/app/settings\.py\?"):
+        await run(ReadTool(), make_context(), file_path="tests/settings.py")
+
+
+async def test_names_outside_the_project_are_near_too(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    """The read was consented to by then."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(ToolError, match=r"Did you mean .*/notes\.txt\?"):
+        await run(ReadTool(), make_context(tmp_path / "project"), file_path="../note.txt")
 
 
 async def test_names_that_look_like_options(make_context: MakeContext, tmp_path: Path) -> None:

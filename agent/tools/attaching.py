@@ -1,0 +1,68 @@
+"""Images and documents that a tool hands to the model: loaded whole, checked, attached."""
+
+import base64
+from dataclasses import dataclass
+
+from agent.display import ImageBlock
+from agent.errors import ToolError
+from agent.files import load
+from agent.ids import new_id
+from agent.model import FilePart
+from agent.tools.base import Result, ToolContext
+from agent.tools.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenMedia, Media, examine
+from agent.tools.paths import ToolPath
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """An image or document that goes to the model."""
+
+    media: Media
+    data: bytes
+
+
+def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolContext) -> Attached:
+    """The image or document whole and checked. Raises ``ToolError`` if it can't be shown."""
+    mime, name = found
+    image = mime.startswith("image/")
+    what = f"{target.shown} is a {name} of {size:,} bytes"
+    if not (ctx.vision if image else ctx.documents):
+        raise ToolError(
+            f"{what}, and the current model sees no {'images' if image else 'PDF documents'}. "
+            "Use a program (bash) to get text or facts out of it."
+        )
+    most = MAX_IMAGE if image else MAX_DOCUMENT
+    if size > most:
+        smaller = "a smaller copy" if image else "a part of it, or its text,"
+        raise ToolError(
+            f"{what}; at most {most:,} bytes can be shown. Make {smaller} with a program (bash)."
+        )
+    data = load(target.real, most).data
+    try:
+        media = examine(data)
+    except BrokenMedia as error:
+        raise ToolError(f"{what}, but {error}, so it is not shown.") from None
+    if max(media.width, media.height) > MAX_PIXELS:
+        raise ToolError(
+            f"{what} and {media.width:,}×{media.height:,} pixels; at most {MAX_PIXELS:,} to a "
+            "side can be shown. Make a smaller copy with a program (bash)."
+        )
+    return Attached(media, data)
+
+
+def attach(target: ToolPath, found: Attached, ctx: ToolContext) -> Result:
+    media, size = found.media, len(found.data)
+    sides = f"{media.width:,}×{media.height:,} pixels, " if media.is_image else ""
+    file = FilePart(
+        id=new_id("prt"),
+        session_id=ctx.session_id,
+        message_id=ctx.message_id,
+        mime=media.mime,
+        path=target.shown,
+        data=base64.b64encode(found.data).decode("ascii"),
+    )
+    return Result(
+        f"{target.shown} is a {media.name}, {sides}{size:,} bytes. It is attached.",
+        blocks=(ImageBlock(target.shown, media.mime, media.width, media.height, size),),
+        files=(file,),
+    )

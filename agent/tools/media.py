@@ -1,0 +1,163 @@
+"""Images and PDF documents: checked whole before they enter a history (trial MEDIA-POISON).
+
+A provider refuses every later request that holds a broken image, so the type is taken from
+the content, never from the name, and the structure is walked to its end.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAX_IMAGE = 3_750_000
+"""Bytes of an image: 5 MB as base64, the most that Anthropic takes."""
+
+MAX_PIXELS = 8_000
+"""Width or height of an image, the most that Anthropic takes."""
+
+MAX_DOCUMENT = 10 * 1024 * 1024
+"""Bytes of a PDF; a whole request may hold 32 MB at Anthropic, and sessions keep it."""
+
+_BROKEN = "it is damaged or cut off"
+
+
+class BrokenMedia(ValueError):
+    """The content is not what its first bytes promise; ``str`` says why, for a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A checked image or document. *width* and *height* are pixels, 0 for a document."""
+
+    mime: str
+    name: str
+    width: int = 0
+    height: int = 0
+
+    @property
+    def is_image(self) -> bool:
+        return self.mime.startswith("image/")
+
+
+def media_type(sample: bytes) -> tuple[str, str] | None:
+    """``(mime, name)`` by the first bytes of a file, None for what no model is given."""
+    if sample.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png", "PNG image"
+    if sample.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg", "JPEG image"
+    if sample.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif", "GIF image"
+    if sample[:4] == b"RIFF" and sample[8:12] == b"WEBP":
+        return "image/webp", "WebP image"
+    if sample.startswith(b"%PDF-"):
+        return "application/pdf", "PDF document"
+    return None
+
+
+def examine(data: bytes) -> Media:
+    """What the whole file *data* is. Raises ``BrokenMedia``."""
+    found = media_type(data)
+    if found is None:
+        raise BrokenMedia("it is no image or document that models take")
+    mime, name = found
+    try:
+        width, height = _SIZES[mime](data)
+    except (struct.error, IndexError):
+        raise BrokenMedia(_BROKEN) from None
+    if mime.startswith("image/") and not (width and height):
+        raise BrokenMedia("it has no size")
+    return Media(mime, name, width, height)
+
+
+def _png(data: bytes) -> tuple[int, int]:
+    """Walks the chunks with their check sums up to IEND."""
+    size, place, pixels = (0, 0), 8, False
+    while True:
+        length, kind = struct.unpack_from(">I4s", data, place)
+        end = place + 12 + length
+        (told,) = struct.unpack_from(">I", data, end - 4)
+        if zlib.crc32(memoryview(data)[place + 4 : end - 4]) != told:
+            raise BrokenMedia(_BROKEN)
+        if place == 8:
+            if kind != b"IHDR":
+                raise BrokenMedia(_BROKEN)
+            size = struct.unpack_from(">II", data, place + 8)
+        pixels = pixels or kind == b"IDAT"
+        if kind == b"IEND":
+            break
+        place = end
+    if not pixels:
+        raise BrokenMedia("it holds no pixels")
+    return size
+
+
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+
+
+def _jpeg(data: bytes) -> tuple[int, int]:
+    """The size out of the frame header; the scan must follow and the end mark must be there."""
+    place = 2
+    size = (0, 0)
+    while True:
+        if data[place] != 0xFF:
+            raise BrokenMedia(_BROKEN)
+        kind = data[place + 1]
+        if kind == 0xFF:
+            place += 1
+        elif kind in _JPEG_BARE:
+            place += 2
+        elif kind == 0xDA:
+            break
+        else:
+            (length,) = struct.unpack_from(">H", data, place + 2)
+            if kind in _JPEG_FRAMES:
+                height, width = struct.unpack_from(">HH", data, place + 5)
+                size = (width, height)
+            place += 2 + length
+    if data.rfind(b"\xff\xd9") < place:
+        raise BrokenMedia(_BROKEN)
+    return size
+
+
+def _gif(data: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from("<HH", data, 6)
+    if b"\x2c" not in data[13:] or not data.rstrip(b"\0").endswith(b"\x3b"):
+        raise BrokenMedia(_BROKEN)
+    return width, height
+
+
+def _webp(data: bytes) -> tuple[int, int]:
+    (length,) = struct.unpack_from("<I", data, 4)
+    if len(data) < length + 8:
+        raise BrokenMedia(_BROKEN)
+    kind = data[12:16]
+    if kind == b"VP8X":
+        width = int.from_bytes(data[24:27], "little") + 1
+        height = int.from_bytes(data[27:30], "little") + 1
+        return width, height
+    if kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", data, 21)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 ":
+        width, height = struct.unpack_from("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    raise BrokenMedia(_BROKEN)
+
+
+def _pdf(data: bytes) -> tuple[int, int]:
+    # Programs may write blanks or a signature behind the mark, by custom within 1 KB.
+    if b"%%EOF" not in data[-1024:]:
+        raise BrokenMedia(_BROKEN)
+    if b"/Encrypt" in data[-4096:]:
+        raise BrokenMedia("it is encrypted")
+    return 0, 0
+
+
+_SIZES: dict[str, Callable[[bytes], tuple[int, int]]] = {
+    "image/png": _png,
+    "image/jpeg": _jpeg,
+    "image/gif": _gif,
+    "image/webp": _webp,
+    "application/pdf": _pdf,
+}
