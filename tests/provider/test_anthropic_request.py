@@ -139,6 +139,26 @@ def test_pictures_are_sent_to_models_that_see_and_named_to_others() -> None:
         assert "x.png" in blind[2]["content"][0]["content"][1]["text"]
 
 
+def test_documents_are_sent_to_models_that_read_them() -> None:
+    paper = MediaContent("application/pdf", "AAAA", "x.pdf")
+    turns = (
+        UserTurn((paper,)),
+        said(CALL),
+        ToolTurn((ToolResultContent("c1", "read", "", media=(paper,)),)),
+    )
+    source = {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}
+    seen = messages(*turns, of=model(documents=True))
+    assert seen[0]["content"] == [{"type": "document", "source": source}]
+    assert seen[2]["content"][0]["content"][1] == {"type": "document", "source": source}
+    sent = body(*turns, of=model(documents=True))
+    assert refused(sent, "The PDF specified was not valid.") == IMAGES
+    for blind in (
+        messages(*turns, of=model(vision=True)),
+        messages(*turns, of=model(documents=True), without=IMAGES),
+    ):
+        assert "x.pdf" in blind[0]["content"][0]["text"]
+
+
 def test_r5_budgets_of_older_models_leave_room_for_the_answer() -> None:
     sent = body(effort="low", max_output=8000, temperature=0.5)
     assert sent["thinking"] == {"type": "enabled", "budget_tokens": 4000}

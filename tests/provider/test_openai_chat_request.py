@@ -1,6 +1,7 @@
 """What is sent: messages every server takes, parameters only where wanted (R4, R5)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.openai_chat_request import build_body
+from agent.provider.protocols.openai_chat_request import build_body, refused
+from agent.provider.protocols.refusals import IMAGES
 from agent.provider.protocols.wire_json import encode
 from agent.provider.providers import KNOWN, OPENAI_QUIRKS, Quirks
 from tests.provider.collecting import request
@@ -152,6 +154,17 @@ def test_pictures_as_data_urls_only_for_models_that_see() -> None:
     blind = messages(turn)[0]["content"]
     assert blind.startswith("see\n\n")
     assert "x.png" in blind
+
+
+def test_documents_as_files_only_for_models_that_read_them() -> None:
+    turn = UserTurn((TextContent("see"), MediaContent("application/pdf", "AAAA", "x.pdf")))
+    reading = replace(SEEING, documents=True)
+    (_, file) = messages(turn, model=reading)[0]["content"]
+    data = {"filename": "x.pdf", "file_data": "data:application/pdf;base64,AAAA"}
+    assert file == {"type": "file", "file": data}
+    assert "x.pdf" in messages(turn, model=SEEING)[0]["content"]
+    body = {"messages": messages(turn, model=reading)}
+    assert refused(body, "Invalid file data") == IMAGES
 
 
 def test_pictures_of_tools_follow_in_a_user_message() -> None:

@@ -117,6 +117,19 @@ def test_pictures_of_users_and_tools() -> None:
         assert "x.png" in blind[-1]["output"][1]["text"]
 
 
+def test_documents_of_users_and_tools() -> None:
+    paper = MediaContent("application/pdf", "AAAA", "x.pdf")
+    result = ToolTurn((ToolResultContent("c1", "read", "seen", media=(paper,)),))
+    turns = (UserTurn((paper,)), said(CALL), result)
+    data = "data:application/pdf;base64,AAAA"
+    file = {"type": "input_file", "filename": "x.pdf", "file_data": data}
+    seen = items(*turns, of=model(documents=True))
+    assert seen[0]["content"] == [file]
+    assert seen[-1]["output"] == [{"type": "input_text", "text": "seen"}, file]
+    assert refused(body(*turns, of=model(documents=True)), "The file is invalid") == IMAGES
+    assert "x.pdf" in items(*turns, of=model(vision=True))[0]["content"][0]["text"]
+
+
 def test_r5_effort_and_summary() -> None:
     assert body(effort="high")["reasoning"] == {"effort": "high", "summary": "auto"}
     assert body()["reasoning"] == {"summary": "auto"}

@@ -21,7 +21,14 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.call_ids import CallIds
-from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
+from agent.provider.protocols.placeholders import (
+    BLIND,
+    LOST_RESULT,
+    NO_OUTPUT,
+    PDF,
+    Sight,
+    unseen,
+)
 from agent.provider.protocols.tool_names import clean
 
 GO_ON = "Go on."
@@ -35,7 +42,7 @@ def messages_of(
     turns: Iterable[Turn],
     *,
     model: str,
-    vision: bool = False,
+    sight: Sight = BLIND,
     replay: bool = True,
     name: Callable[[str], str] = clean,
 ) -> list[JsonObject]:
@@ -43,11 +50,11 @@ def messages_of(
 
     *replay* false leaves out all thinking; *name* gives the name of a call as it is sent.
     """
-    writer = _Writer(model if replay else None, vision, name)
+    writer = _Writer(model if replay else None, sight, name)
     for turn in turns:
         match turn:
             case UserTurn():
-                writer.user(_user_blocks(turn.content, vision))
+                writer.user(_user_blocks(turn.content, sight))
             case AssistantTurn():
                 writer.assistant(turn)
             case ToolTurn():
@@ -58,9 +65,9 @@ def messages_of(
 class _Writer:
     """Joins neighbours of one role, and answers every call before anything else is said."""
 
-    def __init__(self, model: str | None, vision: bool, name: Callable[[str], str]) -> None:
+    def __init__(self, model: str | None, sight: Sight, name: Callable[[str], str]) -> None:
         self._model = model
-        self._vision = vision
+        self._sight = sight
         self._name = name
         self._ids = CallIds()
         self._open: list[tuple[str, str]] = []
@@ -100,7 +107,7 @@ class _Writer:
             found = next((result for result in left if result.call_id == call_id), None)
             if found is not None:
                 left.remove(found)
-            blocks.append(_result(sent, found, vision=self._vision))
+            blocks.append(_result(sent, found, sight=self._sight))
         self._open = []
         if blocks:
             self._say("user", blocks)
@@ -132,27 +139,27 @@ def _thought(content: TextContent | ReasoningContent | ToolCallContent) -> JsonO
     return {"type": "thinking", "thinking": content.text, "signature": signature}
 
 
-def _user_blocks(content: Sequence[TextContent | MediaContent], vision: bool) -> list[Json]:
+def _user_blocks(content: Sequence[TextContent | MediaContent], sight: Sight) -> list[Json]:
     blocks: list[Json] = []
     for item in content:
         match item:
             case TextContent() if item.text.strip():
                 blocks.append({"type": "text", "text": item.text})
             case MediaContent():
-                blocks.append(_media(item, vision=vision))
+                blocks.append(_media(item, sight=sight))
             case _:
                 pass
     return blocks
 
 
-def _media(media: MediaContent, *, vision: bool) -> JsonObject:
-    if vision and media.mime in IMAGES:
+def _media(media: MediaContent, *, sight: Sight) -> JsonObject:
+    if sight.sees(media) and media.mime in {PDF, *IMAGES}:
         source: JsonObject = {"type": "base64", "media_type": media.mime, "data": media.data}
-        return {"type": "image", "source": source}
+        return {"type": "document" if media.mime == PDF else "image", "source": source}
     return {"type": "text", "text": unseen(media)}
 
 
-def _result(sent: str, result: ToolResultContent | None, *, vision: bool) -> JsonObject:
+def _result(sent: str, result: ToolResultContent | None, *, sight: Sight) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": sent}
     if result is None:
         return {**block, "content": LOST_RESULT, "is_error": True}
@@ -161,5 +168,5 @@ def _result(sent: str, result: ToolResultContent | None, *, vision: bool) -> Jso
         return {**block, "content": text, "is_error": True}
     if not result.media:
         return {**block, "content": text}
-    shown: list[Json] = [_media(media, vision=vision) for media in result.media]
+    shown: list[Json] = [_media(media, sight=sight) for media in result.media]
     return {**block, "content": [{"type": "text", "text": text}, *shown]}

@@ -9,7 +9,8 @@ from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest, ToolSchema
 from agent.provider.protocols.anthropic_messages import THOUGHTS, messages_of
 from agent.provider.protocols.effort import LEAST_BUDGET, budget_of
-from agent.provider.protocols.refusals import IMAGES, REASONING, REFUSING, named
+from agent.provider.protocols.placeholders import Sight
+from agent.provider.protocols.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
 from agent.provider.protocols.tool_names import ToolNames
 
 THINKING = "thinking"
@@ -45,7 +46,7 @@ def build_body(request: ModelRequest, without: frozenset[str] = frozenset()) -> 
     messages = messages_of(
         request.turns,
         model=model.full_name,
-        vision=model.vision and IMAGES not in without,
+        sight=Sight.of(model, without),
         replay=REASONING not in without,
         name=names.sent,
     )
@@ -161,6 +162,8 @@ def refused(body: JsonObject, message: str) -> str | None:
     if thoughts and ("signature" in text or "cannot be modified" in text):
         return REASONING
     if "image" in text and '"image"' in messages:
+        return IMAGES
+    if named(text, ATTACHED) and '"document"' in messages:
         return IMAGES
     if "must start with a thinking block" in text and THINKING in body:
         return THINKING

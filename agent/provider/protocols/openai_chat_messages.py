@@ -22,8 +22,8 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
-from agent.provider.protocols.refusals import IMAGES, REASONING
+from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, PDF, Sight, unseen
+from agent.provider.protocols.refusals import REASONING
 from agent.provider.protocols.tool_names import clean
 from agent.provider.protocols.wire_json import arguments_of
 from agent.provider.providers import Quirks
@@ -41,8 +41,8 @@ class _Call:
 
 
 def messages_of(request: ModelRequest, quirks: Quirks, without: frozenset[str]) -> list[Json]:
-    """The ``messages`` of *request*. *without* may hold ``IMAGES`` and ``REASONING``."""
-    images = request.model.vision and IMAGES not in without
+    """The ``messages`` of *request*. *without* holds names of ``refusals``."""
+    sight = Sight.of(request.model, without)
     messages: list[Json] = []
     system = "\n\n".join(block for block in request.system if block.strip())
     if system:
@@ -50,13 +50,13 @@ def messages_of(request: ModelRequest, quirks: Quirks, without: frozenset[str]) 
     open_calls: list[_Call] = []
     for turn in request.turns:
         if isinstance(turn, ToolTurn):
-            messages.extend(_results(open_calls, turn.content, images=images))
+            messages.extend(_results(open_calls, turn.content, sight=sight))
             open_calls = []
             continue
-        messages.extend(_results(open_calls, (), images=images))
+        messages.extend(_results(open_calls, (), sight=sight))
         open_calls = []
         if isinstance(turn, UserTurn):
-            content = _user_content(turn.content, images=images)
+            content = _user_content(turn.content, sight=sight)
             if content:
                 messages.append({"role": "user", "content": content})
             continue
@@ -66,26 +66,33 @@ def messages_of(request: ModelRequest, quirks: Quirks, without: frozenset[str]) 
         message = _assistant(turn, open_calls, replay=replay)
         if message is not None:
             messages.append(message)
-    messages.extend(_results(open_calls, (), images=images))
+    messages.extend(_results(open_calls, (), sight=sight))
     return messages
 
 
 def _user_content(
-    content: Sequence[TextContent | MediaContent], *, images: bool
+    content: Sequence[TextContent | MediaContent], *, sight: Sight
 ) -> str | list[Json]:
     parts: list[Json] = []
     for item in content:
-        if isinstance(item, MediaContent) and images and item.mime.startswith("image/"):
-            url = f"data:{item.mime};base64,{item.data}"
-            parts.append({"type": "image_url", "image_url": {"url": url}})
-        elif isinstance(item, MediaContent):
-            parts.append({"type": "text", "text": unseen(item)})
+        if isinstance(item, MediaContent):
+            parts.append(_media(item, sight))
         elif item.text.strip():
             parts.append({"type": "text", "text": item.text})
     texts = [part["text"] for part in parts if isinstance(part, dict) and part["type"] == "text"]
     if len(texts) == len(parts):
         return "\n\n".join(str(text) for text in texts)
     return parts
+
+
+def _media(media: MediaContent, sight: Sight) -> JsonObject:
+    url = f"data:{media.mime};base64,{media.data}"
+    if not sight.sees(media):
+        return {"type": "text", "text": unseen(media)}
+    if media.mime == PDF:
+        file: JsonObject = {"filename": media.name or "document.pdf", "file_data": url}
+        return {"type": "file", "file": file}
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _calls(turn: AssistantTurn, quirks: Quirks) -> list[_Call]:
@@ -173,9 +180,9 @@ def _add_reasoning(message: JsonObject, thoughts: Iterable[ReasoningContent], te
 
 
 def _results(
-    calls: list[_Call], results: Sequence[ToolResultContent], *, images: bool
+    calls: list[_Call], results: Sequence[ToolResultContent], *, sight: Sight
 ) -> list[Json]:
-    """One tool message for each of *calls*, in order; pictures follow in a user message."""
+    """One tool message for each of *calls*, in order; what they attach follows as a user's."""
     left = list(results)
     messages: list[Json] = []
     shown: list[TextContent | MediaContent] = []
@@ -184,19 +191,15 @@ def _results(
         output = LOST_RESULT
         if found is not None:
             left.remove(found)
-            notes = [unseen(media) for media in found.media if not _visible(media, images)]
+            notes = [unseen(media) for media in found.media if not sight.sees(media)]
             output = "\n\n".join([*([found.output] if found.output else []), *notes])
-            pictures = [media for media in found.media if _visible(media, images)]
+            pictures = [media for media in found.media if sight.sees(media)]
             if pictures:
-                shown.append(TextContent(f"Pictures from the {call.name} call:"))
+                shown.append(TextContent(f"Files from the {call.name} call:"))
                 shown.extend(pictures)
         messages.append(
             {"role": "tool", "tool_call_id": call.sent_id, "content": output or NO_OUTPUT}
         )
     if shown:
-        messages.append({"role": "user", "content": _user_content(shown, images=images)})
+        messages.append({"role": "user", "content": _user_content(shown, sight=sight)})
     return messages
-
-
-def _visible(media: MediaContent, images: bool) -> bool:
-    return images and media.mime.startswith("image/")

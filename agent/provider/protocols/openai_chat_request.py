@@ -6,7 +6,14 @@ import json
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.openai_chat_messages import messages_of
-from agent.provider.protocols.refusals import DEMANDING, IMAGES, REASONING, REFUSING, named
+from agent.provider.protocols.refusals import (
+    ATTACHED,
+    DEMANDING,
+    IMAGES,
+    REASONING,
+    REFUSING,
+    named,
+)
 from agent.provider.providers import NEW_OPENAI, Quirks
 
 MAX_TOKENS = ("max_tokens", "max_completion_tokens")
@@ -73,6 +80,8 @@ def refused(body: JsonObject, message: str) -> str | None:
         return name
     messages = json.dumps(body.get("messages"))
     if "image" in text and '"image_url"' in messages:
+        return IMAGES
+    if named(text, ATTACHED) and '"file_data"' in messages:
         return IMAGES
     replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
     if not DEMANDING.search(text) and named(text, replayed):

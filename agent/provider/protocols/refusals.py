@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterable
 
 IMAGES = "images"
-"""Pictures. One is refused for itself; the model may well see the next one."""
+"""Pictures and documents. One is refused for itself; the model may well see the next one."""
+
+ATTACHED = ("pdf", "document", "file", "file_data", "input_file")
+"""What servers call a document that they refuse."""
 
 REASONING = "reasoning replay"
 """Reasoning of earlier answers that goes back with the next request."""

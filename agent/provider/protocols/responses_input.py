@@ -20,7 +20,14 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.call_ids import CallIds
-from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT, unseen
+from agent.provider.protocols.placeholders import (
+    BLIND,
+    LOST_RESULT,
+    NO_OUTPUT,
+    PDF,
+    Sight,
+    unseen,
+)
 from agent.provider.protocols.tool_names import clean
 from agent.provider.protocols.wire_json import arguments_of
 
@@ -29,7 +36,7 @@ def items_of(
     turns: Iterable[Turn],
     *,
     model: str,
-    vision: bool = False,
+    sight: Sight = BLIND,
     replay: bool = True,
     name: Callable[[str], str] = clean,
 ) -> list[JsonObject]:
@@ -43,17 +50,17 @@ def items_of(
     thoughts: set[str] = set()
     for turn in turns:
         results = turn.content if isinstance(turn, ToolTurn) else ()
-        items += _outputs(open_calls, results, vision=vision)
+        items += _outputs(open_calls, results, sight=sight)
         open_calls = []
         if isinstance(turn, UserTurn):
-            parts = _user_parts(turn.content, vision=vision)
+            parts = _user_parts(turn.content, sight=sight)
             if parts:
                 items.append({"type": "message", "role": "user", "content": parts})
         elif isinstance(turn, AssistantTurn):
             same = replay and turn.model in ("", model)
             said, open_calls = _assistant(turn, ids, name, thoughts if same else None)
             items += said
-    return items + _outputs(open_calls, (), vision=vision)
+    return items + _outputs(open_calls, (), sight=sight)
 
 
 def _assistant(
@@ -106,7 +113,7 @@ def _reasoning(content: ReasoningContent, thoughts: set[str]) -> JsonObject | No
 
 
 def _outputs(
-    calls: Sequence[tuple[str, str]], results: Sequence[ToolResultContent], *, vision: bool
+    calls: Sequence[tuple[str, str]], results: Sequence[ToolResultContent], *, sight: Sight
 ) -> list[JsonObject]:
     left = list(results)
     items: list[JsonObject] = []
@@ -117,22 +124,29 @@ def _outputs(
             left.remove(found)
             output = found.output if found.output.strip() else NO_OUTPUT
             if found.media:
-                output = _user_parts((TextContent(output), *found.media), vision=vision)
+                output = _user_parts((TextContent(output), *found.media), sight=sight)
         items.append({"type": "function_call_output", "call_id": sent, "output": output})
     return items
 
 
-def _user_parts(content: Sequence[TextContent | MediaContent], *, vision: bool) -> list[Json]:
+def _user_parts(content: Sequence[TextContent | MediaContent], *, sight: Sight) -> list[Json]:
     parts: list[Json] = []
     for item in content:
         match item:
             case TextContent() if item.text.strip():
                 parts.append({"type": "input_text", "text": item.text})
-            case MediaContent() if vision and item.mime.startswith("image/"):
-                url = f"data:{item.mime};base64,{item.data}"
-                parts.append({"type": "input_image", "image_url": url})
             case MediaContent():
-                parts.append({"type": "input_text", "text": unseen(item)})
+                parts.append(_media(item, sight))
             case _:
                 pass
     return parts
+
+
+def _media(media: MediaContent, sight: Sight) -> JsonObject:
+    url = f"data:{media.mime};base64,{media.data}"
+    if not sight.sees(media):
+        return {"type": "input_text", "text": unseen(media)}
+    if media.mime == PDF:
+        name = media.name or "document.pdf"
+        return {"type": "input_file", "filename": name, "file_data": url}
+    return {"type": "input_image", "image_url": url}

@@ -7,7 +7,8 @@ import re
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.effort import budget_of
-from agent.provider.protocols.refusals import IMAGES, REASONING, REFUSING, named
+from agent.provider.protocols.placeholders import Sight
+from agent.provider.protocols.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
 from agent.provider.protocols.responses_input import items_of
 from agent.provider.protocols.tool_names import ToolNames
 from agent.provider.providers import NEW_OPENAI
@@ -44,7 +45,7 @@ def build_body(request: ModelRequest, without: frozenset[str] = frozenset()) -> 
     items = items_of(
         request.turns,
         model=model.full_name,
-        vision=model.vision and IMAGES not in without,
+        sight=Sight.of(model, without),
         replay=REASONING not in without,
         name=names.sent,
     )
@@ -107,6 +108,8 @@ def refused(body: JsonObject, message: str) -> str | None:
     if '"encrypted_content"' in items and STALE.search(text):
         return REASONING
     if "image" in text and '"input_image"' in items:
+        return IMAGES
+    if named(text, ATTACHED) and '"input_file"' in items:
         return IMAGES
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict) and "summary" in reasoning and re.search(r"summar(y|ies)", text):
