@@ -7,7 +7,7 @@ left, at program exit. See ``agent.process.run`` for what is promised.
 from agent.process.capture import Capture, Captured, plain
 from agent.process.environment import child_environment, shell_argv
 from agent.process.run import Command, Finished, kill_all, run
-from agent.process.spill import SpillStore
+from agent.process.spill import Spilled, SpillStore
 
 __all__ = [
     "Capture",
@@ -15,6 +15,7 @@ __all__ = [
     "Command",
     "Finished",
     "SpillStore",
+    "Spilled",
     "child_environment",
     "kill_all",
     "plain",

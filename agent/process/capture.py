@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from agent.process.spill import SpillStore, SpillWriter
+from agent.process.spill import Spilled, SpillStore, SpillWriter
 
 PENDING = 16 * 1024
 """Characters of an unfinished line that are held back; more is passed on as it is."""
@@ -57,7 +57,7 @@ class Captured:
     lines: int
     size: int
     whole: bool
-    spill: str | None = None
+    spill: Spilled | None = None
     spill_error: str = ""
 
 
@@ -170,13 +170,13 @@ class Capture:
             spill_error=self._error,
         )
 
-    def _close_spill(self) -> str | None:
+    def _close_spill(self) -> Spilled | None:
         with self._writing:
             self._flush()
             if self._writer is None:
                 return None
             try:
-                return str(self._writer.close())
+                return Spilled(str(self._writer.close()), self._writer.left_out)
             except OSError as error:
                 self._fail(error)
                 return None

@@ -12,6 +12,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 PER_CALL = 64 * 1024 * 1024
@@ -67,14 +68,26 @@ class _Ring:
         self._file.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """A finished spill file; *left_out* bytes of the middle were too many to keep."""
+
+    path: str
+    left_out: int = 0
+
+
 class SpillWriter:
-    """One spill file while it is written. Used by one thread at a time."""
+    """One spill file while it is written. Used by one thread at a time.
+
+    *left_out* counts the bytes in the middle that were not kept, once it is closed.
+    """
 
     def __init__(self, path: Path, fd: int, per_call: int) -> None:
         self.path = path
         self._fd = fd
         self._half = per_call // 2
         self._first = 0
+        self.left_out = 0
         self._ring: _Ring | None = None
 
     def write(self, data: bytes) -> None:
@@ -100,9 +113,9 @@ class SpillWriter:
         ring = self._ring
         try:
             if ring is not None:
-                left_out = ring.total - self._half
-                if left_out > 0:
-                    self._write(f"\n[{left_out:,} bytes were left out here]\n".encode())
+                self.left_out = max(0, ring.total - self._half)
+                if self.left_out:
+                    self._write(f"\n[{self.left_out:,} bytes were left out here]\n".encode())
                 ring.copy_to(self._write)
         finally:
             self._shut()
@@ -148,13 +161,13 @@ class SpillStore:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return SpillWriter(path, os.open(path, flags, 0o600), self._per_call)
 
-    def save(self, text: str) -> Path:
+    def save(self, text: str) -> Spilled:
         """Keep *text* in a new file."""
         writer = self.open()
         try:
             for start in range(0, len(text), COPY_CHUNK):
                 writer.write(text[start : start + COPY_CHUNK].encode("utf-8", "replace"))
-            return writer.close()
+            return Spilled(str(writer.close()), writer.left_out)
         except OSError:
             writer.discard()
             raise

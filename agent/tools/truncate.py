@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.process import Captured, SpillStore
+from agent.process import Captured, Spilled, SpillStore
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
@@ -151,9 +151,9 @@ class Truncator:
             captured.text, "tail", (captured.lines, captured.size), (spill, error), limits
         )
 
-    def _save(self, text: str) -> tuple[str | None, str]:
+    def _save(self, text: str) -> tuple[Spilled | None, str]:
         try:
-            return str(self.spills.save(text)), ""
+            return self.spills.save(text), ""
         except OSError as error:
             return None, error.strerror or str(error)
 
@@ -162,25 +162,28 @@ class Truncator:
         text: str,
         keep: Keep,
         whole: tuple[int, int],
-        spilled: tuple[str | None, str],
+        spilled: tuple[Spilled | None, str],
         limits: Limits,
     ) -> Truncated:
         """*whole* is lines and bytes of everything, *spilled* the file or why there is none."""
         spill, error = spilled
-        room = 320 + len((spill or error).encode("utf-8", "replace"))
+        room = 360 + len((spill.path if spill else error).encode("utf-8", "replace"))
         kept = cut(text, limits.less(lines=2, bytes=room), keep)
         notice = _notice(keep, count_lines(kept), whole, spilled)
         pieces = (kept, "", notice) if keep == "head" else (notice, "", kept)
-        return Truncated("\n".join(pieces), spill)
+        return Truncated("\n".join(pieces), spill.path if spill else None)
 
 
-def _notice(keep: Keep, shown: int, whole: tuple[int, int], spilled: tuple[str | None, str]) -> str:
+def _notice(
+    keep: Keep, shown: int, whole: tuple[int, int], spilled: tuple[Spilled | None, str]
+) -> str:
     spill, error = spilled
     lines, size = whole
     end = "first" if keep == "head" else "last"
     if spill is not None:
+        kept = f"All but {spill.left_out:,} bytes of its middle" if spill.left_out else "All of it"
         rest = (
-            f"All of it is in {spill}: read that file with offset and limit, or search it "
+            f"{kept} is in {spill.path}: read that file with offset and limit, or search it "
             "with grep, rather than printing it again."
         )
     else:

@@ -40,7 +40,8 @@ def test_an_endless_line_is_bounded(spills: SpillStore) -> None:
     assert done.size == 4_000_000
     assert done.lines == 1
     assert len(done.text) < 500_000
-    assert Path(done.spill or "").stat().st_size == 4_000_000
+    assert done.spill is not None
+    assert Path(done.spill.path).stat().st_size == 4_000_000
 
 
 def test_tail_shows_the_unfinished_line(spills: SpillStore) -> None:
@@ -85,20 +86,22 @@ def test_spill_without_gap_is_whole(tmp_path: Path) -> None:
     store = SpillStore(tmp_path / "spill", per_call=200)
     text = "".join(f"é{number}\n" for number in range(35))
     assert 100 < len(text.encode()) < 200
-    assert store.save(text).read_text() == text
+    saved = store.save(text)
+    assert Path(saved.path).read_text() == text
+    assert saved.left_out == 0
 
 
 def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
     """T5: seven days, 1 GB in all, the oldest first."""
     now = 1_000_000_000.0
     store = SpillStore(tmp_path / "spill", per_call=10, in_all=40, clock=lambda: now)
-    paths = [store.save("x" * 10) for _ in range(3)]
+    paths = [Path(store.save("x" * 10).path) for _ in range(3)]
     for age, path in zip((8 * 86_400, 20, 10), paths, strict=True):
         os.utime(path, (now - age, now - age))
-    fourth = store.save("y" * 10)
+    fourth = Path(store.save("y" * 10).path)
     assert [path.exists() for path in paths] == [False, True, True]
     os.utime(fourth, (now - 5, now - 5))
-    fifth = store.save("z" * 10)
+    fifth = Path(store.save("z" * 10).path)
     os.utime(fifth, (now - 1, now - 1))
     store.save("z" * 10)
     assert [path.exists() for path in (*paths, fourth, fifth)] == [False, False, True, True, True]
@@ -107,7 +110,7 @@ def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
 def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
     """Security 9.6: names are random, files new."""
     store = SpillStore(tmp_path / "spill")
-    assert len({store.save("x").name for _ in range(20)}) == 20
+    assert len({Path(store.save("x").path).name for _ in range(20)}) == 20
 
 
 @pytest.mark.parametrize(

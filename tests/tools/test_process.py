@@ -281,7 +281,10 @@ async def test_a_flood_is_bounded_and_leaves_the_loop_free(
     assert len(done.output.text) < 1_000_000
     assert turns > 100
     assert grown < 100 * 1024 * 1024
-    check_spill(Path(done.output.spill or ""))
+    spill = done.output.spill
+    assert spill is not None
+    assert spill.left_out == done.output.size - 64 * 1024 * 1024
+    check_spill(Path(spill.path))
 
 
 def check_spill(spill: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.process import Captured, SpillStore
+from agent.process import Captured, Spilled, SpillStore
 from agent.tools.truncate import Limits, Truncator, count_lines, cut, fits
 
 LIMITS = Limits(lines=10, bytes=4_000, line_chars=1_000)
@@ -96,11 +96,13 @@ def test_a_full_disk_still_gives_the_cut_output(tmp_path: Path) -> None:
 
 def test_captured_output_leaves_room_for_notes(tmp_path: Path) -> None:
     ready = truncator(tmp_path)
-    captured = Captured(numbered(50), lines=1_000_000, size=7_000_000, whole=False, spill="/x/y")
+    spilled = Spilled("/x/y", left_out=1_234)
+    captured = Captured(numbered(50), lines=1_000_000, size=7_000_000, whole=False, spill=spilled)
     done = ready.apply_captured(captured, note_lines=3, note_bytes=100)
     assert count_lines(done.text) <= LIMITS.lines - 3
     assert "1,000,000 lines and 7,000,000 bytes" in done.text
     assert done.spill == "/x/y"
+    assert "All but 1,234 bytes of its middle is in /x/y" in done.text
     assert done.text.endswith("line 50")
 
 
