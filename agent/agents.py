@@ -14,7 +14,7 @@ from agent.errors import AgentNotFound
 from agent.permission.rules import DEFAULT_RULES, Rule, matches
 from agent.questions import Action
 
-Mode = Literal["primary", "subagent", "hidden"]
+Mode = Literal["primary", "subagent", "all", "hidden"]
 ColourRole = Literal["accent", "plan"]
 
 SUBAGENT_STEPS = 100
@@ -39,7 +39,8 @@ class RuleLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """*prompt* is added to the model's own prompt, None for no addition. *max_steps* bounds
+    """*prompt* is added to the model's own prompt, None for no addition. *model* is the one that
+    it works with as a sub-agent, None for its caller's. *max_steps* bounds
     one turn, None without a limit. *colour* is a role of the theme, not a colour."""
 
     name: str
@@ -47,6 +48,7 @@ class AgentInfo:
     mode: Mode = "primary"
     colour: ColourRole = "accent"
     prompt: str | None = None
+    model: str | None = None
     rules: tuple[Rule, ...] = ()
     max_steps: int | None = None
 
@@ -75,6 +77,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
     AgentInfo(
         "plan",
         "Looks and plans. Edits nothing but its plan file.",
+        mode="all",
         colour="plan",
         rules=_rules(
             "plan",
@@ -88,7 +91,6 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "Does a task of several steps on its own and reports the result.",
         mode="subagent",
         prompt=_GENERAL_PROMPT,
-        rules=_rules("general", ("task", "*", "deny"), ("todowrite", "*", "deny")),
         max_steps=SUBAGENT_STEPS,
     ),
     AgentInfo(
@@ -96,12 +98,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "Finds files, code and answers in the project. Read-only.",
         mode="subagent",
         prompt=_EXPLORE_PROMPT,
-        rules=_rules(
-            "explore",
-            ("edit", "*", "deny"),
-            ("task", "*", "deny"),
-            ("todowrite", "*", "deny"),
-        ),
+        rules=_rules("explore", ("edit", "*", "deny")),
         max_steps=SUBAGENT_STEPS,
     ),
     *(
@@ -115,20 +112,33 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
 )
 
 
+CHILD_RULES = tuple(
+    Rule(permission, "*", "deny", "sub-agents")
+    for permission in ("task", "todowrite", "todoread", "question")
+)
+"""By default a sub-agent starts no others, keeps no list and asks the user nothing (spec 3, S1);
+its own rules may say otherwise."""
+
+
 def builtin_agents() -> dict[str, AgentInfo]:
     """The agents that come with the program, by name, in the order they are listed."""
     return {agent.name: agent for agent in BUILTIN_AGENTS}
 
 
 def rules_for(
-    agent: AgentInfo, config: Iterable[RuleLike] = (), session: Iterable[RuleLike] = ()
+    agent: AgentInfo, config: Iterable[RuleLike] = (), *, child: bool = False
 ) -> tuple[Rule, ...]:
     """The rules in force for *agent* in the order of M1; the last that matches decides.
 
-    Defaults, then *config* (global before project), then the agent's own, then *session*
-    (the rules a child session got from its parent). "Always" comes after, from the service.
+    Defaults, then *config* (global before project), then those of every *child* session, then
+    the agent's own. "Always" comes after, from the service.
     """
-    return (*DEFAULT_RULES, *map(_rule, config), *agent.rules, *map(_rule, session))
+    return (
+        *DEFAULT_RULES,
+        *map(_rule, config),
+        *(CHILD_RULES if child else ()),
+        *agent.rules,
+    )
 
 
 def _rule(rule: RuleLike) -> Rule:
@@ -163,16 +173,30 @@ class Agents:
 
     def primary(self) -> tuple[AgentInfo, ...]:
         """The agents that the user can choose, in the order in which Tab cycles."""
-        return tuple(agent for agent in self._agents.values() if agent.mode == "primary")
+        return tuple(a for a in self._agents.values() if a.mode in {"primary", "all"})
 
-    def rules(self, name: str) -> tuple[Rule, ...]:
-        """The rules in force for agent *name*, in the order of M1, without "always"."""
-        return rules_for(self.get(name), self._loaded.rules)
+    def callable(self) -> tuple[AgentInfo, ...]:
+        """The agents that can be started as sub-agents."""
+        return tuple(a for a in self._agents.values() if a.mode in {"subagent", "all"})
 
-    def offered(self, name: str, tools: Iterable[str]) -> frozenset[str]:
-        """Those of *tools* that the agent is shown: not the ones that it is denied outright."""
-        rules = self.rules(name)
-        return frozenset(tool for tool in tools if not _denied(tool, rules))
+    def rules(self, name: str, *, child: bool = False) -> tuple[Rule, ...]:
+        """The rules in force for agent *name*, in the order of M1, without "always"; *child*
+        when it works as a sub-agent."""
+        return rules_for(self.get(name), self._loaded.rules, child=child)
+
+    def offered(
+        self, name: str, tools: Iterable[str], callers: tuple[str, ...] = ()
+    ) -> frozenset[str]:
+        """Those of *tools* that the agent is shown: not the ones that it, or one of its
+        *callers* (nearest first), is denied outright."""
+        sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
+        return frozenset(t for t in tools if not any(_denied(t, rules) for rules in sets))
+
+
+def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
+    """The agent and its callers, nearest first, each with whether it works as a sub-agent."""
+    names = (name, *callers)
+    return tuple((one, place < len(callers)) for place, one in enumerate(names))
 
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
@@ -188,12 +212,13 @@ def _changed(
     base = known or AgentInfo(name, "An agent of your own.")
     mode: Mode = base.mode
     if given.mode is not None:
-        mode = "subagent" if given.mode == "subagent" else "primary"
+        mode = given.mode
     return replace(
         base,
         description=given.description or base.description,
         mode="hidden" if given.hidden else mode,
         prompt=given.prompt or base.prompt,
+        model=given.model or base.model,
         rules=(*base.rules, *map(_rule, loaded.agent_rules.get(name, ()))),
         max_steps=given.steps if given.steps is not None else base.max_steps,
     )

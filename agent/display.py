@@ -109,6 +109,18 @@ class ImageBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class SubtaskBlock:
+    """A sub-agent's work. *session_id* is its session, *activity* what it does at the moment
+    (a line), *text* its report (markdown) once it is done."""
+
+    session_id: str
+    agent: str
+    activity: str = ""
+    text: str = ""
+    kind: Literal["subtask"] = "subtask"
+
+
+@dataclass(frozen=True, slots=True)
 class TextBlock:
     text: str
     markdown: bool = False
@@ -123,6 +135,7 @@ Block: TypeAlias = (
     | TodoBlock
     | TableBlock
     | ImageBlock
+    | SubtaskBlock
     | TextBlock
 )
 

@@ -54,7 +54,8 @@ class PermissionRequest:
 
     *heading* is the question ("Run this command?"), *blocks* what it is about (the whole
     command, the diff), *needs* every part with its verdict, *always* the patterns that
-    "always" would store, as ``(permission, pattern)``.
+    "always" would store, as ``(permission, pattern)``. *callers* are the agents for which a
+    sub-agent asks, nearest first.
     """
 
     id: str
@@ -70,6 +71,7 @@ class PermissionRequest:
     needs: tuple[JudgedNeed, ...]
     always: tuple[tuple[str, str], ...]
     created: float
+    callers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from agent.session.turn import StopHook, TurnDeps
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
+from agent.tools.task import SubagentInfo
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ def _compose(opened: _Opened) -> Runtime:
         auto=opened.auto,
         deny_wins=config.permission_mode == "deny-wins",
     )
-    tools = _tool_deps(config, opened.paths, store, catalog)
+    tools = _tool_deps(config, opened.paths, store, agents)
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -197,13 +198,14 @@ def _opened(directory: Path) -> Path:
     return found
 
 
-def _tool_deps(config: Config, paths: Paths, store: Store, catalog: Catalog) -> ToolDeps:
+def _tool_deps(config: Config, paths: Paths, store: Store, agents: Agents) -> ToolDeps:
     secret = {name for spec in KNOWN.values() for name in spec.keys}
     secret |= {name for provider in config.provider.values() for name in provider.env}
     return ToolDeps(
         store=store,
         data_dir=paths.data,
         secret_names=frozenset(secret),
+        subagents=tuple(SubagentInfo(a.name, a.description) for a in agents.callable()),
         default_timeout=config.bash.timeout / 1000,
         max_timeout=config.bash.max_timeout / 1000,
         max_lines=config.tool_output.max_lines,

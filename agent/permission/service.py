@@ -19,6 +19,8 @@ from agent.ids import new_id
 from agent.permission.rules import ALWAYS, Rule, judge
 from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 
+_STRICTER = ("allow", "ask", "deny")
+
 
 class RuleStore(Protocol):
     """Where "always" is kept, by the root of the session tree (spec 3, S1)."""
@@ -30,13 +32,18 @@ class RuleStore(Protocol):
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None: ...
 
 
-RulesFor = Callable[[str], Sequence[Rule]]
-"""The rules in force for an agent's name, in the order of M1, without "always"."""
+class RulesFor(Protocol):
+    """The rules in force for an agent's name, in the order of M1, without "always"; *child*
+    when it works as a sub-agent."""
+
+    def __call__(self, name: str, /, *, child: bool) -> Sequence[Rule]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AskContext:
-    """Who asks. *on_asked* gets the question's id when it waits and None when it is over."""
+    """Who asks. *callers* are the agents for which a sub-agent works, nearest first: their rules
+    hold too (spec 3, S1). *on_asked* gets the question's id when it waits, None when it is over.
+    """
 
     session_id: str
     root_id: str
@@ -45,6 +52,7 @@ class AskContext:
     agent: str
     tool: str
     folder: str
+    callers: tuple[str, ...] = ()
     on_asked: Callable[[str | None], None] | None = None
 
 
@@ -95,7 +103,7 @@ class PermissionService:
         question is withdrawn.
         """
         await self._load(request.root_id)
-        judged = self._judge(request.agent, request.root_id, needs)
+        judged = self._judge(request, needs)
         self._raise_denied(judged)
         if all(one.action == "allow" for one in judged):
             return None
@@ -152,10 +160,25 @@ class PermissionService:
             known = self._always.setdefault(root_id, [])
             known.extend(rule for rule in stored if rule not in known)
 
-    def _judge(self, agent: str, root_id: str, needs: tuple[Need, ...]) -> tuple[JudgedNeed, ...]:
-        rules = (*self._rules_for(agent), *self.always_rules(root_id))
+    def _judge(
+        self, asker: AskContext | PermissionRequest, needs: tuple[Need, ...]
+    ) -> tuple[JudgedNeed, ...]:
+        """Each need under the rules of the agent and of all its callers; the strictest holds."""
+        always = self.always_rules(asker.root_id)
+        names = (asker.agent, *asker.callers)
+        sets = [
+            (*self._rules_for(name, child=place < len(asker.callers)), *always)
+            for place, name in enumerate(names)
+        ]
         return tuple(
-            judge(need, rules, trusted=self.trusted, deny_wins=self.deny_wins) for need in needs
+            max(
+                (
+                    judge(need, rules, trusted=self.trusted, deny_wins=self.deny_wins)
+                    for rules in sets
+                ),
+                key=lambda one: _STRICTER.index(one.action),
+            )
+            for need in needs
         )
 
     def _raise_denied(self, judged: tuple[JudgedNeed, ...]) -> None:
@@ -211,7 +234,7 @@ class PermissionService:
             if request.root_id != root_id:
                 continue
             needs = tuple(one.need for one in request.needs)
-            judged = self._judge(request.agent, root_id, needs)
+            judged = self._judge(request, needs)
             denied = _denied(judged)
             if denied is not None:
                 self._settle(waiting, PermissionReply("reject"), denied)
@@ -239,6 +262,7 @@ def _record(
         tool=context.tool,
         heading=heading,
         folder=context.folder,
+        callers=context.callers,
         blocks=blocks,
         needs=judged,
         always=tuple(always),

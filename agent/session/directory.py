@@ -32,11 +32,13 @@ class Directory:
         effort: str | None = None,
         parent_id: str | None = None,
         title: str = "",
+        session_id: str | None = None,
     ) -> Session:
-        """A new, empty session. An empty title is replaced by the first prompt's words."""
+        """A new, empty session, under *session_id* if that is given. An empty title is replaced
+        by the first prompt's words."""
         now = self._clock()
         session = Session(
-            id=new_id("ses"),
+            id=session_id or new_id("ses"),
             directory=self._path,
             project=self._project,
             title=title,

@@ -109,7 +109,8 @@ async def _one_step(
         session_id=session_id,
     )
     result = await host.run_step(step, setting, request)
-    state = replace(state, totals=state.totals.add(result.usage, result.cost))
+    totals = state.totals.add(result.usage, result.cost).beside(*result.children)
+    state = replace(state, totals=totals)
     if last and result.error is None:
         limit = ErrorInfo("limit", LAST_STEP.format(steps=state.totals.steps - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)

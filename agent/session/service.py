@@ -27,21 +27,18 @@ from agent.events import (
     SessionUpdated,
 )
 from agent.files import FileTracker
-from agent.ids import new_id
 from agent.model import (
     Busy,
     ErrorInfo,
     Idle,
-    MessageWithParts,
-    Session,
     SessionStatus,
-    TextPart,
     UserMessage,
 )
 from agent.session.directory import Directory
+from agent.session.incoming import remembered, user_message
 from agent.session.loop import run_turn
 from agent.session.loop_state import TurnEnd
-from agent.session.title import title_of
+from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
 from agent.session.view import PromptInput, SessionSnapshot
 
@@ -76,6 +73,7 @@ class SessionService:
         self._running: dict[str, _Running] = {}
         self._status: dict[str, SessionStatus] = {}
         self._files = FileTracker()
+        self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
         self._closing = False
 
     @property
@@ -104,7 +102,7 @@ class SessionService:
         ``SessionBusy`` when another instance of the program runs a turn in this session.
         """
         session = await self._deps.store.session(session_id)
-        item = self._message(session, prompt)
+        item = user_message(session, prompt, self._deps.catalog.default_model(), self._clock())
         message = item.message
         assert isinstance(message, UserMessage)  # noqa: S101 - made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
@@ -114,7 +112,9 @@ class SessionService:
             await self._deps.store.save(message, *item.parts)
             if prompt.text.strip():
                 await self._deps.store.add_history(prompt.text, session.directory)
-            await self._remember(session, message, prompt.text)
+            await self._directory.update(
+                session_id, lambda s: remembered(s, message, prompt.text, self._clock())
+            )
         except BaseException:
             if claimed is not None:
                 await self._disclaim(session_id)
@@ -128,56 +128,19 @@ class SessionService:
             running.go_on = True  # sent after the cancel: it is what the user wants next (L10)
         return message.id
 
-    def _message(self, session: Session, prompt: PromptInput) -> MessageWithParts:
-        now = self._clock()
-        message = UserMessage(
-            id=new_id("msg"),
-            session_id=session.id,
-            created=now,
-            agent=prompt.agent or session.agent,
-            model=prompt.model or session.model or self._deps.catalog.default_model(),
-            effort=prompt.effort or session.effort,
-            delivery=prompt.delivery,
-        )
-        text = TextPart(
-            id=new_id("prt"),
-            session_id=session.id,
-            message_id=message.id,
-            text=prompt.text,
-            started=now,
-            ended=now,
-        )
-        attached = tuple(
-            replace(f, id=new_id("prt"), session_id=session.id, message_id=message.id)
-            for f in prompt.files
-        )
-        return MessageWithParts(message, (text, *attached))
-
-    async def _remember(self, session: Session, message: UserMessage, text: str) -> None:
-        def change(current: Session) -> Session:
-            first = current.turns == 0 and current.title == ""
-            return replace(
-                current,
-                title=title_of(text) if first else current.title,
-                agent=message.agent,
-                model=message.model,
-                effort=message.effort,
-                updated=self._clock(),
-            )
-
-        await self._directory.update(session.id, change)
-
     async def _claim(self, session_id: str) -> _Running | None:
         """Make the session busy; None if a turn runs already, which will take up the queue."""
         record = await self._deps.store.session(session_id)
+        lineage = await lineage_of(self._deps.store, record)
         if session_id in self._running or self._closing:
             return None
         turn = Turn(
             self._deps,
             record,
-            record.parent_id or record.id,
+            lineage,
             self._files,
             lambda status: self.set_status(session_id, status),
+            self._subagents.spawn,
         )
         running = _Running(turn)
         self._running[session_id] = running
@@ -293,7 +256,12 @@ class SessionService:
             self._launch(session_id, following)
 
     async def cancel(self, session_id: str) -> bool:
-        """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once."""
+        """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once.
+
+        Its sub-agents are cancelled with it (L11).
+        """
+        for child in self._subagents.running(session_id):
+            await self.cancel(child)
         running = self._running.get(session_id)
         if running is None:
             return False
@@ -322,6 +290,7 @@ class SessionService:
     async def snapshot(self, session_id: str, limit: int = PAGE) -> SessionSnapshot:
         store = self._deps.store
         session = await store.session(session_id)
+        lineage = await lineage_of(store, session)
         messages = await store.messages(session_id, limit=limit)
         if not await store.leased_elsewhere(session_id):
             self._deps.queues.restore(session_id, messages)
@@ -330,7 +299,7 @@ class SessionService:
             messages=tuple(messages),
             status=self.status(session_id),
             queued=self._deps.queues.ids(session_id),
-            permissions=self._deps.permissions.pending(session.parent_id or session.id),
+            permissions=self._deps.permissions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             complete=len(messages) < limit,
         )

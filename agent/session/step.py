@@ -42,7 +42,8 @@ class StepResult:
 
     *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
     *lost* is set when the stream broke after a call had started, *stopped* when the user
-    rejected a call without a word, *cut* when the output limit cut a call off.
+    rejected a call without a word, *cut* when the output limit cut a call off. *children* is
+    what the sub-agents of its calls used.
     """
 
     message: MessageWithParts
@@ -54,6 +55,7 @@ class StepResult:
     lost: bool = False
     stopped: bool = False
     cut: bool = False
+    children: tuple[Usage, float | None] = (Usage(), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

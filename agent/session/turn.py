@@ -39,13 +39,18 @@ from agent.session.guards import DoomLoop, TurnLimits
 from agent.session.loop_state import TurnEnd, TurnSetting
 from agent.session.queue import Queues
 from agent.session.step import Step, StepDeps, StepResult
+from agent.session.subagents import Lineage
 from agent.store.store import Store
-from agent.tools.base import ToolContext
+from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
 
 StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
+
+
+SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
+"""Runs a sub-agent for a session (``tools.base.Spawn`` with the caller named)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +81,18 @@ class Turn:
         self,
         deps: TurnDeps,
         session: Session,
-        root_id: str,
+        lineage: Lineage,
         files: FileTracker,
         set_status: Callable[[SessionStatus], None],
+        spawn: SpawnFor,
     ) -> None:
         self.id = new_id("trn")
         self.started = deps.clock()
         self._deps = deps
         self._session = session
-        self._root_id = root_id
+        self._lineage = lineage
+        self._spawn = spawn
+        self._children: tuple[Usage, float | None] = (Usage(), None)
         self._files = files
         self._set_status = set_status
         self._doom = DoomLoop(deps.limits.repeats)
@@ -120,7 +128,7 @@ class Turn:
         deps = self._deps
         agent = deps.agents.get(newest.agent)
         model = deps.catalog.model(newest.model)
-        offered = deps.agents.offered(agent.name, deps.registry.names)
+        offered = deps.agents.offered(agent.name, deps.registry.names, self._lineage.callers)
         return TurnSetting(
             agent=agent.name,
             model=model,
@@ -168,7 +176,8 @@ class Turn:
         result = await step.run(client, request)
         self._entered(result.message)
         await self._add_usage(result.usage, result.cost)
-        return result
+        children, self._children = self._children, (Usage(), None)
+        return replace(result, children=children)
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
         def add(session: Session) -> Session:
@@ -321,10 +330,11 @@ class Turn:
     def _ask_context(self, message: AssistantMessage, part: ToolPart) -> AskContext:
         return AskContext(
             session_id=self._session.id,
-            root_id=self._root_id,
+            root_id=self._lineage.root_id,
             message_id=message.id,
             call_id=part.call_id,
             agent=message.agent,
+            callers=self._lineage.callers,
             tool=part.tool,
             folder=self._session.directory,
         )
@@ -339,9 +349,18 @@ class Turn:
             reply = await self._deps.permissions.ask(context, needs, heading, ())
             return reply or PermissionReply("once")
 
+        async def spawn(request: SpawnRequest, tell: Callable[[str], None]) -> SpawnResult:
+            caller = replace(self._session, agent=message.agent, model=message.model)
+            done = await self._spawn(caller, request, tell)
+            usage, cost = self._children
+            if done.cost is not None:
+                cost = (cost or 0.0) + done.cost
+            self._children = (usage + done.usage, cost)
+            return done
+
         return ToolContext(
             session_id=self._session.id,
-            root_id=self._root_id,
+            root_id=self._lineage.root_id,
             message_id=message.id,
             call_id=part.call_id,
             agent=message.agent,
@@ -352,4 +371,6 @@ class Turn:
             ask=ask,
             vision=model.vision,
             documents=model.documents,
+            callers=self._lineage.callers,
+            spawn=spawn,
         )

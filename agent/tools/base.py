@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.display import Block, ToolLabel
 from agent.files import FileTracker
-from agent.model import FilePart
+from agent.model import FilePart, Usage
 from agent.questions import Need, PermissionReply
 
 
@@ -61,15 +61,46 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnRequest:
+    """A task for a sub-agent. *session_id* is the child session: a new one's id, or with
+    *resume* that of an earlier child of the same session."""
+
+    session_id: str
+    agent: str
+    description: str
+    prompt: str
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnResult:
+    """How a sub-agent's turn ended. *text* is its last text, empty if there was none; *error*
+    says why it did not complete, empty if it did."""
+
+    text: str
+    error: str
+    calls: int
+    usage: Usage
+    cost: float | None
+
+
+Spawn = Callable[[SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
+"""Runs a sub-agent to its end; the callback gets a line whenever it does something new. Raises
+``ToolError`` for what cannot be started. Cancelling it ends the sub-agent (spec 0, A6)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Where and for whom a call runs. *directory* is the session's working folder (absolute,
     resolved), *project* its root.
 
-    *root_id* is the root of the session tree, by which questions are routed.
-    *vision* and *documents* tell whether the model sees images and PDF files.
+    *root_id* is the root of the session tree, by which questions are routed; *callers* are the
+    agents for which a sub-agent works, nearest first. *vision* and *documents* tell whether the
+    model sees images and PDF files.
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
-    the reply or raises ``PermissionRejected``.
+    the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
+    are none.
     """
 
     session_id: str
@@ -84,6 +115,8 @@ class ToolContext:
     ask: Callable[[tuple[Need, ...], str], Awaitable[PermissionReply]]
     vision: bool = False
     documents: bool = False
+    callers: tuple[str, ...] = ()
+    spawn: Spawn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,7 @@ class Pipeline:
             message_id=context.message_id,
             call_id=context.call_id,
             agent=context.agent,
+            callers=context.callers,
             tool=call.name,
             folder=context.directory,
             on_asked=observer.waiting,

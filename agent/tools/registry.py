@@ -19,6 +19,7 @@ from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
 from agent.tools.read import ReadTool
 from agent.tools.schema import parameters
+from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
 from agent.tools.write import WriteTool
@@ -31,12 +32,14 @@ class ToolDeps:
     """What tools work with, resolved once. Time limits in seconds.
 
     *data_dir* is the data directory, whose ``spill`` folder keeps what was cut;
-    *secret_names* are variables that no command gets to see.
+    *secret_names* are variables that no command gets to see; *subagents* are those that the
+    ``task`` tool may start, none leaves it out.
     """
 
     store: Store
     data_dir: Path
     secret_names: frozenset[str] = frozenset()
+    subagents: tuple[SubagentInfo, ...] = ()
     default_timeout: float = DEFAULT_TIMEOUT
     max_timeout: float = MAX_TIMEOUT
     max_lines: int = MAX_LINES
@@ -111,6 +114,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         GrepTool(spill=str(truncator.spills.folder)),
         ListTool(),
         ReadTool(spill=str(truncator.spills.folder)),
+        *((TaskTool(deps.subagents),) if deps.subagents else ()),
         TodoReadTool(deps.store),
         TodoWriteTool(deps.store),
         WriteTool(),

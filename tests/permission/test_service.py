@@ -31,7 +31,7 @@ class Desk:
         self.bus = Bus()
         self.kept = Kept()
         self.rules: Sequence[Rule] = (*DEFAULT_RULES, *rules)
-        self.service = PermissionService(self.bus, self.kept, lambda _agent: self.rules, **how)
+        self.service = PermissionService(self.bus, self.kept, lambda _agent, **_: self.rules, **how)
         self.events: Subscription = self.bus.subscribe()
         self.seen: list[Event] = []
 

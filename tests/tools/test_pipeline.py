@@ -81,7 +81,9 @@ def build(tmp_path: Path, make_context: MakeContext) -> Build:
     def make(
         *tools: AnyTool, replies: tuple[PermissionReply, ...] = (), rules: tuple[Rule, ...] = ()
     ):
-        service = PermissionService(Bus(), NoStoredRules(), lambda _: (*DEFAULT_RULES, *rules))
+        service = PermissionService(
+            Bus(), NoStoredRules(), lambda _, **__: (*DEFAULT_RULES, *rules)
+        )
         truncator = Truncator(Limits(), SpillStore(tmp_path / "data" / "spill"))
         pipeline = Pipeline(Registry(tools), service, truncator)
         return Harness(pipeline, service, make_context(), Seen(service, list(replies)))

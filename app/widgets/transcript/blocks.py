@@ -20,6 +20,7 @@ from agent.display import (
     ImageBlock,
     ListingBlock,
     ShellBlock,
+    SubtaskBlock,
     TableBlock,
     TextBlock,
     TodoBlock,
@@ -277,6 +278,18 @@ def _text(block: TextBlock, shown: Shown) -> Drawn:
     return _head(lines, shown, TEXT_LINES)
 
 
+def _subtask(block: SubtaskBlock, shown: Shown) -> Drawn:
+    """What a sub-agent does at the moment, or the report that it gave."""
+    if not block.text:
+        if not block.activity:
+            return [], False
+        text = Text(clean_line(block.activity), style=shown.tones.style("muted"))
+        return _folded(text, shown, shown.gutter)[:1], False
+    view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
+    view.update(block.text.strip("\n"), final=True)
+    return _head(view.lines, shown, TEXT_LINES)
+
+
 # The renderers take the one class they are filed under, which a dict cannot say.
 RENDERERS: dict[type[Block], Callable[[Any, Shown], Drawn]] = {
     DiffBlock: _diff,
@@ -286,5 +299,6 @@ RENDERERS: dict[type[Block], Callable[[Any, Shown], Drawn]] = {
     TodoBlock: _todo,
     TableBlock: _table,
     ImageBlock: _image,
+    SubtaskBlock: _subtask,
     TextBlock: _text,
 }

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.display import Block, ShellBlock, ToolLabel
+from agent.display import Block, ShellBlock, SubtaskBlock, ToolLabel
 from agent.model import Completed, Failed, Pending, Running, ToolPart
 from app.clean import clean, clean_line
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
@@ -59,22 +59,27 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
 
 
 def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
-    """The blocks of a call; the live output of a running one stands in its shell block."""
+    """The blocks of a call; the live output of a running one stands in its own block."""
     state = part.state
     if isinstance(state, Pending):
         return ()
     if not isinstance(state, Running | Failed) or not state.output:
         return state.blocks
-    shells = [block for block in state.blocks if isinstance(block, ShellBlock)]
-    if not shells:
+    if not any(isinstance(block, ShellBlock | SubtaskBlock) for block in state.blocks):
         live = ShellBlock("", state.output) if isinstance(state, Running) else None
         return (*state.blocks, live) if live else state.blocks
-    return tuple(
-        replace(block, output=state.output)
-        if isinstance(block, ShellBlock) and not block.output
-        else block
-        for block in state.blocks
-    )
+    return tuple(_live(block, state.output) for block in state.blocks)
+
+
+def _live(block: Block, output: str) -> Block:
+    """*block* with what its call has told so far."""
+    match block:
+        case ShellBlock(output=""):
+            return replace(block, output=output)
+        case SubtaskBlock(text=""):
+            return replace(block, activity=output)
+        case _:
+            return block
 
 
 def tool_row(part: ToolPart, page: Page, moment: Moment) -> Line:
