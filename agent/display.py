@@ -110,11 +110,12 @@ class ImageBlock:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskBlock:
-    """A sub-agent's work. *session_id* is its session, *activity* what it does at the moment
-    (a line), *text* its report (markdown) once it is done."""
+    """A sub-agent's work. *session_id* is its session, *prompt* what it was asked, *activity* what
+    it does at the moment (a line), *text* its report (markdown) once it is done."""
 
     session_id: str
     agent: str
+    prompt: str = ""
     activity: str = ""
     text: str = ""
     kind: Literal["subtask"] = "subtask"

@@ -3,7 +3,7 @@
 The tool does not know the session service: what runs the child comes with the context (A6).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
@@ -79,7 +79,7 @@ class TaskTool:
             label=ToolLabel(args.agent.capitalize(), request.description),
             payload=request,
             needs=(Need("task", args.agent, always=args.agent, floor="allow"),),
-            blocks=(SubtaskBlock(request.session_id, args.agent),),
+            blocks=(SubtaskBlock(request.session_id, args.agent, args.prompt),),
             heading="Start this sub-agent?",
         )
 
@@ -94,7 +94,9 @@ class TaskTool:
         text = _report(request, done)
         if done.error:
             raise ToolError(text)
-        block = SubtaskBlock(request.session_id, request.agent, text=done.text or NO_TEXT)
+        (started,) = plan.blocks
+        assert isinstance(started, SubtaskBlock)  # noqa: S101 - made in prepare
+        block = replace(started, text=done.text or NO_TEXT)
         return Result(text, blocks=(block,), facts=_facts(done))
 
 

@@ -11,6 +11,7 @@ from agent.display import (
     ImageBlock,
     ListingBlock,
     ShellBlock,
+    SubtaskBlock,
     TableBlock,
     TextBlock,
     TodoBlock,
@@ -46,6 +47,9 @@ def _lines(block: Block) -> Iterator[Content]:
                 yield Content("  ".join(clean(cell) for cell in row))
         case ImageBlock():
             yield Content(f"{clean(block.path)}  {clean(block.mime)}")
+        case SubtaskBlock():
+            yield Content.styled(clean(block.agent), "bold")
+            yield Content(clean(block.prompt))
         case TextBlock():
             yield Content(clean(block.text))
 

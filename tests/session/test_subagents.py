@@ -70,7 +70,7 @@ async def test_s1_the_report_comes_back_with_counts_and_the_session(
         assert child.id in call.state.output
         assert (child.parent_id, child.title, child.agent) == (session.id, "look", "general")
         (block,) = call.state.blocks
-        assert block == SubtaskBlock(child.id, "general", text="Three files.")
+        assert block == SubtaskBlock(child.id, "general", "<look>", text="Three files.")
         await left_clean(harness, session, 0, "sub-agent: done")
 
 

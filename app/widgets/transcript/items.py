@@ -11,6 +11,7 @@ from agent.display import (
     ImageBlock,
     ListingBlock,
     ShellBlock,
+    SubtaskBlock,
     TableBlock,
     TextBlock,
     TodoBlock,
@@ -168,6 +169,8 @@ def _block_height(block: Block, page: Page) -> int:
             return min(TABLE_ROWS + 1, len(block.rows)) + 2
         case ImageBlock():
             return 1
+        case SubtaskBlock():
+            return min(TEXT_LINES + 1, _text_height(block.text or block.activity, page))
         case TextBlock():
             return min(TEXT_LINES + 1, _text_height(block.text, page))
         case _:
