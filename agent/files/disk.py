@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -110,6 +110,10 @@ def load(path: str, limit: int) -> Snapshot:
     return Snapshot(data, stamp_of(data, info))
 
 
+IN_PLACE = frozenset({errno.EBUSY, errno.EXDEV})
+"""Refusals to rename over a file that is a mount of its own, as containers have them."""
+
+
 def replace_file(path: str, data: bytes, *, create: bool = False) -> FileStamp:
     """Put *data* in place of the file at *path* and return its new stamp.
 
@@ -118,31 +122,52 @@ def replace_file(path: str, data: bytes, *, create: bool = False) -> FileStamp:
     ``OSError``; the old file is whole then.
     """
     target = Path(os.path.realpath(path))
-    old = None if create else target.stat()
-    if old is None:
+    if create:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _temporary(target, data, 0o666)
+        with _removed(temporary):
+            _publish(temporary, target)
     else:
+        old = target.stat()
         _must_be_regular(old.st_mode, str(target))
         if not old.st_mode & 0o222:
             raise PermissionError(errno.EACCES, "file is read-only", str(target))
-        temporary = _temporary(target, data, 0o600)
+        _replace(target, data, old)
+    _sync_folder(target.parent)
+    return stamp_of(data, target.stat())
+
+
+def _replace(target: Path, data: bytes, old: os.stat_result) -> None:
     try:
-        if old is None:
-            _publish(temporary, target)
-        elif old.st_nlink > 1:
+        temporary = _temporary(target, data, 0o600)
+    except PermissionError:
+        # The folder takes no new files; this one may be writable all the same.
+        _overwrite(target, data)
+        return
+    with _removed(temporary):
+        if old.st_nlink > 1:
             # A rename would cut the other names off from the new text.
             _overwrite(target, data)
-        else:
-            shutil.copystat(target, temporary)
-            os.utime(temporary)
-            _keep_owner(temporary, old)
+            return
+        shutil.copystat(target, temporary)
+        os.utime(temporary)
+        _keep_owner(temporary, old)
+        try:
             temporary.replace(target)
+        except OSError as error:
+            if error.errno not in IN_PLACE:
+                raise
+            _overwrite(target, data)
+
+
+@contextlib.contextmanager
+def _removed(temporary: Path) -> Generator[None]:
+    """Leave no temporary file behind, whatever happens."""
+    try:
+        yield
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-    return stamp_of(data, target.stat())
 
 
 def _publish(temporary: Path, target: Path) -> None:

@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -131,6 +134,78 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path: Path, names: in
     assert done.returncode == 7
     assert file.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == names
+
+
+def mount(*argv: str) -> None:
+    """Mount, or skip the test where this user may not."""
+    program = shutil.which("mount") or pytest.skip("there is no mount program")
+    done = subprocess.run([program, *argv], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("nothing can be mounted here")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KB that can really be filled, where this user may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder))
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("names", [1, 2])
+def test_a_full_disk_leaves_the_old_file(small_disk: Path, names: int) -> None:
+    file = small_disk / "a"
+    file.write_bytes(b"old" * 1000)
+    if names == 2:
+        os.link(file, small_disk / "b")
+    with pytest.raises(OSError, match="No space left"):
+        replace_file(str(file), b"x" * 200_000)
+    assert file.read_bytes() == b"old" * 1000
+    assert len(list(small_disk.iterdir())) == names
+    with pytest.raises(OSError, match="No space left"):
+        replace_file(str(small_disk / "sub" / "new"), b"x" * 200_000, create=True)
+    assert list((small_disk / "sub").iterdir()) == []
+
+
+def test_a_file_that_is_a_mount_of_its_own_is_written_in_place(tmp_path: Path) -> None:
+    """Containers mount single files, which no rename can replace."""
+    file, source = tmp_path / "a", tmp_path / "source"
+    file.write_text("old")
+    source.write_text("old and longer")
+    mount("--bind", str(source), str(file))
+    try:
+        replace_file(str(file), b"new")
+        assert source.read_text() == "new"
+    finally:
+        subprocess.run(["umount", str(file)], check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "source"]
+
+
+CLOSED_FOLDER = """
+import os, sys
+from agent.files import replace_file
+if os.getuid() == 0:
+    os.setgid(65534), os.setuid(65534)
+replace_file(sys.argv[1], b"new")
+"""
+
+
+def test_a_writable_file_in_a_closed_folder_is_written_in_place() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        file = folder / "a"
+        file.write_text("old and longer")
+        file.chmod(0o666)
+        folder.chmod(0o555)
+        argv = [sys.executable, "-c", CLOSED_FOLDER, str(file)]
+        try:
+            subprocess.run(argv, cwd=ROOT, check=True)
+            assert file.read_text() == "new"
+            assert [path.name for path in folder.iterdir()] == ["a"]
+        finally:
+            folder.chmod(0o700)
 
 
 def test_a_device_is_never_replaced() -> None:

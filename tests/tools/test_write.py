@@ -1,5 +1,6 @@
 """The write tool (spec 3, tool table; FILE-METADATA, STALE-WRITE, BYTE-PRESERVE)."""
 
+import errno
 import stat
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from agent.display import DiffBlock, ToolLabel
 from agent.errors import ToolError
 from agent.questions import PermissionReply
 from agent.tools.edit import EditTool
+from agent.tools.paths import explain, resolve_path
 from agent.tools.read import ReadTool
 from agent.tools.write import WriteTool
 from tests.tools.conftest import MakeContext
@@ -64,6 +66,26 @@ async def test_a_change_between_question_and_answer_is_refused(
     with pytest.raises(ToolError, match="changed after this change was prepared"):
         await WriteTool().execute(made, PermissionReply("once"), ctx)
     assert file.read_text() == "own\n"
+
+
+async def test_a_file_that_vanishes_meanwhile_is_not_made_again(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    file, ctx = tmp_path / "n.txt", make_context()
+    file.write_text("one\n")
+    await run(ReadTool(), ctx, file_path="n.txt")
+    made = await plan(WriteTool(), ctx, file_path="n.txt", content="two\n")
+    file.unlink()
+    with pytest.raises(ToolError, match="nothing was written"):
+        await WriteTool().execute(made, None, ctx)
+    assert not file.exists()
+
+
+async def test_a_disk_without_room_is_named(make_context: MakeContext, tmp_path: Path) -> None:
+    """The sentence for a full disk; that the old file stays whole is a test of ``files``."""
+    target = resolve_path("n.txt", make_context())
+    said = str(explain(OSError(errno.ENOSPC, "No space left"), target.shown, "written"))
+    assert said == "n.txt cannot be written: the disk is full. The file was left as it was."
 
 
 async def test_a_file_that_appears_meanwhile_is_not_overwritten(
