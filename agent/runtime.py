@@ -206,6 +206,8 @@ def _tool_deps(config: Config, paths: Paths, store: Store, agents: Agents) -> To
         data_dir=paths.data,
         secret_names=frozenset(secret),
         subagents=tuple(SubagentInfo(a.name, a.description) for a in agents.callable()),
+        strict_env=config.bash.env == "strict",
+        kept_env=config.bash.keep,
         default_timeout=config.bash.timeout / 1000,
         max_timeout=config.bash.max_timeout / 1000,
         max_lines=config.tool_output.max_lines,

@@ -179,6 +179,8 @@ class BashConfig:
     """Milliseconds that the model may ask for at most (10 minutes)."""
     env: Literal["inherit", "strict"] = "inherit"
     """``strict`` passes on only a short list of harmless environment variables."""
+    keep: tuple[str, ...] = ()
+    """Names of further variables that ``strict`` passes on; ``AWS_*`` for all that begin so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

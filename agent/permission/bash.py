@@ -7,6 +7,7 @@ command combined. Whatever is not understood asks.
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +33,24 @@ class Analysis:
     problem: str = ""
 
 
-def analyse(command: str, *, directory: str, project: str, home: str | None = None) -> Analysis:
-    """Analyse *command* as it would run in *directory* (absolute; need not exist)."""
+def analyse(
+    command: str,
+    *,
+    directory: str,
+    project: str,
+    home: str | None = None,
+    readable: Sequence[str] = (),
+) -> Analysis:
+    """Analyse *command* as it would run in *directory* (absolute; need not exist).
+
+    *readable* are folders outside the project that are read without consent (M4a).
+    """
     found = Findings(
         Place(
             os.path.realpath(directory),
             os.path.realpath(project),
             home if home is not None else str(Path.home()),
+            tuple(os.path.realpath(folder) for folder in readable),
         )
     )
     problem = ""
@@ -65,10 +77,17 @@ def analyse(command: str, *, directory: str, project: str, home: str | None = No
 
 
 def bash_needs(
-    command: str, *, directory: str, project: str, home: str | None = None
+    command: str,
+    *,
+    directory: str,
+    project: str,
+    home: str | None = None,
+    readable: Sequence[str] = (),
 ) -> tuple[Need, ...]:
     """The needs of a command line: one for each command, write, and path outside."""
-    return analyse(command, directory=directory, project=project, home=home).needs
+    return analyse(
+        command, directory=directory, project=project, home=home, readable=readable
+    ).needs
 
 
 def read_only(command: str, *, directory: str, project: str, home: str | None = None) -> bool:

@@ -77,7 +77,7 @@ class Findings:
             return False
         plain = 0
         for path in paths:
-            if is_stream(path):
+            if is_stream(path) or self.place.free_to_read(path):
                 continue
             if not self.place.inside(path):
                 self.external(path, folder=folder)

@@ -55,11 +55,16 @@ def is_guarded(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The folder that was opened and its project, resolved, and the user's home."""
+    """The folder that was opened and its project, resolved, and the user's home.
+
+    *readable* are folders outside that may be read without consent (resolved): what the
+    agent itself has kept of long outputs (M4a).
+    """
 
     directory: str
     project: str
     home: str
+    readable: tuple[str, ...] = ()
 
     def inside(self, path: str) -> bool:
         """Whether *path* and what it links to lie in the project."""
@@ -67,6 +72,13 @@ class Place:
         folder, _, name = path.rstrip("/").rpartition("/")
         own = os.path.normpath(f"{os.path.realpath(folder or '/')}/{name}")
         return _under(real, self.project) and _under(own, self.project)
+
+    def free_to_read(self, path: str) -> bool:
+        """Whether *path* and what it links to lie in a folder that is read without consent."""
+        if not self.readable:
+            return False
+        real = os.path.realpath(path)
+        return any(_under(real, folder) for folder in self.readable)
 
     def relative(self, path: str) -> str:
         """*path* as rules name it: relative to the project if it lies inside."""

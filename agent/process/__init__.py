@@ -5,7 +5,7 @@ left, at program exit. See ``agent.process.run`` for what is promised.
 """
 
 from agent.process.capture import Capture, Captured, plain
-from agent.process.environment import child_environment, shell_argv
+from agent.process.environment import child_environment, shell_argv, strict_environment
 from agent.process.run import Command, Finished, kill_all, run
 from agent.process.spill import Spilled, SpillStore
 
@@ -21,4 +21,5 @@ __all__ = [
     "plain",
     "run",
     "shell_argv",
+    "strict_environment",
 ]

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 NON_INTERACTIVE: Mapping[str, str] = {
@@ -22,11 +23,42 @@ STARTUP_FILES = frozenset({"BASH_ENV", "ENV"})
 """Variables that make a shell read a file before the command, which ``--norc`` means to stop."""
 
 
+KEPT = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*",
+)  # fmt: skip
+"""What a strict environment passes on (security reference, 9.6)."""
+
+SECRET_WORDS = (
+    "TOKEN", "SECRET", "PASSW", "KEY", "AUTH", "CREDENTIAL", "PRIVATE", "CERT",
+)  # fmt: skip
+"""Words in a variable's name that tell of a secret."""
+
+
 def child_environment(env: Mapping[str, str], secret_names: Collection[str]) -> dict[str, str]:
     """The user's environment less *secret_names*, made non-interactive."""
     dropped = STARTUP_FILES.union(secret_names)
     kept = {name: value for name, value in env.items() if name not in dropped}
     return {**kept, **NON_INTERACTIVE}
+
+
+def strict_environment(
+    env: Mapping[str, str], secret_names: Collection[str], also: Collection[str] = ()
+) -> dict[str, str]:
+    """The harmless few of the user's variables, and those that *also* names.
+
+    Both may end in ``*``. A name of our own list that sounds like a secret is left out.
+    """
+    kept = {
+        name: value
+        for name, value in env.items()
+        if _named(name, also)
+        or (_named(name, KEPT) and not any(word in name.upper() for word in SECRET_WORDS))
+    }
+    return child_environment(kept, secret_names)
+
+
+def _named(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,15 @@ from pydantic import Field
 from agent.display import ShellBlock, ToolLabel
 from agent.errors import ToolError
 from agent.permission.bash import bash_needs, read_only
-from agent.process import Capture, Command, Finished, child_environment, run, shell_argv
+from agent.process import (
+    Capture,
+    Command,
+    Finished,
+    child_environment,
+    run,
+    shell_argv,
+    strict_environment,
+)
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.paths import ToolPath, outside_need, resolve_path
@@ -68,12 +76,24 @@ class BashPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BashSettings:
-    """*secret_names* are variables that no command gets to see; time limits in seconds."""
+    """*secret_names* are variables that no command gets to see; time limits in seconds.
+
+    *strict* passes on a short list of harmless variables only, and those named by *kept*.
+    """
 
     secret_names: Collection[str] = ()
+    strict: bool = False
+    kept: Collection[str] = ()
     default_timeout: float = DEFAULT_TIMEOUT
     max_timeout: float = MAX_TIMEOUT
     env: Mapping[str, str] | None = None
+
+    def environment(self) -> dict[str, str]:
+        """What a command is started with."""
+        inherited = os.environ if self.env is None else self.env
+        if self.strict:
+            return strict_environment(inherited, self.secret_names, self.kept)
+        return child_environment(inherited, self.secret_names)
 
 
 class BashTool:
@@ -110,7 +130,8 @@ class BashTool:
         timeout, notes = self._timeout(args.timeout)
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
-        needs = bash_needs(command, directory=directory, project=ctx.project)
+        kept = str(self._truncator.spills.folder)
+        needs = bash_needs(command, directory=directory, project=ctx.project, readable=(kept,))
         return Plan(
             label=ToolLabel("Bash", _first_line(command), args.description or ""),
             payload=BashPlan(command, directory, timeout, (*notes, *moved)),
@@ -134,11 +155,10 @@ class BashTool:
         call = plan.payload
         limits = self._truncator.limits
         capture = Capture(self._truncator.spills, max_lines=limits.lines, max_bytes=limits.bytes)
-        inherited = os.environ if self._settings.env is None else self._settings.env
         command = Command(
             argv=shell_argv(call.command),
             directory=call.directory,
-            env=child_environment(inherited, self._settings.secret_names),
+            env=self._settings.environment(),
             timeout=call.timeout,
         )
         try:

@@ -15,7 +15,14 @@ from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.globs import check_glob, is_magic, literal_prefix, matcher, names_hidden
 from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, Newest
-from agent.tools.paths import ToolPath, missing, resolve_path, search_needs, show_path
+from agent.tools.paths import (
+    ToolPath,
+    missing,
+    resolve_path,
+    search_needs,
+    show_path,
+    within,
+)
 from agent.tools.search import Outcome, Searcher, find_rg
 from agent.tools.search_worker import Order
 from agent.tools.tree import find_links, is_ignored
@@ -42,15 +49,19 @@ class GlobPlan:
 
 
 class GlobTool:
-    """Finds files. *searcher* is given by tests; by default ripgrep or the fallback."""
+    """Finds files. *searcher* is given by tests; by default ripgrep or the fallback.
+
+    *spill* is the folder of kept outputs, free to search (T5).
+    """
 
     spec = ToolSpec(
         name="glob", verb="Glob", aliases=("find_files",), variables={"limit": str(LIMIT)}
     )
     args = GlobArgs
 
-    def __init__(self, searcher: Searcher | None = None) -> None:
+    def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:
         self._searcher = searcher or Searcher(find_rg())
+        self._spill = None if spill is None else os.path.realpath(spill)
 
     def concurrency_safe(self, args: GlobArgs) -> bool:
         _ = args
@@ -73,10 +84,11 @@ class GlobTool:
             ignored=named and is_ignored(root.path, ctx.project),
         )
         where = f" in {top.shown}" if args.path else ""
+        free = self._spill is not None and within(root.real, self._spill)
         return Plan(
             label=ToolLabel("Glob", f"{args.pattern}{where}"),
             payload=payload,
-            needs=search_needs("glob", args.pattern, root, folder=True),
+            needs=() if free else search_needs("glob", args.pattern, root, folder=True),
             heading="Search these files?",
         )
 

@@ -15,7 +15,15 @@ from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.globs import check_glob, matcher
 from agent.tools.newest import LIMIT, mtime_of
-from agent.tools.paths import ToolPath, explain, missing, printable, resolve_path, search_needs
+from agent.tools.paths import (
+    ToolPath,
+    explain,
+    missing,
+    printable,
+    resolve_path,
+    search_needs,
+    within,
+)
 from agent.tools.tree import Ignore, is_ignored
 
 MAX_FOLDER = 20_000
@@ -52,7 +60,7 @@ class _Node:
 
 
 class ListTool:
-    """Lists folders."""
+    """Lists folders. *spill* is the folder of kept outputs, free to list (T5)."""
 
     spec = ToolSpec(
         name="list",
@@ -61,6 +69,9 @@ class ListTool:
         variables={"limit": str(LIMIT)},
     )
     args = ListArgs
+
+    def __init__(self, spill: str | None = None) -> None:
+        self._spill = None if spill is None else os.path.realpath(spill)
 
     def concurrency_safe(self, args: ListArgs) -> bool:
         _ = args
@@ -72,10 +83,11 @@ class ListTool:
             check_glob(pattern, "ignore")
         root = resolve_path(args.path or ".", ctx)
         ignored = args.path is not None and is_ignored(root.path, ctx.project)
+        free = self._spill is not None and within(root.real, self._spill)
         return Plan(
             label=ToolLabel("List", root.shown),
             payload=ListPlan(root, leave_out, ignored),
-            needs=search_needs("list", root.pattern, root, folder=True),
+            needs=() if free else search_needs("list", root.pattern, root, folder=True),
             heading="List this folder?",
         )
 

@@ -32,14 +32,17 @@ class ToolDeps:
     """What tools work with, resolved once. Time limits in seconds.
 
     *data_dir* is the data directory, whose ``spill`` folder keeps what was cut;
-    *secret_names* are variables that no command gets to see; *subagents* are those that the
-    ``task`` tool may start, none leaves it out.
+    *secret_names* are variables that no command gets to see; with *strict_env* it sees but a
+    few harmless ones and those named by *kept_env*. *subagents* are those that the ``task``
+    tool may start, none leaves it out.
     """
 
     store: Store
     data_dir: Path
     secret_names: frozenset[str] = frozenset()
     subagents: tuple[SubagentInfo, ...] = ()
+    strict_env: bool = False
+    kept_env: tuple[str, ...] = ()
     default_timeout: float = DEFAULT_TIMEOUT
     max_timeout: float = MAX_TIMEOUT
     max_lines: int = MAX_LINES
@@ -102,18 +105,21 @@ def build_truncator(deps: ToolDeps) -> Truncator:
 def build_tools(deps: ToolDeps) -> Registry:
     """All built-in tools."""
     truncator = build_truncator(deps)
+    spill = str(truncator.spills.folder)
     settings = BashSettings(
         secret_names=deps.secret_names,
+        strict=deps.strict_env,
+        kept=deps.kept_env,
         default_timeout=deps.default_timeout,
         max_timeout=deps.max_timeout,
     )
     tools: tuple[AnyTool, ...] = (
         BashTool(settings, truncator),
         EditTool(),
-        GlobTool(),
-        GrepTool(spill=str(truncator.spills.folder)),
-        ListTool(),
-        ReadTool(spill=str(truncator.spills.folder)),
+        GlobTool(spill=spill),
+        GrepTool(spill=spill),
+        ListTool(spill=spill),
+        ReadTool(spill=spill),
         *((TaskTool(deps.subagents),) if deps.subagents else ()),
         TodoReadTool(deps.store),
         TodoWriteTool(deps.store),

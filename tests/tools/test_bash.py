@@ -256,6 +256,72 @@ async def test_secret_variables_are_not_inherited(
     assert "OPENCODE_PY_CALL=" in done.output
 
 
+STRICT = {
+    "PATH": "/usr/bin:/bin",
+    "LC_TIME": "C",
+    "XDG_RUNTIME_DIR": "/run/user/1",
+    "XDG_API_TOKEN": "t",
+    "SSH_AUTH_SOCK": "/run/agent",
+    "GITHUB_TOKEN": "g",
+    "MY_TOOL": "x",
+    "MY_OTHER": "y",
+    "MODEL_KEY": "secret",
+}
+
+
+@pytest.mark.parametrize(
+    ("kept", "seen"),
+    [
+        ((), {"PATH", "LC_TIME", "XDG_RUNTIME_DIR"}),
+        (
+            ("MY_*", "SSH_AUTH_SOCK", "MODEL_KEY"),
+            {"PATH", "LC_TIME", "XDG_RUNTIME_DIR", "MY_TOOL", "MY_OTHER", "SSH_AUTH_SOCK"},
+        ),
+    ],
+)
+async def test_a_strict_environment_is_a_short_list(
+    kept: tuple[str, ...], seen: set[str], tmp_path: Path, make_context: MakeContext
+) -> None:
+    """Security 9.6: a few names, none that sounds like a secret, and those the user adds."""
+    settings = BashSettings(
+        secret_names=frozenset({"MODEL_KEY"}), strict=True, kept=kept, env=STRICT
+    )
+    done = await call(make_tool(tmp_path, settings), make_context(), "env")
+    names = {line.partition("=")[0] for line in done.output.splitlines()}
+    assert names & set(STRICT) == seen
+    assert "OPENCODE_PY_CALL" in names
+
+
+async def test_kept_output_is_read_without_consent(
+    tool: BashTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    """M4a, T5: the folder of kept outputs is exempt from external_directory, for reading."""
+    project, spill = tmp_path / "project", tmp_path / "data" / "spill"
+    project.mkdir()
+    spill.mkdir(parents=True)
+    (spill / "a.txt").touch()
+    (spill / "link").symlink_to("/etc/hostname")
+    ctx = make_context(project)
+
+    async def asks(command: str) -> set[str]:
+        plan = await tool.prepare(BashArgs(command=command), ctx)
+        return {need.permission for need in plan.needs if need.floor != "allow"}
+
+    for free in (
+        f"grep -n x {spill}/a.txt",
+        f"tail -5 {spill}/a.txt | wc -l",
+        f"grep -r x {spill}",
+    ):
+        assert await asks(free) == set(), free
+    for asked in (
+        f"cat {spill}/link",
+        f"cat {spill}/../other",
+        f"rm {spill}/a.txt",
+        f"echo x > {spill}/a.txt",
+    ):
+        assert "external_directory" in await asks(asked), asked
+
+
 async def test_live_tail(tool: BashTool, make_context: MakeContext) -> None:
     shown: list[str] = []
     seen = asyncio.Event()

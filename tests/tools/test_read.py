@@ -8,6 +8,9 @@ import pytest
 from agent.display import CodeBlock, ListingBlock, ToolLabel
 from agent.errors import ToolError
 from agent.files import decode
+from agent.tools.glob import GlobTool
+from agent.tools.grep import GrepTool
+from agent.tools.list import ListTool
 from agent.tools.paging import COUNTED
 from agent.tools.read import ReadTool
 from tests.tools.conftest import MakeContext
@@ -221,5 +224,8 @@ async def test_spill_files_need_no_consent(make_context: MakeContext, tmp_path: 
     spill.mkdir()
     made = await plan(ReadTool(str(spill)), make_context(project), file_path=f"{spill}/x")
     assert made.needs == ()
+    for tool, more in ((GlobTool, {"pattern": "*"}), (GrepTool, {"pattern": "x"}), (ListTool, {})):
+        free = await plan(tool(spill=str(spill)), make_context(project), path=str(spill), **more)
+        assert free.needs == ()
     other = await plan(ReadTool(str(spill)), make_context(project), file_path=f"{tmp_path}/x")
     assert [need.permission for need in other.needs] == ["external_directory", "read"]
