@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from agent.model import AssistantMessage, Busy, Idle
+from agent.model import AssistantMessage, Busy, Idle, Running, ToolPart
 from app.commands import Action, by_slash, parse
 from app.state import Change, SessionView
 from app.widgets.home import Home, HomeFacts
@@ -112,6 +112,7 @@ class SessionScreen(Screen[None]):
     def show_change(self, view: SessionView | None, change: Change) -> None:
         """Show what events changed in the open session."""
         if view is not None and change:
+            self.query_one(WorkingLine).heard(models_turn=models_turn(view))
             self.transcript.update(change)
             if change.messages:
                 self._show_page(view)
@@ -134,6 +135,7 @@ class SessionScreen(Screen[None]):
                 queued=to_send + (len(view.queued) if view is not None else 0),
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 waiting=len(view.permissions) if view is not None else 0,
+                silent=self.query_one(WorkingLine).work.silent,
             )
         )
 
@@ -229,6 +231,16 @@ def output_so_far(view: SessionView | None) -> int:
         turn = entry.message.turn_id
         total += entry.message.usage.output if entry.message.usage is not None else 0
     return total
+
+
+def models_turn(view: SessionView) -> bool:
+    """Whether the next word is the model's: a turn runs and none of its tools does."""
+    if isinstance(view.status, Idle) or not view.message_ids:
+        return False
+    entry = view.entry(view.message_ids[-1])
+    return entry is not None and not any(
+        isinstance(part, ToolPart) and isinstance(part.state, Running) for part in entry.parts
+    )
 
 
 def context_used(view: SessionView | None) -> int | None:

@@ -15,6 +15,8 @@ from app.words import count, duration, tokens
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
+SILENCE = 30.0
+"""Seconds without a word from the model after which the line counts them (spec 1, L12a)."""
 LEAST = 20
 """Cells for what runs, below which the hint how to stop it is left out."""
 
@@ -22,7 +24,8 @@ LEAST = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """*since* is when the turn began (seconds since the epoch); *output* the tokens that the
-    model has generated in it so far as far as they are known; *queued* the messages that wait."""
+    model has generated in it so far as far as they are known; *queued* the messages that wait.
+    *silent* is when the model was heard last while it is its turn to speak, 0 else."""
 
     status: SessionStatus = Idle()  # noqa: RUF009 - frozen
     since: float = 0.0
@@ -30,6 +33,7 @@ class Work:
     queued: int = 0
     cancelling: bool = False
     waiting: int = 0
+    silent: float = 0.0
 
 
 def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
@@ -49,6 +53,11 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
     elif work.waiting:
         left = Content.assemble(
             ("◆ Waiting for you", "$tone-warn"), (f"  {elapsed}", "$tone-muted")
+        )
+    elif work.silent and now - work.silent >= SILENCE:
+        left = Content.assemble(
+            (frame, "$tone-warn"),
+            (f" Waiting for the model, silent for {duration(now - work.silent)}", "$tone-warn"),
         )
     else:
         known = f"  ↓ {tokens(work.output)} tokens" if work.output else ""
@@ -85,6 +94,11 @@ class WorkingLine(Static):
     def stopping(self) -> None:
         """Say that the turn is being stopped, before the harness has confirmed it."""
         self.show(replace(self._work, cancelling=True))
+
+    def heard(self, *, models_turn: bool) -> None:
+        """Something came: silence counts from now on, if the next word is the model's."""
+        silent = self._clock() if models_turn else 0.0
+        self._work = replace(self._work, silent=silent)
 
     def show(self, work: Work) -> None:
         if work == self._work:

@@ -1,5 +1,7 @@
 """The line above the prompt always says how to stop (U5)."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.model import Busy, Retry
@@ -15,6 +17,13 @@ def test_u5_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
     assert line.cell_length == width
     assert line.plain.endswith("esc to interrupt")
     assert "Retry 2 in 4s" in line.plain
+
+
+def test_l12a_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
+    work = Work(status=Busy(1.0), since=1.0, silent=10.0)
+    assert "Working" in lay_out(work, 39.0, "◐", 80).plain
+    assert "silent for 41s" in lay_out(work, 51.0, "◐", 80).plain
+    assert "Working" in lay_out(replace(work, silent=0.0), 51.0, "◐", 80).plain
 
 
 def test_u5_stopping_no_longer_says_how_to_stop() -> None:
