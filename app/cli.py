@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE = 0, 1, 2
 
+COMMANDS: dict[str, str] = {
+    "debug": "app.debug.command",
+    "run": "app.run.command",
+}
+"""The module of each command, whose ``main`` takes the arguments behind the word and returns the
+exit code. A folder of that name is opened as ``./run``."""
+
 NOT_HERE: dict[str, str] = {
     "serve": "opencode-py has no server: it runs in the terminal where you start it.",
     "web": "opencode-py has no web page: it runs in the terminal where you start it.",
@@ -22,7 +29,6 @@ NOT_HERE: dict[str, str] = {
     "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
     "github": "opencode-py has no GitHub action.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
-    "run": "opencode-py has no run command yet: use --plain to work without the full screen.",
     "acp": "opencode-py does not speak the Agent Client Protocol yet.",
     "auth": "opencode-py has no auth command yet: set the provider's key in the environment, "
     "such as ANTHROPIC_API_KEY.",
@@ -61,6 +67,7 @@ def parser() -> "argparse.ArgumentParser":
         prog="opencode-py",
         description="A coding agent that lives in the terminal.",
         epilog="Started in a terminal it opens the full screen; / lists the commands there. "
+        "opencode-py run --help: one prompt without the screen, for scripts. "
         "opencode-py debug --help: what the program knows and how it decides.",
         allow_abbrev=False,
     )
@@ -82,10 +89,10 @@ def parser() -> "argparse.ArgumentParser":
 def main(argv: list[str]) -> int:
     """Run the program with *argv* (without the program's name) and return its exit code:
     0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    if argv and argv[0] == "debug" and not os.path.isdir("debug"):  # noqa: PTH112 - no pathlib yet
-        from app.debug.command import main as debug  # noqa: PLC0415 - its own parser
+    if argv and argv[0] in COMMANDS:
+        import importlib  # noqa: PLC0415 - for commands only
 
-        return debug(argv[1:])
+        return importlib.import_module(COMMANDS[argv[0]]).main(argv[1:])
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return _say(NOT_HERE[argv[0]], USAGE)
     try:

@@ -130,6 +130,16 @@ class PermissionService:
             self._judge_again(request.root_id)
         return True
 
+    def refuse(self, request_id: str, reason: str) -> bool:
+        """Refuse a question with a sentence for the model, as a policy does where nobody can be
+        asked (M11). False when it was answered or withdrawn before."""
+        waiting = self._waiting.get(request_id)
+        if waiting is None:
+            return False
+        refusal = PermissionRejected(reason, by_rule=True)
+        self._settle(waiting, PermissionReply("reject", reason), refusal)
+        return True
+
     def pending(self, root_id: str | None = None) -> tuple[PermissionRequest, ...]:
         """The questions that wait, oldest first; of one session tree or of all."""
         return tuple(

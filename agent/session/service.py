@@ -38,6 +38,7 @@ from agent.session.directory import Directory
 from agent.session.incoming import remembered, user_message
 from agent.session.loop import run_turn
 from agent.session.loop_state import TurnEnd
+from agent.session.mentions import Mentions
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
 from agent.session.view import PromptInput, SessionSnapshot
@@ -73,6 +74,7 @@ class SessionService:
         self._running: dict[str, _Running] = {}
         self._status: dict[str, SessionStatus] = {}
         self._files = FileTracker()
+        self._mentions = Mentions(deps.registry, self._files)
         self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
         self._closing = False
 
@@ -99,6 +101,7 @@ class SessionService:
         """Store a prompt; it starts a turn, or waits in the queue of the one that runs (L3).
 
         Returns the message's id. Raises ``SessionNotFound``, ``ModelNotFound``, ``MissingKey``,
+        ``ToolError`` for a file it names that cannot be read, and
         ``SessionBusy`` when another instance of the program runs a turn in this session.
         """
         session = await self._deps.store.session(session_id)
@@ -106,7 +109,9 @@ class SessionService:
         message = item.message
         assert isinstance(message, UserMessage)  # noqa: S101 - made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
-        self._deps.clients.client_for(self._deps.catalog.model(message.model))
+        model = self._deps.catalog.model(message.model)
+        self._deps.clients.client_for(model)
+        item = await self._mentions.added(item, prompt.mentions, session, model)
         claimed = await self._claim(session_id)
         try:
             await self._deps.store.save(message, *item.parts)

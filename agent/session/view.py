@@ -7,13 +7,22 @@ from agent.model import Delivery, FilePart, MessageWithParts, Session, SessionSt
 from agent.questions import PermissionRequest
 
 
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file or folder that a prompt names, with the lines that count (1-based, both included)."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptInput:
     """One prompt. What is None is taken from the session, then from config.
 
     *delivery* says when a message sent during a turn is taken up: ``steer`` at the next step
     boundary, ``follow_up`` when the turn would end (spec 1, L3). *files* carry ids that are
-    replaced when they are stored.
+    replaced when they are stored; *mentions* are read when the prompt is taken.
     """
 
     text: str
@@ -22,6 +31,7 @@ class PromptInput:
     effort: str | None = None
     delivery: Delivery = "steer"
     files: tuple[FilePart, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,186 @@
+"""One prompt with nobody there to ask (spec 11, F2; spec 4, M11).
+
+A front end takes the events as they come and the ``Ending`` at the end. Questions of any depth
+are answered by policy: what was approved beforehand is allowed once, everything else is refused
+with a sentence that the model reads. The turn is over with ``SessionIdle`` and nothing else.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from agent.errors import SessionNotFound
+from agent.events import (
+    Event,
+    Outcome,
+    PartUpdated,
+    PermissionAsked,
+    Resync,
+    SessionCreated,
+    SessionIdle,
+)
+from agent.model import AssistantMessage, ErrorInfo, Session, StepFinishPart, TextPart, Usage
+from agent.permission.rules import matches
+from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
+from agent.runtime import Runtime
+from agent.session.service import concerns
+from agent.session.view import PromptInput
+
+DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes (spec 11, F2)."""
+
+EMPTY = "The model gave an empty answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What may be done without asking: a permission, and a pattern of what it is about."""
+
+    permission: str
+    pattern: str = "*"
+
+    @classmethod
+    def parse(cls, text: str) -> "Approval":
+        """``bash:npm test *``, ``edit:src/*``, or a permission alone for all of it."""
+        permission, _, pattern = text.partition(":")
+        return cls(permission.strip(), pattern.strip() or "*")
+
+    def covers(self, judged: JudgedNeed) -> bool:
+        """Whether it allows a need. What the pattern of a need does not tell (an unknown
+        command) is covered by ``*`` alone, what is guarded by nothing."""
+        need = judged.need
+        if not matches(need.permission, self.permission) or need.strict == "guarded":
+            return False
+        return self.pattern == "*" or (not need.strict and matches(need.pattern, self.pattern))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the run ended. *answer* is the last text of the turn; *refused* tells what nobody could
+    be asked about; *usage* and *cost* are those of all steps, the
+    sub-agents' included, None where none was told."""
+
+    outcome: Outcome
+    answer: str
+    error: ErrorInfo | None
+    refused: tuple[str, ...]
+    usage: Usage | None
+    cost: float | None
+
+    @property
+    def code(self) -> int:
+        match self.outcome:
+            case "completed":
+                if self.refused:
+                    return REFUSED
+                return DONE if self.answer else FAILED
+            case "rejected":
+                return REFUSED
+            case "limit_reached":
+                return LIMIT
+            case "cancelled":
+                return INTERRUPTED
+            case "failed":
+                return FAILED
+
+
+@dataclass(slots=True)
+class Headless:
+    """Runs one prompt. *approved* is what the caller allowed beforehand."""
+
+    runtime: Runtime
+    approved: tuple[Approval, ...] = ()
+    refused: list[str] = field(default_factory=list[str])
+    ending: Ending | None = None
+    _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
+
+    async def session(self, *, resume: bool, session_id: str | None, fork: bool) -> Session:
+        """The session to work in: the latest of the folder, a named one, a copy, or a new one.
+
+        Raises ``SessionNotFound``.
+        """
+        directory = self.runtime.sessions.directory
+        if session_id is not None:
+            found = await directory.get(session_id)
+        elif resume:
+            latest = await directory.latest()
+            if latest is None:
+                raise SessionNotFound("There is no session in this folder to continue.")
+            found = latest
+        else:
+            return await directory.create(agent=self.runtime.config.config.default_agent)
+        return await directory.fork(found.id) if fork else found
+
+    async def run(self, session: Session, prompt: PromptInput) -> AsyncGenerator[Event, None]:
+        """The events of the session's tree until the turn is over; then *ending* is set."""
+        tree = {session.id}
+        subscription = self.runtime.bus.subscribe(
+            lambda event: (
+                any(concerns(event, one) for one in tree)
+                or (isinstance(event, SessionCreated) and event.session.parent_id in tree)
+            )
+        )
+        try:
+            asked = await self.runtime.sessions.prompt(session.id, prompt)
+            async for event in subscription:
+                match event:
+                    case SessionCreated(session=child) if child.parent_id in tree:
+                        tree.add(child.id)
+                    case PermissionAsked(request=request) if request.root_id in tree:
+                        self._answer(request)
+                    case PartUpdated(part=StepFinishPart() as step):
+                        self._steps[step.id] = step
+                    case SessionIdle() if event.session_id == session.id:
+                        self.ending = await self._ended(session, asked, event)
+                    case Resync():
+                        for request in self.runtime.permissions.pending(session.id):
+                            self._answer(request)
+                    case _:
+                        pass
+                yield event
+                if self.ending is not None:
+                    return
+        finally:
+            subscription.close()
+
+    def _answer(self, request: PermissionRequest) -> None:
+        asking = [judged for judged in request.needs if judged.action == "ask"]
+        left = [one for one in asking if not any(a.covers(one) for a in self.approved)]
+        service = self.runtime.permissions
+        if not left:
+            service.reply(request.id, PermissionReply("once"))
+            return
+        what = "; ".join(f"{one.need.permission} of `{one.need.pattern}`" for one in left)
+        if any(one.need.permission == "doom_loop" for one in left):
+            refused = service.reply(request.id, PermissionReply("reject"))
+        else:
+            refused = service.refuse(
+                request.id,
+                f"Nobody is here to allow {what}, so it was refused. Do it another way, or finish "
+                "without it and say what is left to do.",
+            )
+        if refused:
+            self.refused.append(what)
+
+    async def _ended(self, session: Session, asked: str, idle: SessionIdle) -> Ending:
+        store = self.runtime.store
+        messages = await store.messages(session.id)
+        ids = [item.message.id for item in messages]
+        mine = messages[ids.index(asked) :] if asked in ids else messages
+        answer = ""
+        for item in mine:
+            if isinstance(item.message, AssistantMessage):
+                texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.ignored]
+                answer = "".join(texts).strip() or answer
+        known = [step.usage for step in self._steps.values() if step.usage is not None]
+        costs = [step.cost for step in self._steps.values() if step.cost is not None]
+        error = idle.error
+        if idle.outcome == "completed" and not answer:
+            error = ErrorInfo("empty", EMPTY)
+        return Ending(
+            outcome=idle.outcome,
+            answer=answer,
+            error=error,
+            refused=tuple(self.refused),
+            usage=sum(known, Usage()) if known else None,
+            cost=sum(costs) if costs else None,
+        )

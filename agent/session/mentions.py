@@ -1,0 +1,87 @@
+"""Files that a prompt names: read by the ``read`` tool itself, so that a folder, an image or a
+notebook comes out as it does for the model, and the file counts as read (spec 8, U8)."""
+
+from dataclasses import replace
+
+from agent.errors import ToolError
+from agent.files import FileTracker
+from agent.ids import new_id
+from agent.model import FilePart, MessageWithParts, Part, Session, TextPart
+from agent.provider.client import ModelInfo
+from agent.questions import Need, PermissionReply
+from agent.session.view import Mention
+from agent.tools.base import ToolContext
+from agent.tools.registry import Registry
+
+HEAD = "The user attached {path}:"
+
+
+class Mentions:
+    """Reads what prompts name. The user named the files: nobody is asked again."""
+
+    def __init__(self, registry: Registry, files: FileTracker) -> None:
+        self._registry = registry
+        self._files = files
+
+    async def added(
+        self,
+        item: MessageWithParts,
+        mentions: tuple[Mention, ...],
+        session: Session,
+        model: ModelInfo,
+    ) -> MessageWithParts:
+        """*item* with the content of its *mentions*. Raises ``ToolError`` for one that cannot
+        be read."""
+        parts: list[Part] = list(item.parts)
+        for mention in mentions:
+            parts += await self._read(mention, item, session, model)
+        return MessageWithParts(item.message, tuple(parts))
+
+    async def _read(
+        self, mention: Mention, item: MessageWithParts, session: Session, model: ModelInfo
+    ) -> list[Part]:
+        message = item.message
+        tool = self._registry.find("read")
+        if tool is None:
+            raise ToolError("Files cannot be attached: the read tool is switched off.")
+        context = ToolContext(
+            session_id=session.id,
+            root_id=session.id,
+            message_id=message.id,
+            call_id=new_id("cal"),
+            agent=session.agent,
+            directory=session.directory,
+            project=session.project,
+            files=self._files,
+            progress=_ignore,
+            ask=_granted,
+            vision=model.vision,
+            documents=model.documents,
+        )
+        given: dict[str, object] = {"file_path": mention.path}
+        if mention.first is not None:
+            given["offset"] = mention.first
+            if mention.last is not None:
+                given["limit"] = max(1, mention.last - mention.first + 1)
+        plan = await tool.prepare(tool.args(**given), context)
+        result = await tool.execute(plan, None, context)
+        text = TextPart(
+            id=new_id("prt"),
+            session_id=session.id,
+            message_id=message.id,
+            text=f"{HEAD.format(path=mention.path)}\n{result.output}",
+            started=message.created,
+            ended=message.created,
+            synthetic=True,
+        )
+        files: list[FilePart] = [replace(f, message_id=message.id) for f in result.files]
+        return [text, *files]
+
+
+def _ignore(text: str) -> None:
+    """A file that is read tells nothing on the way."""
+
+
+async def _granted(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+    _ = needs, heading
+    return PermissionReply("once")

@@ -1,0 +1,1 @@
+"""``opencode-py run``: one prompt without the full screen (spec 11, F2)."""

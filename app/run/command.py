@@ -1,0 +1,237 @@
+"""The arguments of ``opencode-py run``, and the run from its start to its exit code."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from agent.events import Event
+    from agent.headless import Ending, Headless
+    from agent.model import Session
+    from agent.runtime import Runtime
+
+USAGE = 2
+TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+"""Exit codes after a signal, as shells give them."""
+PIPE_CLOSED = 141
+MOST_INPUT = 10_000_000
+"""Characters of standard input that are taken."""
+PATIENCE = 3.0
+"""Seconds after which it is said that standard input is waited for."""
+
+
+class Writer(Protocol):
+    """A form of output: takes the events as they come, then the ending."""
+
+    def start(self, session: "Session", model: str) -> None: ...
+
+    def take(self, event: "Event") -> None: ...
+
+    def end(self, ending: "Ending") -> None: ...
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``run``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py run",
+        description="Send one prompt, print the answer, exit. What is piped in is added to it.",
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for want of "
+        "permission, 4 a limit was reached, 130 interrupted. Nobody can be asked here: what the "
+        "rules do not allow is refused, unless --auto-approve or --auto allows it.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("message", nargs="*", help="the prompt")
+    add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
+    add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
+    add(
+        "-c", "--continue", dest="resume", action="store_true", help="go on with the latest session"
+    )
+    add("-s", "--session", metavar="ID", help="go on with this session")
+    add("--fork", action="store_true", help="with -c or -s: in a copy")
+    add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
+    add("--format", choices=("text", "json"), default="text", help="json: one event a line")
+    add("--deltas", action="store_true", help="with --format json: text as it streams, too")
+    add("--auto", action="store_true", help="allow whatever asks; denies still hold")
+    add(
+        "--auto-approve",
+        action="append",
+        default=[],
+        metavar="PERMISSION[:PATTERN]",
+        help="allow this without asking, such as edit or 'bash:npm test *'",
+    )
+    add("--max-steps", type=_positive, metavar="N", help="end after so many model calls")
+    add("--max-tokens", type=_positive, metavar="N", help="end after so many tokens")
+    add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
+    add("--target-tokens", type=_positive, metavar="N", help="go on until about so much is written")
+    return made
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(argv: list[str]) -> int:
+    """Run and return the exit code."""
+    try:
+        given = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    given.directory = Path(given.directory).expanduser()
+    given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
+    wrong = _wrong(given)
+    if wrong:
+        return _say(wrong, USAGE)
+    text = "\n\n".join(
+        part for part in (" ".join(given.message), _piped(sys.stdin)) if part.strip()
+    )
+    if not text.strip():
+        return _say("Nothing to do: give a message, or pipe one in.", USAGE)
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return asyncio.run(_run(given, text))
+    except OpencodePyError as error:
+        return _say(error.message, 1)
+    except KeyboardInterrupt:
+        return TERMINATED[signal.SIGINT]
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def _wrong(given: argparse.Namespace) -> str:
+    if given.resume and given.session:
+        return "Use either --continue or --session, not both."
+    if given.fork and not (given.resume or given.session):
+        return "--fork needs the session to copy: add --continue or --session ID."
+    if not given.directory.is_dir():
+        return f"There is no folder {given.directory}."
+    missing = [name for name in given.file if not Path(name).exists()]
+    return f"There is no file {missing[0]}." if missing else ""
+
+
+def _piped(source: TextIO) -> str:
+    """What is piped in, to its end; empty where standard input is a terminal or closed."""
+    try:
+        mode = os.fstat(source.fileno()).st_mode
+        if source.isatty() or stat.S_ISCHR(mode):
+            return ""
+    except (OSError, ValueError, AttributeError):
+        return ""
+    import select  # noqa: PLC0415 - for piped input only
+
+    if not select.select([source], [], [], PATIENCE)[0]:
+        _say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
+    data = source.buffer.read(MOST_INPUT + 1)
+    text = data.decode("utf-8", "replace")
+    if len(data) > MOST_INPUT:
+        _say(f"Standard input is longer than {MOST_INPUT:,} bytes; the rest is left out.", 0)
+    return text.strip("\n")
+
+
+async def _run(given: argparse.Namespace, text: str) -> int:
+    from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
+    from app.logs import start_log  # noqa: PLC0415 - as above
+
+    start_log(os.environ)
+    runtime = await _open(given)
+    try:
+        approved = tuple(Approval.parse(one) for one in given.auto_approve)
+        return await _turn(given, text, Headless(runtime, approved))
+    finally:
+        await runtime.close()
+
+
+async def _open(given: argparse.Namespace) -> "Runtime":
+    from agent.runtime import open_runtime  # noqa: PLC0415 - brings the harness
+
+    limits = {
+        "steps": given.max_steps,
+        "tokens": given.max_tokens,
+        "cost": given.max_cost,
+        "target_tokens": given.target_tokens,
+    }
+    limits = {name: value for name, value in limits.items() if value is not None}
+    return await open_runtime(
+        given.directory,
+        env=os.environ,
+        overrides={
+            "model": given.model,
+            "default_agent": given.agent,
+            **({"limits": limits} if limits else {}),
+        },
+        auto=given.auto,
+    )
+
+
+async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> int:
+    from agent.session.view import Mention, PromptInput  # noqa: PLC0415 - brings the harness
+
+    for notice in headless.runtime.notices:
+        _say(notice, 0)
+    session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
+    prompt = PromptInput(
+        text=text,
+        agent=given.agent,
+        model=given.model,
+        effort=given.effort,
+        mentions=tuple(Mention(name) for name in given.file),
+    )
+    stopped = _stop_on_signals(headless.runtime, session)
+    writer = _writer(given)
+    default = headless.runtime.catalog.default_model()
+    writer.start(session, given.model or session.model or default)
+    async with contextlib.aclosing(headless.run(session, prompt)) as events:
+        async for event in events:
+            writer.take(event)
+    ending = headless.ending
+    if ending is None:  # the bus was closed under us
+        return _say("The run was cut off.", 1)
+    writer.end(ending)
+    return TERMINATED[stopped[0]] if stopped else ending.code
+
+
+def _stop_on_signals(runtime: "Runtime", session: "Session") -> list[signal.Signals]:
+    """Cancel the turn on the first signal, leave at once on the second; those that came."""
+    came: list[signal.Signals] = []
+    loop = asyncio.get_running_loop()
+    cancelling: list[asyncio.Task[bool]] = []
+
+    def stop(number: signal.Signals) -> None:
+        if came:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        came.append(number)
+        cancelling.append(loop.create_task(runtime.sessions.cancel(session.id)))
+
+    for number in TERMINATED:
+        loop.add_signal_handler(number, stop, number)
+    return came
+
+
+def _writer(given: argparse.Namespace) -> Writer:
+    if given.format == "json":
+        from app.run.lines import JsonLines  # noqa: PLC0415 - one of the two forms
+
+        return JsonLines(sys.stdout, deltas=given.deltas)
+    from app.run.text import TextWriter  # noqa: PLC0415 - one of the two forms
+
+    return TextWriter(sys.stdout, sys.stderr)
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code

@@ -1,0 +1,193 @@
+"""``run --format json``: one JSON object a line (spec 11, F2).
+
+The form is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line
+has ``v``, ``type``, ``time`` (seconds since the epoch) and ``session``; ``session`` tells
+sub-agents from the session that was asked. Types:
+
+``start`` model, agent, directory
+``text``, ``reasoning`` message, part, text (whole, when it has ended)
+``delta`` part, text (with ``--deltas``)
+``tool`` call, tool, state (running, completed, failed), title; then input, output or error
+``permission`` permission, pattern, answer (once, reject)
+``retry`` attempt, message, next_at
+``step`` message, finish, usage, cost
+``notice`` message
+``end`` outcome, answer, error, refused, usage, cost, code
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TextIO
+
+from agent.events import (
+    Event,
+    MessageUpdated,
+    Notice,
+    PartDelta,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    SessionError,
+    SessionStatusChanged,
+)
+from agent.headless import Ending
+from agent.jsontypes import Json, JsonObject
+from agent.model import (
+    Completed,
+    Failed,
+    ReasoningPart,
+    Retry,
+    Running,
+    Session,
+    StepFinishPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.questions import PermissionRequest
+
+VERSION = 1
+
+
+class JsonLines:
+    """Writes what happens as lines of JSON; text stays as it is, JSON escapes it."""
+
+    def __init__(
+        self, out: TextIO, *, deltas: bool = False, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._out = out
+        self._deltas = deltas
+        self._clock = clock
+        self._session = ""
+        self._asked: dict[str, PermissionRequest] = {}
+        self._told: dict[str, str] = {}
+        self._own: set[str] = set()
+
+    def start(self, session: Session, model: str) -> None:
+        self._session = session.id
+        self._line(
+            "start", session.id, model=model, agent=session.agent, directory=session.directory
+        )
+
+    def take(self, event: Event) -> None:
+        match event:
+            case MessageUpdated(message=UserMessage(id=message_id)):
+                self._own.add(message_id)
+            case PartUpdated(part=TextPart() | ReasoningPart() as part):
+                self._text(part)
+            case PartUpdated(part=ToolPart() as part):
+                self._tool(part)
+            case PartUpdated(part=StepFinishPart() as part):
+                usage: Json = asdict(part.usage) if part.usage else None
+                self._line(
+                    "step",
+                    part.session_id,
+                    message=part.message_id,
+                    finish=part.finish,
+                    usage=usage,
+                    cost=part.cost,
+                )
+            case PartDelta(field="text") if self._deltas:
+                self._line("delta", event.session_id, part=event.part_id, text=event.delta)
+            case PermissionAsked(request=request):
+                self._asked[request.id] = request
+            case PermissionReplied():
+                self._permission(event)
+            case SessionStatusChanged(status=Retry() as retry):
+                self._line(
+                    "retry",
+                    event.session_id,
+                    attempt=retry.attempt,
+                    message=retry.message,
+                    next_at=retry.next_at,
+                )
+            case Notice(message=message):
+                self._line("notice", self._session, message=message)
+            case SessionError(error=error):
+                self._line("notice", self._session, message=error.message)
+            case _:
+                pass
+
+    def end(self, ending: Ending) -> None:
+        self._line(
+            "end",
+            self._session,
+            outcome=ending.outcome,
+            answer=ending.answer,
+            error=asdict(ending.error) if ending.error else None,
+            refused=list(ending.refused),
+            usage=asdict(ending.usage) if ending.usage else None,
+            cost=ending.cost,
+            code=ending.code,
+        )
+
+    def _text(self, part: TextPart | ReasoningPart) -> None:
+        users = isinstance(part, TextPart) and (part.synthetic or part.message_id in self._own)
+        if part.ended is None or users or self._told.get(part.id) == "ended":
+            return
+        self._told[part.id] = "ended"
+        self._line(
+            part.type, part.session_id, message=part.message_id, part=part.id, text=part.text
+        )
+
+    def _tool(self, part: ToolPart) -> None:
+        state = part.state
+        if self._told.get(part.id) == state.status:
+            return
+        self._told[part.id] = state.status
+        facts: JsonObject = {"call": part.id, "tool": part.tool, "state": state.status}
+        match state:
+            case Running():
+                facts |= {"title": _title(state), "input": state.input}
+            case Completed():
+                facts |= {
+                    "title": _title(state),
+                    "input": state.input,
+                    "output": state.output,
+                    "exit_code": state.exit_code,
+                    "seconds": round(state.ended - state.started, 3),
+                }
+            case Failed():
+                facts |= {
+                    "title": _title(state),
+                    "input": state.input,
+                    "error": state.error,
+                    "kind": state.kind,
+                    "output": state.output,
+                }
+            case _:
+                return
+        self._line("tool", part.session_id, **facts)
+
+    def _permission(self, event: PermissionReplied) -> None:
+        request = self._asked.pop(event.request_id, None)
+        if request is None:
+            return
+        answer = event.reply.answer if event.reply is not None else "withdrawn"
+        for judged in request.needs:
+            if judged.action == "ask":
+                self._line(
+                    "permission",
+                    request.session_id,
+                    permission=judged.need.permission,
+                    pattern=judged.need.pattern,
+                    answer=answer,
+                )
+
+    def _line(self, kind: str, session: str, /, **facts: Json) -> None:
+        record: JsonObject = {
+            "v": VERSION,
+            "type": kind,
+            "time": round(self._clock(), 3),
+            "session": session,
+            **facts,
+        }
+        self._out.write(json.dumps(record) + "\n")
+        self._out.flush()
+
+
+def _title(state: Running | Completed | Failed) -> str:
+    label = state.label
+    return " ".join(f"{label.verb} {label.object} {label.note}".split())

@@ -1,0 +1,260 @@
+"""``opencode-py run`` as scripts use it: processes, pipes, exit codes (F2, M11)."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.installed import Place, ServerThread
+from tests.support.script import Call, Failure, Finish, Hold, Reason, Text, Tokens, answer
+
+LAUNCHER = [sys.executable, str(Path(__file__).parents[2] / "opencode_py.py"), "run"]
+GUARD = 60
+
+
+def run(
+    place: Place, *words: str, given: str | bytes = "", **more: object
+) -> subprocess.CompletedProcess[bytes]:
+    data = given.encode() if isinstance(given, str) else given
+    return subprocess.run(
+        [*LAUNCHER, *words], cwd=place.project, env=place.env, input=data, capture_output=True,
+        timeout=GUARD, check=False, **more,  # type: ignore[call-overload]
+    )  # fmt: skip
+
+
+def start(place: Place, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*LAUNCHER, *words],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_f2_the_answer_alone_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(
+        answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
+    )
+    done = run(place, "what", "is", "here?")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "Two \u241b[31mfiles.\n"
+    assert "what is here?" in str(scripted.server.requests[0].body["messages"][-1])
+
+
+def test_f2_what_is_piped_in_is_added(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "explain", given="Traceback: é\n").returncode == 0
+    assert run(place, given=b"only \xff this\n").returncode == 0
+    first, second = (str(r.body["messages"][-1]["content"]) for r in scripted.server.requests)
+    assert "explain\\n\\nTraceback: é" in first.replace("\n", "\\n")
+    assert "only \ufffd this" in second
+
+
+def test_f2_files_are_attached_and_count_as_read(place: Place, scripted: ServerThread) -> None:
+    edit = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
+    scripted.server.script(answer(edit), answer(Text("mended")))
+    done = run(place, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
+    assert done.returncode == 0, done.stderr
+    assert "return a - b" in str(scripted.server.requests[0].body["messages"])
+    assert "a + b" in (place.project / "calc.py").read_text()
+
+
+def test_f2_json_tells_each_thing_once(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(
+        answer(Reason("hm"), Call("list", {}), Call("nope", {}), Tokens(100, 10)),
+        answer(Text("done"), Tokens(200, 20)),
+    )
+    done = run(place, "go", "--format", "json")
+    told = lines(done)
+    assert {line["v"] for line in told} == {1}
+    kinds = [line["type"] for line in told]
+    assert (kinds[0], kinds[-1]) == ("start", "end")
+    assert (kinds.count("reasoning"), kinds.count("text"), kinds.count("step")) == (1, 1, 2)
+    states = [(line["tool"], line["state"]) for line in told if line["type"] == "tool"]
+    assert sorted(states) == [("list", "completed"), ("list", "running"), ("nope", "failed")]
+    end = told[-1]
+    assert (end["outcome"], end["answer"], end["code"]) == ("completed", "done", 0)
+    assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
+
+
+def test_f2_deltas_are_told_when_they_are_wanted(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("one "), Text("two")))
+    told = lines(run(place, "go", "--format", "json", "--deltas"))
+    assert "".join(line["text"] for line in told if line["type"] == "delta") == "one two"
+
+
+def test_f2_sessions_go_on_and_fork(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(Text("ok")))
+    first = lines(run(place, "the first words", "--format", "json"))[0]["session"]
+    again = lines(run(place, "-c", "more", "--format", "json"))[0]["session"]
+    copied = lines(run(place, "-s", first, "--fork", "else", "--format", "json"))[0]["session"]
+    assert again == first != copied
+    assert "the first words" in str(scripted.server.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 2, "Nothing to do"),
+        (("x", "-c", "-s", "ses_1"), 2, "Use either"),
+        (("x", "--fork"), 2, "--fork needs"),
+        (("x", "-f", "nothing.txt"), 2, "There is no file"),
+        (("x", "-C", "nowhere"), 2, "There is no folder"),
+        (("x", "--max-steps", "0"), 2, "at least 1"),
+        (("x", "--nonsense"), 2, "unrecognized"),
+        (("x", "-m", "nowhere/nothing"), 1, "nowhere"),
+        (("x", "-s", "ses_nothing"), 1, "ses_nothing"),
+        (("x", "-c"), 1, "no session in this folder"),
+        (("x", "--agent", "nobody"), 1, "no agent named nobody"),
+    ],
+)
+def test_f2_wrong_usage_is_a_sentence_and_a_code(
+    place: Place, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = run(place, *words)
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert said in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert scripted.server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (Failure(401, '{"error": {"message": "bad key"}}'), 1, "bad key"),
+        (Failure(500), 1, "scripted failure"),
+        (answer(Finish("end")), 1, "empty answer"),
+        (answer(Reason("only thoughts")), 1, "empty answer"),
+    ],
+)
+def test_h01_a_run_that_failed_says_so(
+    place: Place, scripted: ServerThread, script: object, code: int, said: str
+) -> None:
+    settings = json.loads((place.home / "config" / "config.json").read_text())
+    settings["retry"] = {"attempts": 2, "delay": 5}
+    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    scripted.server.always(script)  # type: ignore[arg-type]
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert said in done.stderr.decode()
+
+
+def test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Call("read", {"file_path": "no.txt"})), answer(Text("fine")))
+    assert run(place, "go").returncode == 0
+
+
+def test_m11_what_nobody_can_allow_is_refused_and_told(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("bash", {"command": "touch made"})), answer(Text("not done"))
+    )
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (3, b"not done\n")
+    assert b"touch made" in done.stderr
+    assert "Nobody is here to allow" in str(scripted.server.requests[-1].body["messages"])
+    assert not (place.project / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("approved", "made"),
+    [
+        (("--auto-approve", "bash"), True),
+        (("--auto-approve", "bash:touch *"), True),
+        (("--auto-approve", "edit", "--auto-approve", "bash:touch made"), True),
+        (("--auto",), True),
+        (("--auto-approve", "bash:git *"), False),
+        (("--auto-approve", "edit"), False),
+    ],
+)
+def test_m11_approved_beforehand_it_runs(
+    place: Place, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
+) -> None:
+    scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
+    done = run(place, "go", *approved)
+    assert (place.project / "made").exists() == made
+    assert done.returncode == (0 if made else 3)
+
+
+def test_m11_no_approval_lifts_a_deny(place: Place, scripted: ServerThread) -> None:
+    settings = json.loads((place.home / "config" / "config.json").read_text())
+    settings["permission"] = {"bash": {"touch *": "deny"}}
+    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
+    run(place, "go", "--auto-approve", "bash", "--auto")
+    assert not (place.project / "made").exists()
+
+
+def test_p07_a_sub_agents_question_is_answered_by_the_same_policy(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("task", {"description": "d", "prompt": "p"})),
+        answer(Call("bash", {"command": "touch made"})),
+        answer(Text("I could not")),
+        answer(Text("it could not")),
+    )
+    done = run(place, "go", "--format", "json")
+    told = lines(done)
+    assert done.returncode == 3
+    child = next(line["session"] for line in told if line["type"] == "permission")
+    assert child != told[0]["session"]
+    assert told[-1]["answer"] == "it could not"
+
+
+def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
+    done = run(place, "go", "--max-tokens", "1000")
+    assert done.returncode == 4
+    assert b"of 1000 tokens" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_f2_a_signal_ends_it_clean(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    hold = Hold()
+    scripted.server.script(answer(Text("half"), hold))
+    process = start(place, "go", "--format", "json")
+    assert process.stdout is not None
+    while json.loads(process.stdout.readline())["type"] != "start":
+        pass
+    while not hold.reached.is_set():
+        assert process.poll() is None
+    process.send_signal(number)
+    out, err = process.communicate(timeout=GUARD)
+    assert process.returncode == code
+    assert json.loads(out.splitlines()[-1])["outcome"] == "cancelled"
+    assert b"Traceback" not in err
+    scripted.server.replace((answer(Text("and on")),))
+    assert run(place, "-c", "go on").stdout == b"and on\n"
+
+
+def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(*(Text("x" * 5_000) for _ in range(40))))
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [*LAUNCHER, "go", "--format", "json", "--deltas"], cwd=place.project, env=place.env,
+        stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(writing)
+    os.read(reading, 10)
+    os.close(reading)
+    _, err = process.communicate(timeout=GUARD)
+    assert process.returncode == 141
+    assert err == b""

@@ -1,0 +1,85 @@
+"""What tests of the installed command share: its home, a project, a server in a thread."""
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import config_for, environment, write_config
+from tests.support.model_server import ModelServer
+
+
+@dataclass(frozen=True)
+class Place:
+    """A home and a git project of two small files."""
+
+    home: Path
+    project: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        return environment(self.home)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    home, project = tmp_path / "home", tmp_path / "shop"
+    home.mkdir()
+    project.mkdir()
+    (project / "README.md").write_text("# Shop\n\nIt sells things.\n")
+    (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words],
+            cwd=project,
+            env=environment(home),
+            check=True,
+        )
+    return Place(home, project)
+
+
+class ServerThread:
+    """A scripted server in a loop of its own, since these tests are not asynchronous."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.server = ModelServer()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self.server.__aenter__(), self.loop).result(30)
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self.loop).result(30)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(30)
+        self.loop.close()
+
+    async def _close(self) -> None:
+        """Close the server and the answers that are held for ever."""
+        await self.server.__aexit__()
+        # Python 3.11 reports a connection whose handler was cancelled as an error.
+        self.loop.set_exception_handler(lambda _loop, _context: None)
+        held = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+
+    def set(self, event: asyncio.Event) -> None:
+        self.loop.call_soon_threadsafe(event.set)
+
+
+@pytest.fixture
+def scripted(place: Place) -> Iterator[ServerThread]:
+    """A server that the config names as the only provider; it must refuse nothing."""
+    thread = ServerThread()
+    thread.start()
+    write_config(place.home, config_for(thread.server))
+    yield thread
+    thread.stop()
+    assert thread.server.refused == []
