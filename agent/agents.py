@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from agent.config.loading import LoadedConfig
 from agent.config.model import AgentConfig
 from agent.errors import AgentNotFound
-from agent.permission.rules import DEFAULT_RULES, Rule, matches
+from agent.permission.rules import DEFAULT_RULES, Rule, is_project, matches
 from agent.questions import Action
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
@@ -201,7 +201,9 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = "edit" if tool in EDITS else tool
-    last = [rule for rule in rules if matches(permission, rule.permission)][-1:]
+    # What a project allows lifts no deny of the user's, so it does not bring a tool back.
+    ours = (rule for rule in rules if not (is_project(rule) and rule.action == "allow"))
+    last = [rule for rule in ours if matches(permission, rule.permission)][-1:]
     return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
 
 

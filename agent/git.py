@@ -86,11 +86,18 @@ async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> st
 
 
 async def project_root(directory: Path) -> Path:
-    """The root of the git work tree around *directory*, else *directory* itself."""
+    """The root of the git work tree around *directory*, else *directory* itself.
+
+    It is the nearest folder with a ``.git``: a repository's own settings may name another work
+    tree (``core.worktree``), which would take over what that one is trusted with.
+    """
     output = await git(str(directory), "rev-parse", "--show-toplevel")
-    root = (output or "").strip()
-    return _resolved(root) if root else directory
+    named = (output or "").strip()
+    return await asyncio.to_thread(_checked_root, directory, named) if named else directory
 
 
-def _resolved(path: str) -> Path:
-    return Path(path).resolve()
+def _checked_root(directory: Path, named: str) -> Path:
+    directory = directory.resolve()
+    around = (directory, *directory.parents)
+    nearest = next((folder for folder in around if os.path.lexists(folder / ".git")), None)
+    return nearest if nearest is not None and nearest == Path(named).resolve() else directory

@@ -7,19 +7,20 @@ else builds a service.
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.config.loading import LoadedConfig, load_config
+from agent.config.loading import LoadedConfig
 from agent.config.model import Config, ModelConfig, ProviderConfig
 from agent.config.paths import Paths, ensure
-from agent.errors import ConfigError
+from agent.errors import AgentNotFound, ConfigError, ModelNotFound
 from agent.git import project_root
 from agent.jsontypes import Json
 from agent.permission.service import PermissionService
+from agent.permission.trust import AskTrust, Trust
 from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
 from agent.provider.client import Price
 from agent.provider.clients import Clients
@@ -31,6 +32,7 @@ from agent.session.queue import Queues
 from agent.session.service import SessionService
 from agent.session.system import SystemPrompts
 from agent.session.turn import StopHook, TurnDeps
+from agent.settings import read_settings
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
@@ -43,7 +45,8 @@ log = logging.getLogger(__name__)
 class Runtime:
     """*directory* is the opened folder, *project* its root; both absolute and resolved.
 
-    *notices* are sentences for the user about what was found while opening.
+    *trust* is where the project stood when it was opened. *notices* are sentences for the
+    user about what was found while opening.
     """
 
     directory: Path
@@ -58,6 +61,7 @@ class Runtime:
     catalog: Catalog
     clients: Clients
     registry: Registry
+    trust: Trust
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -74,10 +78,13 @@ async def open_runtime(
     overrides: Mapping[str, Json] | None = None,
     auto: bool = False,
     stop_hooks: tuple[StopHook, ...] = (),
+    ask_trust: AskTrust | None = None,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
-    *stop_hooks* may each keep a turn going that would end.
+    *stop_hooks* may each keep a turn going that would end. *ask_trust* is asked whether to
+    trust what the project's files would run, before anything of them is used; without it
+    nothing is trusted that the user has not trusted before (spec 4, M9).
 
     Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
     cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -85,7 +92,9 @@ async def open_runtime(
     directory = _opened(directory)
     project = await project_root(directory)
     paths = Paths.find(env)
-    loaded = load_config(directory, project, env, overrides, paths=paths)
+    loaded, trust = await read_settings(
+        directory, project, env, overrides, paths=paths, ask=ask_trust
+    )
     bus = Bus()
     store = await Store.open(ensure(paths.data) / "sessions.db", bus)
     try:
@@ -96,6 +105,7 @@ async def open_runtime(
                 project=project,
                 paths=paths,
                 loaded=loaded,
+                trust=trust,
                 bus=bus,
                 store=store,
                 env=env,
@@ -116,6 +126,7 @@ class _Opened:
     project: Path
     paths: Paths
     loaded: LoadedConfig
+    trust: Trust
     bus: Bus
     store: Store
     env: Mapping[str, str]
@@ -124,18 +135,15 @@ class _Opened:
 
 
 def _compose(opened: _Opened) -> Runtime:
-    config = opened.loaded.config
+    catalog, agents, loaded = _named(opened)
+    config = loaded.config
     bus, store = opened.bus, opened.store
-    providers = {name: provider_settings(name, given) for name, given in config.provider.items()}
-    catalog = Catalog(providers, config.model, opened.env)
-    catalog.model(catalog.default_model())  # a wrong name is told now, not at the first prompt
-    agents = Agents(opened.loaded)
-    agents.get(config.default_agent)
     permissions = PermissionService(
         bus,
         store,
         agents.rules,
         auto=opened.auto,
+        trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )
     tools = _tool_deps(config, opened.paths, store, agents)
@@ -161,7 +169,7 @@ def _compose(opened: _Opened) -> Runtime:
         directory=opened.directory,
         project=opened.project,
         paths=opened.paths,
-        config=opened.loaded,
+        config=loaded,
         bus=bus,
         store=store,
         permissions=permissions,
@@ -170,8 +178,44 @@ def _compose(opened: _Opened) -> Runtime:
         catalog=catalog,
         clients=deps.clients,
         registry=registry,
-        notices=(*opened.loaded.notices, *store.notices),
+        trust=opened.trust,
+        notices=(*loaded.notices, *store.notices),
     )
+
+
+def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:
+    """The models and agents. A wrong name is told now, not at the first prompt: one of the
+    user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
+    loaded = opened.loaded
+    providers = {
+        name: provider_settings(name, given, foreign=name in loaded.project_providers)
+        for name, given in loaded.config.provider.items()
+    }
+    catalog = Catalog(providers, loaded.config.model, opened.env)
+    agents = Agents(loaded)
+    try:
+        catalog.model(catalog.default_model())
+    except ModelNotFound as error:
+        if not loaded.from_project("model"):
+            raise
+        loaded = _without(loaded, "model", error.message)
+        catalog = Catalog(providers, None, opened.env)
+    try:
+        agents.get(loaded.config.default_agent)
+    except AgentNotFound as error:
+        if not loaded.from_project("default_agent"):
+            raise
+        loaded = _without(loaded, "default_agent", error.message)
+    return catalog, agents, loaded
+
+
+def _without(
+    loaded: LoadedConfig, key: Literal["model", "default_agent"], why: str
+) -> LoadedConfig:
+    notice = f"{loaded.sources[key]}: {key} is left out: {why}"
+    default = getattr(Config(), key)
+    config = replace(loaded.config, **{key: default})
+    return replace(loaded, config=config, notices=(*loaded.notices, notice))
 
 
 def _limits(config: Config) -> TurnLimits:
@@ -215,8 +259,11 @@ def _tool_deps(config: Config, paths: Paths, store: Store, agents: Agents) -> To
     )
 
 
-def provider_settings(name: str, given: ProviderConfig) -> ProviderSettings:
-    """A provider of the config as the catalogue takes it: times in seconds."""
+def provider_settings(
+    name: str, given: ProviderConfig, *, foreign: bool = False
+) -> ProviderSettings:
+    """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
+    which a project has set, gets no key of the user's (spec 10, K5)."""
     options = given.options
     return ProviderSettings(
         id=name,
@@ -231,6 +278,7 @@ def provider_settings(name: str, given: ProviderConfig) -> ProviderSettings:
         proxy=options.proxy,
         ca=options.ca,
         models={id_: _model_settings(model) for id_, model in given.models.items()},
+        env_key=not foreign,
     )
 
 

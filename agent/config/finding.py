@@ -86,14 +86,19 @@ def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
     yield from _both(folder / "opencode", "opencode")
 
 
+def folders(directory: Path, project: Path) -> tuple[Path, ...]:
+    """The folders from the root *project* down to the opened *directory*."""
+    if not directory.is_relative_to(project):
+        return (directory,)
+    chain = (directory, *directory.parents)
+    return tuple(folder for folder in reversed(chain) if folder.is_relative_to(project))
+
+
 def _of_project(directory: Path, project: Path) -> Iterator[Path]:
-    inside = directory.is_relative_to(project)
-    chain = [directory, *directory.parents] if inside else [directory]
-    for folder in reversed(chain):
-        if not inside or folder.is_relative_to(project):
-            yield from _both(folder, "opencode")
-            yield from _both(folder / ".opencode", "opencode")
-            yield from _both(folder / ".opencode-py", "config")
+    for folder in folders(directory, project):
+        yield from _both(folder, "opencode")
+        yield from _both(folder / ".opencode", "opencode")
+        yield from _both(folder / ".opencode-py", "config")
 
 
 def _both(folder: Path, stem: str) -> tuple[Path, Path]:

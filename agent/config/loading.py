@@ -3,7 +3,8 @@
 A start without config files takes the short way: no parser and no validation is loaded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,9 @@ class LoadedConfig:
     defaults of the program come before them, an agent's own and the session's after);
     *agent_rules* those of agents by name. *notices* are sentences for the user: what could
     not be read, has no effect, or waits for trust. *files* are the sources that were read,
-    *sources* the one behind each value, by its dotted key.
+    *sources* the one behind each value, by its dotted key. *project_files* are the sources that
+    came with the folder, *project_providers* the providers that only they define: what the
+    user's keys must never be sent to.
     """
 
     config: Config = field(default_factory=Config)
@@ -33,6 +36,12 @@ class LoadedConfig:
     notices: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    project_files: frozenset[str] = frozenset()
+    project_providers: frozenset[str] = frozenset()
+
+    def from_project(self, key: str) -> bool:
+        """Whether a project's file set the value at the dotted *key*."""
+        return self.sources.get(key) in self.project_files
 
 
 def load_config(
@@ -42,30 +51,50 @@ def load_config(
     overrides: Mapping[str, Json] | None = None,
     *,
     paths: Paths | None = None,
+    trusted: bool = False,
+    keyed: Collection[str] = (),
 ) -> LoadedConfig:
     """The settings for the opened *directory* in *project* (both absolute).
 
     *overrides* come from the command line, in the form of a file; None values in it mean
     "not given". Nothing in a file makes this raise: faults are ``LoadedConfig.notices``.
+    Unless the project is *trusted*, its files only tighten (M9); if it is, *keyed* are the
+    providers that may hold a key of the user's, beside those that their settings name.
     """
     found = find(directory, project, paths or Paths.find(env), env)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after)):
         return LoadedConfig()
-    return _load(found, given, Source("command line", directory), env)
+    limits = _Limits(trusted, frozenset(keyed), project)
+    return _load(found, given, Source("command line", directory), env, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    trusted: bool
+    keyed: frozenset[str]
+    root: Path
 
 
 def _load(
-    found: Found, given: Mapping[str, Json], command_line: Source, env: Mapping[str, str]
+    found: Found,
+    given: Mapping[str, Json],
+    command_line: Source,
+    env: Mapping[str, str],
+    limits: _Limits,
 ) -> LoadedConfig:
     # Brings pydantic, which a start without config files does not need.
     from agent.config import checking, merging, reading, rules  # noqa: PLC0415 - see above
 
     before = [reading.read_layer(source, env) for source in found.before]
-    project = [reading.read_layer(source, env) for source in found.project]
     after = [reading.read_layer(source, env) for source in found.after]
     if given:
         after.append(reading.given_layer(given, command_line, env))
+    own: dict[str, Json] = {}
+    for layer in (*before, *after):
+        merging.merge(own, deepcopy(layer.values), layer.source.name, {})
+    trust = reading.limits_of(own, limits.keyed, limits.root) if limits.trusted else None
+    project = [reading.read_layer(source, env, trust) for source in found.project]
     layers = [*before, *project, *after]
 
     values: dict[str, Json] = {}
@@ -81,7 +110,9 @@ def _load(
         )
 
     def in_order(agent: str | None) -> tuple[ConfigRule, ...]:
-        start = rules.join(joined(before, agent), joined(project, agent))
+        first, second = joined(before, agent), joined(project, agent)
+        # What a trusted project may loosen is decided rule by rule (``permission.rules``).
+        start = (*first, *second) if limits.trusted else rules.join(first, second)
         return (*start, *joined(after, agent))
 
     names = dict.fromkeys(name for layer in layers for name in layer.agents)
@@ -98,4 +129,6 @@ def _load(
         notices=tuple(notice for layer in layers for notice in layer.notices),
         files=tuple(layer.source.name for layer in layers),
         sources={checking.dotted(path): source for path, source in sources.items()},
+        project_files=frozenset(layer.source.name for layer in project),
+        project_providers=reading.names_in(values, "provider") - reading.names_in(own, "provider"),
     )

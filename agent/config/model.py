@@ -259,6 +259,9 @@ class Config:
     """What happens when a session outgrows the model's context."""
     instructions: tuple[str, ...] = ()
     """Further instruction files, as paths or patterns. All files' lists are joined."""
+    project_reads: tuple[str, ...] = ()
+    """Variables and files that ``{env:NAME}`` and ``{file:path}`` may read in the settings of a
+    project that you trust. Only your own settings can list them."""
     username: str | None = None
     """The name shown at the user's messages."""
     snapshot: bool = True

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from agent.config import checking, foreign, jsonc, rules
+from agent.config import checking, foreign, jsonc, restraint, rules
 from agent.config.checking import dotted
 from agent.config.finding import Source, read
 from agent.config.jsonc import KeyPath
+from agent.config.restraint import Own
 from agent.config.rules import ConfigRule
-from agent.config.substitute import fill
+from agent.config.substitute import Listed, fill
 from agent.jsontypes import Json, JsonObject
 
 _SHOWN_KEYS = 8
@@ -32,8 +34,35 @@ class Layer:
     broken: bool = False
 
 
-def read_layer(source: Source, env: Mapping[str, str]) -> Layer:
-    """The layer of a file or a text. Never raises for what stands in it."""
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """The limits of a project that the user trusts: what is theirs, what it may read."""
+
+    own: Own
+    listed: Listed
+
+
+def limits_of(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> Trusted:
+    """The limits of a trusted project in *root*, given the user's *own* settings together and
+    the providers that may hold a key beside those in them."""
+    reads = own.get("project_reads")
+    entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
+    tables = {table: names_in(own, table) for table in restraint.NAMED}
+    owned = Own(providers=keyed | names_in(own, "provider"), tables=tables)
+    return Trusted(owned, Listed(entries, root))
+
+
+def names_in(values: Mapping[str, Json], table: str) -> frozenset[str]:
+    """The names in a table of *values*, such as ``provider``."""
+    entries = values.get(table)
+    return frozenset(entries) if isinstance(entries, dict) else frozenset()
+
+
+def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None = None) -> Layer:
+    """The layer of a file or a text. Never raises for what stands in it.
+
+    Of a project's file only what tightens counts unless it is *trusted*.
+    """
     layer = Layer(source)
     try:
         text = read(source)
@@ -47,10 +76,12 @@ def read_layer(source: Source, env: Mapping[str, str]) -> Layer:
     except ValueError as error:
         return _give_up(layer, f"{source.name} cannot be read: {error}.")
     teller = _Teller(layer, text)
-    if source.project:
-        _take_project(layer, raw, teller)
-    else:
+    if not source.project:
         _take_own(layer, raw, teller, env)
+    elif trusted is not None:
+        _take_trusted(layer, raw, teller, env, trusted)
+    else:
+        _take_project(layer, raw, teller)
     return layer
 
 
@@ -89,12 +120,38 @@ def _give_up(layer: Layer, sentence: str) -> Layer:
 
 
 def _take_own(layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str]) -> None:
-    filled = fill(raw, layer.source.folder, env)
+    values = _filled(layer, raw, teller, env)
+    foreign.translate(values)
+    _take(layer, values, teller)
+
+
+def _take_trusted(
+    layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str], trusted: Trusted
+) -> None:
+    """All of a trusted project's file but for what is never a project's to set (9.1)."""
+    taken = restraint.take_keys(raw)
+    values = _filled(layer, raw, teller, env, trusted.listed)
+    foreign.translate(values)
+    for path, reason in (*taken, *restraint.restrain(values, trusted.own)):
+        teller.tell(path, f"{dotted(path)} is left out: {reason}")
+    _take(layer, values, teller)
+
+
+def _filled(
+    layer: Layer,
+    raw: JsonObject,
+    teller: _Teller,
+    env: Mapping[str, str],
+    listed: Listed | None = None,
+) -> JsonObject:
+    filled = fill(raw, layer.source.folder, env, listed)
     for path, note in filled.notes:
         teller.tell(path, f"{dotted(path)}: {note}")
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
-    values = filled.value
-    foreign.translate(values)
+    return filled.value
+
+
+def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:
     for path, reason in foreign.take_unsupported(values):
         teller.tell(path, f"{dotted(path)} has no effect: {reason}")
     layer.rules = _take_rules(layer, values, (), teller)
@@ -122,8 +179,8 @@ def _take_project(layer: Layer, raw: JsonObject, teller: _Teller) -> None:
         more = len(left) - _SHOWN_KEYS
         names = ", ".join(left[:_SHOWN_KEYS]) + (f" and {more} more" if more > 0 else "")
         layer.notices.append(
-            f"{layer.source.name}: {names} left out. A project's settings need your trust, which"
-            " this version cannot give yet; only its ask and deny rules apply."
+            f"{layer.source.name}: {names} left out, since this folder is not trusted (/trust);"
+            " of its settings only the ask and deny rules apply."
         )
 
 
@@ -131,7 +188,8 @@ def _take_rules(
     layer: Layer, values: JsonObject, path: KeyPath, teller: _Teller
 ) -> tuple[ConfigRule, ...]:
     """Take ``tools`` and ``permission`` out of *values*; the rules they say."""
-    name = layer.source.name if not path else f"{layer.source.name}, agent {path[-1]}"
+    name = f"project {layer.source.name}" if layer.source.project else layer.source.name
+    name += f", agent {path[-1]}" if path else ""
     switches = values.pop("tools", {})
     taken = rules.parse_switches(switches, name)
     if not isinstance(switches, dict) or len(taken) < len(switches):
@@ -144,7 +202,13 @@ def _take_rules(
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
         teller.tell(place, f"{dotted(place)}: {fault.expected}; until it is mended it asks")
-    return (*taken, *parsed.rules)
+    found = (*taken, *parsed.rules)
+    if not layer.source.project:
+        return found
+    kept = tuple(rule for rule in found if not restraint.too_wide(rule))
+    if len(kept) < len(found):
+        teller.tell((*path, "permission"), "a project may not allow everything; it is left out")
+    return kept
 
 
 def _write_rules(layer: Layer, values: JsonObject) -> None:

@@ -1,8 +1,8 @@
-"""``{env:NAME}`` and ``{file:path}`` in the values of the user's own settings (K4).
+"""``{env:NAME}`` and ``{file:path}`` in the values of settings (K4).
 
 Values are filled in after the file was read, so that what stands in a variable or a file can
-never be taken for settings. A project's files are not filled in at all: they could read
-secrets into a request.
+never be taken for settings. In a project's files only what the user listed is filled in: they
+could read secrets into a request.
 """
 
 import re
@@ -27,14 +27,40 @@ class Filled:
 
 
 class _Missing(Exception):
-    """A file that a slot names can't be read."""
+    """What a slot names can't be read, or may not be."""
 
 
-def fill(raw: JsonObject, folder: Path, env: Mapping[str, str]) -> Filled:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a project's files may read: the variables and files (as the user wrote them) of
+    ``project_reads``, and texts of its own, below *root*, where a prompt is meant."""
+
+    entries: tuple[str, ...]
+    root: Path
+
+    def variable(self, name: str) -> bool:
+        return name in self.entries
+
+    def file(self, path: Path, at: KeyPath, env: Mapping[str, str]) -> bool:
+        real = path.resolve()
+        if any(real == expand(entry, env).resolve() for entry in self.entries):
+            return True
+        prompt = len(at) == 3 and (at[0], at[2]) in _PROMPTS
+        return prompt and real.suffix in _TEXTS and real.is_relative_to(self.root.resolve())
+
+
+_PROMPTS = {("agent", "prompt"), ("command", "template")}
+_TEXTS = {".md", ".txt"}
+
+
+def fill(
+    raw: JsonObject, folder: Path, env: Mapping[str, str], listed: Listed | None = None
+) -> Filled:
     """Fill every slot in *raw*; relative files start at *folder*.
 
     A variable that is not set gives empty text and a note; a value whose file can't be read
-    is left out with a note.
+    is left out with a note. *listed* limits what may be read, None for no limit; a value with
+    a slot beyond that is left out with a note too.
     """
     filled = Filled()
 
@@ -42,7 +68,11 @@ def fill(raw: JsonObject, folder: Path, env: Mapping[str, str]) -> Filled:
         def replacement(match: re.Match[str]) -> str:
             kind, name = match[1], match[2].strip()
             if kind == "file":
+                if listed is not None and not listed.file(folder / expand(name, env), path, env):
+                    raise _Missing(_UNLISTED.format(what=f"the file {name}"))
                 return _content(name, folder, env)
+            if listed is not None and not listed.variable(name):
+                raise _Missing(_UNLISTED.format(what=f"the variable {name}"))
             if name not in env:
                 filled.notes.append((path, f"the variable {name} is not set"))
             return env.get(name, "")
@@ -69,6 +99,12 @@ def fill(raw: JsonObject, folder: Path, env: Mapping[str, str]) -> Filled:
 
     filled.value = walk_object(raw, ())
     return filled
+
+
+_UNLISTED = (
+    "{what} may not be read from a project's settings, so it is left out; list it under"
+    " project_reads in your own to allow it"
+)
 
 
 def _content(name: str, folder: Path, env: Mapping[str, str]) -> str:

@@ -2,18 +2,16 @@
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import TextIO
 
 from agent.agents import Agents
-from agent.config.loading import load_config
-from agent.git import project_root
 from agent.permission.bash import bash_needs
 from agent.permission.cases import Case, verdict
 from agent.permission.rules import Rule, judge
 from agent.questions import Need
 from app.clean import clean
+from app.debug.settings import settings_here
 
 
 def answer_cases(lines: TextIO, out: TextIO) -> int:
@@ -43,13 +41,13 @@ def answer_cases(lines: TextIO, out: TextIO) -> int:
 
 def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     """Print what would happen in *directory*, which rule decides, what "always" would store."""
-    project = asyncio.run(project_root(directory))
-    loaded = load_config(directory, project, os.environ)
+    loaded, trust = asyncio.run(settings_here(directory))
     rules = Agents(loaded).rules(agent)
+    deny_wins = loaded.config.permission_mode == "deny-wins"
     needs: tuple[Need, ...] = (Need(permission, pattern),)
     if permission == "bash":
-        needs = bash_needs(pattern, directory=str(directory), project=str(project))
-    judged = [judge(need, rules) for need in needs]
+        needs = bash_needs(pattern, directory=str(directory), project=str(trust.project))
+    judged = [judge(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
     for one in judged:
         what = clean(one.need.shown or one.need.pattern)
         name = "" if one.need.permission == permission else f"{one.need.permission}: "

@@ -63,9 +63,9 @@ def test_permission_rules_of_all_sources_follow_each_other(setting):
         ("bash", "make x", "allow"),
     ]
     assert [rule.source for rule in loaded.rules][3:] == [
-        "sub/.opencode/opencode.jsonc",
-        "sub/.opencode-py/config.json",
-        "opencode.json",
+        "project sub/.opencode/opencode.jsonc",
+        "project sub/.opencode-py/config.json",
+        "project opencode.json",
         "command line",
     ]
     assert len(loaded.files) == 5
@@ -333,9 +333,9 @@ def test_a_project_only_tightens(setting):
     assert rules == [("read", "deny")]
     assert loaded.notices == (
         (
-            "opencode.json: model, provider, agent, instructions, its allow rules left out. A"
-            " project's settings need your trust, which this version cannot give yet; only its ask"
-            " and deny rules apply."
+            "opencode.json: model, provider, agent, instructions, its allow rules left out, since"
+            " this folder is not trusted (/trust); of its settings only the ask and deny rules"
+            " apply."
         ),
     )
     assert "s3cret" not in repr(loaded)

@@ -1,0 +1,96 @@
+"""Where commands, agents and skills are defined in markdown (spec 10, K7), and code beside them.
+
+Each kind has its folders below a *top*: the config folder, ``.opencode``, ``.opencode-py``,
+``.claude`` or ``.agents``. This room finds the files; what is in them is read elsewhere.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from agent.config.finding import folders
+from agent.config.paths import Paths, home_of
+
+Kind = Literal["command", "agent", "skill", "plugin", "tool"]
+
+PLACES: Mapping[Kind, tuple[tuple[str, ...], str]] = {
+    "command": (("command", "commands"), ".md"),
+    "agent": (("agent", "agents", "mode", "modes"), ".md"),
+    "skill": (("skill", "skills"), "SKILL.md"),
+    "plugin": (("plugin", "plugins"), ".py"),
+    "tool": (("tool", "tools"), ".py"),
+}
+"""Folder names of each kind, and what its files' names end in."""
+
+OWN_TOPS = (".opencode", ".opencode-py")
+"""Folders of a project that are ours, the reference's first: the later wins."""
+
+FOREIGN_TOPS = (".claude", ".agents")
+"""Folders of other programs; only their skills, agents and commands are read."""
+
+DEPTH = 5
+"""Folders that a definition may lie below its kind's folder."""
+
+MOST = 500
+"""Files of one kind below one top; what comes after them is not looked at."""
+
+
+def user_tops(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's own tops, later wins."""
+    home = home_of(env)
+    base = env.get("XDG_CONFIG_HOME", "")
+    shared = Path(base) if base and Path(base).is_absolute() else home / ".config"
+    foreign = [home / name for name in FOREIGN_TOPS]
+    return (*foreign, shared / "opencode", home / ".opencode", paths.config)
+
+
+def project_tops(directory: Path, project: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+    """The tops of a project from its root down to the opened folder, later wins.
+
+    The user's own (a project may be the home folder) are left out.
+    """
+    home = home_of(env)
+    own = {home / name for name in (*FOREIGN_TOPS, ".opencode")}
+    return tuple(
+        folder / name
+        for folder in folders(directory, project)
+        for name in (*FOREIGN_TOPS, *OWN_TOPS)
+        if folder / name not in own
+    )
+
+
+def files_of(kind: Kind, top: Path, inside: Path | None = None) -> list[Path]:
+    """The files of *kind* below *top*, sorted by name; folders reached twice are entered twice
+    at most as deep as ``DEPTH``.
+
+    *inside* is the project that they must really lie in, None for the user's own.
+    """
+    names, ending = PLACES[kind]
+    if kind in {"plugin", "tool"} and top.name in FOREIGN_TOPS:
+        return []
+    return [
+        path for name in names for path in islice(_walk(top / name, ending, inside, DEPTH), MOST)
+    ]
+
+
+def _walk(folder: Path, ending: str, inside: Path | None, depth: int) -> Iterator[Path]:
+    if not _lies(folder, inside):
+        return
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        path = folder / entry.name
+        if entry.is_dir():
+            if depth > 0:
+                yield from _walk(path, ending, inside, depth - 1)
+        elif entry.name.endswith(ending) and entry.is_file() and _lies(path, inside):
+            yield path
+
+
+def _lies(path: Path, inside: Path | None) -> bool:
+    return inside is None or path.resolve().is_relative_to(inside)

@@ -1,0 +1,147 @@
+"""What a config file says that would run, reach out or be allowed (spec 4, M9)."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.config.restraint import too_wide
+from agent.config.rules import parse_rules, parse_switches
+from agent.jsontypes import Json, JsonObject
+
+RunKind = Literal[
+    "MCP server",
+    "plugin",
+    "tool",
+    "hook",
+    "formatter",
+    "language server",
+    "model provider",
+    "instructions from",
+    "allowed without asking",
+]
+
+TABLES: Mapping[str, RunKind] = {
+    "mcp": "MCP server",
+    "formatter": "formatter",
+    "lsp": "language server",
+    "provider": "model provider",
+    "plugin": "plugin",
+    "hooks": "hook",
+}
+"""Keys of a config file that can run code or reach a server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """One thing that a project would run, reach or allow. *argv* is whole, or *detail* says
+    what it is instead; *source* is the file, *raw* all that the file says of it (as JSON)."""
+
+    kind: RunKind
+    name: str
+    source: str
+    argv: tuple[str, ...] = ()
+    detail: str = ""
+    raw: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What would run, whole. A single word is a shell command, or a program alone."""
+        if not self.argv:
+            return self.detail
+        words = self.argv[0] if len(self.argv) == 1 else shlex.join(self.argv)
+        return f"{words}   with {self.detail}" if self.detail else words
+
+
+def programs(values: JsonObject, source: str) -> Iterator[Runs]:
+    """What the settings *values* of the file *source* would run, reach and allow."""
+    for key, kind in TABLES.items():
+        value = values.get(key)
+        if isinstance(value, dict):
+            for name, entry in value.items():
+                yield from _entry(kind, name, entry, source)
+        elif isinstance(value, list):
+            for entry in value:
+                yield from _entry(kind, _name(entry), entry, source)
+        elif value is True:
+            yield Runs(kind=kind, name="all", source=source, detail="those found on PATH")
+    instructions = values.get("instructions")
+    for entry in instructions if isinstance(instructions, list) else []:
+        if isinstance(entry, str) and "://" in entry:
+            yield Runs(kind="instructions from", name=entry, source=source, detail=entry)
+    yield from _allowed(values, source)
+
+
+def _entry(kind: RunKind, name: str, entry: Json, source: str) -> Iterator[Runs]:
+    """One entry of a table. A hook's entry holds several commands, anywhere in it."""
+    raw = json.dumps(entry, sort_keys=True)
+    commands = list(_commands(entry))
+    if not commands:
+        detail = ", ".join(dict.fromkeys(_addresses(entry))) or _short(entry)
+        yield Runs(kind=kind, name=name, source=source, detail=detail, raw=raw)
+    for argv, extra in commands:
+        yield Runs(kind=kind, name=name, source=source, argv=argv, detail=extra, raw=raw)
+
+
+def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every ``command`` in *value*: its argv, and the names of the variables it is given."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _commands(item)
+    if not isinstance(value, dict):
+        return
+    command = value.get("command")
+    if isinstance(command, str | list):
+        words = [command] if isinstance(command, str) else command
+        arguments = value.get("args")
+        words = [*words, *(arguments if isinstance(arguments, list) else [])]
+        given = [
+            f"{name}={text}"
+            for key in ("environment", "env")
+            if isinstance(variables := value.get(key), dict)
+            for name, text in variables.items()
+        ]
+        yield tuple(str(word) for word in words), " ".join(given)
+        return
+    for item in value.values():
+        yield from _commands(item)
+
+
+def _addresses(value: Json) -> Iterator[str]:
+    """Every URL in *value*."""
+    if isinstance(value, str) and "://" in value:
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _addresses(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _addresses(item)
+
+
+def _allowed(values: JsonObject, source: str) -> Iterator[Runs]:
+    """The allow rules, which hold once the project is trusted."""
+    agents = values.get("agent")
+    owners: list[tuple[str, JsonObject]] = [("", values)]
+    if isinstance(agents, dict):
+        owners += [(name, each) for name, each in agents.items() if isinstance(each, dict)]
+    for owner, entry in owners:
+        found = (
+            *parse_switches(entry.get("tools"), source),
+            *parse_rules(entry.get("permission", {}), source).rules,
+        )
+        for rule in found:
+            if rule.action == "allow" and not too_wide(rule):
+                name = rule.permission if not owner else f"{rule.permission} (agent {owner})"
+                yield Runs(
+                    kind="allowed without asking", name=name, source=source, detail=rule.pattern
+                )
+
+
+def _name(entry: Json) -> str:
+    return str(entry[0]) if isinstance(entry, list) and entry else _short(entry)
+
+
+def _short(entry: Json) -> str:
+    return entry if isinstance(entry, str) else json.dumps(entry, sort_keys=True)

@@ -1,0 +1,181 @@
+"""Whether the user trusts a project, asked once and bound to what it can run (spec 4, M9).
+
+The answers are kept in the user's data folder by the project's real path. "Trusted" holds
+for as long as every file that can run something is the one that was shown; "refused" until
+something that can run is added or changed. A nested repository or a worktree has a path of
+its own, so it inherits nothing.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from agent.config.paths import ensure
+from agent.errors import StoreUnavailable
+from agent.permission.project_files import Findings
+
+TrustAnswer = Literal["trust", "refuse", "later"]
+"""What the user may say. "later" is remembered for this start only."""
+
+Standing = Literal["nothing", "trusted", "refused", "open"]
+"""*nothing* lies there to trust; *open*: the user has not said, or something changed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustQuestion:
+    """*folder* is the project's root. *changed* names files that run something else than when
+    the user last answered; () when they were never asked."""
+
+    folder: str
+    found: Findings
+    changed: tuple[str, ...] = ()
+
+
+AskTrust = Callable[[TrustQuestion], Awaitable[TrustAnswer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the user said of a folder: *hashes* by file, as they were then."""
+
+    trusted: bool
+    hashes: Mapping[str, str]
+
+    def covers(self, found: Findings) -> bool:
+        return not self.changed(found)
+
+    def changed(self, found: Findings) -> tuple[str, ...]:
+        """The files that run something that was not there when this was said."""
+        return tuple(name for name, hash_ in found.hashes.items() if self.hashes.get(name) != hash_)
+
+
+class TrustBook:
+    """The answers, in ``trust.json`` of the *data* folder (mode 0600)."""
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / "trust.json"
+
+    def answer(self, project: Path) -> Answer | None:
+        """What was said of the *project* (its real path); None for nothing that can be read."""
+        return self._read().get(str(project))
+
+    def keep(self, project: Path, answer: Answer) -> None:
+        """Remember *answer*. Of files that it does not name, what was said before stays: they
+        belong to other folders of the project. Raises ``StoreUnavailable``."""
+        with self._changing() as answers:
+            before = answers.get(str(project))
+            if before is not None and before.trusted == answer.trusted:
+                answer = replace(answer, hashes={**before.hashes, **answer.hashes})
+            answers[str(project)] = answer
+
+    def forget(self, project: Path) -> None:
+        """Take back what was said. Raises ``StoreUnavailable``."""
+        with self._changing() as answers:
+            answers.pop(str(project), None)
+
+    def _read(self) -> dict[str, Answer]:
+        try:
+            folders = json.loads(self._path.read_text("utf-8"))["folders"]
+            return {
+                str(folder): Answer(entry["trusted"] is True, dict(entry["hashes"]))
+                for folder, entry in folders.items()
+            }
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return {}  # nobody is trusted by a file that can't be read
+
+    @contextmanager
+    def _changing(self) -> Generator[dict[str, Answer]]:
+        """The answers to change, under a lock that other instances of the program heed."""
+        try:
+            folder = ensure(self._path.parent)
+            lock = os.open(folder / "trust.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                answers = self._read()
+                yield answers
+                self._write(answers)
+            finally:
+                os.close(lock)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreUnavailable(
+                f"What you said of this folder cannot be kept in {self._path}: {reason}."
+            ) from error
+
+    def _write(self, answers: Mapping[str, Answer]) -> None:
+        folders = {
+            folder: {"trusted": answer.trusted, "hashes": dict(answer.hashes)}
+            for folder, answer in sorted(answers.items())
+        }
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"folders": folders}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._path)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Where a project stands. *project* is its real path; *found* what it holds."""
+
+    book: TrustBook
+    project: Path
+    found: Findings
+
+    @property
+    def standing(self) -> Standing:
+        """By what was found and what the user said."""
+        answer = self.book.answer(self.project)
+        if answer is not None and answer.covers(self.found):
+            return "trusted" if answer.trusted else "refused"
+        return "open" if self.found else "nothing"
+
+    @property
+    def trusted(self) -> bool:
+        return self.standing == "trusted"
+
+    def question(self) -> TrustQuestion:
+        answer = self.book.answer(self.project)
+        changed = answer.changed(self.found) if answer is not None else ()
+        return TrustQuestion(folder=str(self.project), found=self.found, changed=changed)
+
+    def say(self, answer: TrustAnswer) -> None:
+        """Remember the user's *answer* to what was found. Raises ``StoreUnavailable``."""
+        if answer != "later":
+            self.book.keep(self.project, Answer(answer == "trust", dict(self.found.hashes)))
+
+    def vouch(self) -> None:
+        """The user writes the first thing here that steers the agent: nothing to ask about
+        lay here, so that is trusted as theirs. Raises ``StoreUnavailable``."""
+        if self.standing == "nothing":
+            self.say("trust")
+
+
+ROUNDS = 3
+"""How often it is asked anew in a row when the files change while the question is open."""
+
+
+async def settle(look: Callable[[], Awaitable[Trust]], ask: AskTrust | None) -> Trust:
+    """Where the project stands, after asking if it must be asked.
+
+    *look* reads the files; they are read once more after the answer, which is for what was
+    shown. Without anybody to *ask* nothing is trusted that was not before (M11).
+    """
+    trust = await look()
+    for _ in range(ROUNDS):
+        if ask is None or trust.standing != "open":
+            break
+        answer = await ask(trust.question())
+        shown, trust = trust, await look()
+        if trust.found.hashes == shown.found.hashes:
+            trust.say(answer)
+            break
+    return trust

@@ -1,0 +1,42 @@
+"""The settings of an opened folder, once it is clear whether its own files count (M9)."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.config.loading import LoadedConfig, load_config
+from agent.config.paths import Paths
+from agent.jsontypes import Json
+from agent.permission.project_files import look_through
+from agent.permission.trust import AskTrust, Trust, TrustBook, settle
+from agent.provider.providers import KNOWN
+
+
+async def read_settings(
+    directory: Path,
+    project: Path,
+    env: Mapping[str, str],
+    overrides: Mapping[str, Json] | None = None,
+    *,
+    paths: Paths | None = None,
+    ask: AskTrust | None = None,
+) -> tuple[LoadedConfig, Trust]:
+    """The settings for *directory* in *project* (both resolved), and where the project stands.
+
+    *ask* is asked before anything of the project is used; without it only what was trusted
+    before is. See ``load_config`` for the rest.
+    """
+    paths = paths or Paths.find(env)
+    own = load_config(directory, project, env, overrides, paths=paths)
+    book = TrustBook(paths.data)
+
+    async def look() -> Trust:
+        patterns = own.config.instructions
+        found = await asyncio.to_thread(look_through, directory, project, paths, env, patterns)
+        return Trust(book, project, found)
+
+    trust = await settle(look, ask)
+    if not trust.trusted:
+        return own, trust
+    loaded = load_config(directory, project, env, overrides, paths=paths, trusted=True, keyed=KNOWN)
+    return loaded, trust
