@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig, load_config
-from agent.config.paths import Paths
+from agent.config.paths import Paths, shown
 from agent.jsontypes import Json
 from agent.permission.project_files import look_through
 from agent.permission.trust import AskTrust, Trust, TrustBook, settle
@@ -28,14 +29,15 @@ async def read_settings(
     """
     paths = paths or Paths.find(env)
     own = load_config(directory, project, env, overrides, paths=paths)
-    book = TrustBook(paths.data)
-
-    async def look() -> Trust:
-        patterns = own.config.instructions
-        found = await asyncio.to_thread(look_through, directory, project, paths, env, patterns)
-        return Trust(book, project, found)
-
-    trust = await settle(look, ask)
+    look = partial(look_through, directory, project, paths, env, own.config.instructions)
+    trust = Trust(
+        book=TrustBook(paths.data),
+        project=project,
+        folder=shown(project, env),
+        look=look,
+        found=await asyncio.to_thread(look),
+    )
+    trust = await settle(trust, ask)
     if not trust.trusted:
         return own, trust
     loaded = load_config(directory, project, env, overrides, paths=paths, trusted=True, keyed=KNOWN)

@@ -24,16 +24,18 @@ from app.live import LiveSession
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
 from app.screens.session import SessionScreen, context_used
+from app.screens.trust import TrustScreen
 from app.state import Change, SessionView
-from app.tasks import Tasks
+from app.tasks import Tasks, ask
 from app.terminal import Terminal
 from app.widgets.home import HomeFacts, model_reason
 from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
+    from agent.permission.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime import Runtime
 
-Opener = Callable[[Launch, Mapping[str, str]], Awaitable["Runtime"]]
+Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,7 @@ class Controller:
         self._open_runtime = open_runtime
         self._log_path = log_path
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._grace = grace
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
         self.terminal = Terminal(app)
@@ -80,24 +83,45 @@ class Controller:
 
     async def _open(self) -> None:
         try:
-            runtime = await self._open_runtime(self._launch, self._env)
+            runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
             await self.live.start(runtime, self._launch)
         except OpencodePyError as error:
             self.last_words = error.message
             self._app.exit(1, return_code=1)
             return
-        config = runtime.config.config
-        self.keys = keymap.build(actions(), config.keybinds)
-        if config.theme is not None and config.theme in self._app.available_themes:
-            self._app.theme = config.theme
-        for notice in (*runtime.notices, *self.keys.conflicts):
-            self.warn(notice)
+        self._settle(runtime)
         if self._launch.prompt:
             self.send(self._launch.prompt)
         self.main.prompt.set_history(await runtime.store.history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))
         self._show()
         self._place = await look(self._launch.directory, self._env.get("HOME", ""))
+        self._show()
+
+    def _settle(self, runtime: "Runtime") -> None:
+        """Take over what the settings say of the front end, and tell what was found."""
+        config = runtime.config.config
+        self.keys = keymap.build(actions(), config.keybinds)
+        if config.theme is not None and config.theme in self._app.available_themes:
+            self._app.theme = config.theme
+        for notice in (*runtime.notices, *self.keys.conflicts):
+            self.warn(notice)
+
+    async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
+        """Ask before anything of the folder is used. What is sent meanwhile waits."""
+        screen = TrustScreen(question, grace=self._grace)
+        return await ask(self._app, screen) or "later"
+
+    async def reopen(self) -> None:
+        """Open the folder anew, with the settings that hold now and the same session."""
+        before = self.live.runtime
+        if before.sessions.busy:
+            self.warn("The agent works. Try again when it is done.")
+            return
+        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        await self.live.restart(runtime)
+        await before.close()
+        self._settle(runtime)
         self._show()
 
     async def close(self) -> None:
@@ -138,6 +162,7 @@ class Controller:
             transcript=self.main.transcript,
             prompt=self.main.prompt,
             keys_of=self.keys.keys_of,
+            reopen=self.reopen,
         )
         self.tasks.spawn(_run(known, context, argument), known.title)
 
@@ -229,6 +254,7 @@ class Controller:
             limit=self._limit(),
             cost=live.session.cost if live.session is not None else None,
             auto=self._launch.auto,
+            trusted=not live.is_ready or live.runtime.trust.standing in {"trusted", "nothing"},
         )
         self.main.show_agent(live.agent)
         self.main.show_work(live.view, live.waiting_to_send)

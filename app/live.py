@@ -115,6 +115,14 @@ class LiveSession:
             self.close()
         self._ready.set()
 
+    async def restart(self, runtime: "Runtime") -> None:
+        """Go on with another runtime of the same folder: the same session, what was chosen."""
+        self._runtime = runtime
+        if self.view is not None:
+            await self._attach(self.view.session_id)
+        else:
+            self.close()
+
     async def open(self, session_id: str) -> None:
         """Show another session. What was chosen for the one before is forgotten."""
         self._agent = self._model = self._effort = None

@@ -9,13 +9,19 @@ from agent.jsontypes import Json
 from app.launch import Launch
 
 if TYPE_CHECKING:
+    from agent.permission.trust import AskTrust
     from agent.runtime import Runtime
 
 
-async def load(launch: Launch, env: Mapping[str, str]) -> "Runtime":
-    """The runtime for *launch*. The import runs in a thread: keys echo meanwhile."""
+async def load(
+    launch: Launch, env: Mapping[str, str], ask_trust: "AskTrust | None" = None
+) -> "Runtime":
+    """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
+    is asked about what the folder's files would run; without it nobody is there to ask."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime")
     from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
-    return await open_runtime(launch.directory, env=env, overrides=overrides, auto=launch.auto)
+    return await open_runtime(
+        launch.directory, env=env, overrides=overrides, auto=launch.auto, ask_trust=ask_trust
+    )

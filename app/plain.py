@@ -20,9 +20,11 @@ from app.launch import Launch
 from app.logs import start_log
 from app.opening import load
 from app.printing import Printer
+from app.screens.trust import EXPLAINED, lay_out
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.bus import Subscription
+    from agent.permission.trust import TrustAnswer, TrustQuestion
     from agent.runtime import Runtime
 
 HELP = """\
@@ -46,14 +48,38 @@ def run_plain(launch: Launch, env: Mapping[str, str]) -> int:
 
 
 async def _run(launch: Launch, env: Mapping[str, str]) -> int:
-    runtime = await load(launch, env)
+    printer, lines = Printer(sys.stdout), read_lines(sys.stdin)
+
+    async def ask(question: "TrustQuestion") -> "TrustAnswer":
+        return await ask_trust(question, printer, lines)
+
+    # A pipe is nobody: it never trusts by itself (spec 4, M9).
+    runtime = await load(launch, env, ask if sys.stdin.isatty() else None)
     try:
-        plain = Plain(runtime, launch, Printer(sys.stdout), read_lines(sys.stdin))
+        plain = Plain(runtime, launch, printer, lines)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)
         await plain.run()
     finally:
         await runtime.close()
     return 0
+
+
+async def ask_trust(
+    question: "TrustQuestion", printer: Printer, lines: "asyncio.Queue[str | None]"
+) -> "TrustAnswer":
+    """Show what the folder would run and read the answer; anything but yes or no is "later"."""
+    printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")
+    printer.line("yes or no? An empty line is no, and asks next time.")
+    typed = await lines.get()
+    if typed is None:
+        lines.put_nowait(None)  # the end of the input ends the program too
+    match (typed or "").strip().lower():
+        case "y" | "yes":
+            return "trust"
+        case "n" | "no":
+            return "refuse"
+        case _:
+            return "later"
 
 
 def read_lines(source: TextIO) -> "asyncio.Queue[str | None]":

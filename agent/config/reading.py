@@ -207,7 +207,9 @@ def _take_rules(
         return found
     kept = tuple(rule for rule in found if not restraint.too_wide(rule))
     if len(kept) < len(found):
-        teller.tell((*path, "permission"), "a project may not allow everything; it is left out")
+        place = (*path, "permission")
+        sentence = f"{dotted(place)}: a project may not allow everything; that rule is left out"
+        teller.tell(place, sentence)
     return kept
 
 

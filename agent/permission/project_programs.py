@@ -51,7 +51,7 @@ class Runs:
         if not self.argv:
             return self.detail
         words = self.argv[0] if len(self.argv) == 1 else shlex.join(self.argv)
-        return f"{words}   with {self.detail}" if self.detail else words
+        return f"{words}\nwith {self.detail}" if self.detail else words
 
 
 def programs(values: JsonObject, source: str) -> Iterator[Runs]:

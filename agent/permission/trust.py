@@ -6,6 +6,7 @@ something that can run is added or changed. A nested repository or a worktree ha
 its own, so it inherits nothing.
 """
 
+import asyncio
 import fcntl
 import json
 import os
@@ -28,8 +29,8 @@ Standing = Literal["nothing", "trusted", "refused", "open"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustQuestion:
-    """*folder* is the project's root. *changed* names files that run something else than when
-    the user last answered; () when they were never asked."""
+    """*folder* is the project's root as people read it. *changed* names files that run
+    something else than when the user last answered; () when they were never asked."""
 
     folder: str
     found: Findings
@@ -72,11 +73,6 @@ class TrustBook:
             if before is not None and before.trusted == answer.trusted:
                 answer = replace(answer, hashes={**before.hashes, **answer.hashes})
             answers[str(project)] = answer
-
-    def forget(self, project: Path) -> None:
-        """Take back what was said. Raises ``StoreUnavailable``."""
-        with self._changing() as answers:
-            answers.pop(str(project), None)
 
     def _read(self) -> dict[str, Answer]:
         try:
@@ -124,10 +120,13 @@ class TrustBook:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Where a project stands. *project* is its real path; *found* what it holds."""
+    """Where a project stands. *project* is its real path, *folder* that path as people read
+    it; *look* reads what the project holds, *found* is what it held then."""
 
     book: TrustBook
     project: Path
+    folder: str
+    look: Callable[[], Findings]
     found: Findings
 
     @property
@@ -142,10 +141,14 @@ class Trust:
     def trusted(self) -> bool:
         return self.standing == "trusted"
 
+    async def anew(self) -> "Trust":
+        """The same project with what it holds now."""
+        return replace(self, found=await asyncio.to_thread(self.look))
+
     def question(self) -> TrustQuestion:
         answer = self.book.answer(self.project)
         changed = answer.changed(self.found) if answer is not None else ()
-        return TrustQuestion(folder=str(self.project), found=self.found, changed=changed)
+        return TrustQuestion(folder=self.folder, found=self.found, changed=changed)
 
     def say(self, answer: TrustAnswer) -> None:
         """Remember the user's *answer* to what was found. Raises ``StoreUnavailable``."""
@@ -163,18 +166,17 @@ ROUNDS = 3
 """How often it is asked anew in a row when the files change while the question is open."""
 
 
-async def settle(look: Callable[[], Awaitable[Trust]], ask: AskTrust | None) -> Trust:
+async def settle(trust: Trust, ask: AskTrust | None) -> Trust:
     """Where the project stands, after asking if it must be asked.
 
-    *look* reads the files; they are read once more after the answer, which is for what was
-    shown. Without anybody to *ask* nothing is trusted that was not before (M11).
+    The files are read once more after the answer, which is for what was shown. Without
+    anybody to *ask* nothing is trusted that was not before (M11).
     """
-    trust = await look()
     for _ in range(ROUNDS):
         if ask is None or trust.standing != "open":
             break
         answer = await ask(trust.question())
-        shown, trust = trust, await look()
+        shown, trust = trust, await trust.anew()
         if trust.found.hashes == shown.found.hashes:
             trust.say(answer)
             break

@@ -83,6 +83,11 @@ class SessionService:
         """Creating, listing, renaming, forking and deleting sessions."""
         return self._directory
 
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs in any session."""
+        return bool(self._running)
+
     def status(self, session_id: str) -> SessionStatus:
         return self._status.get(session_id, Idle())
 

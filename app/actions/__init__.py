@@ -3,3 +3,4 @@
 from app.actions import model as model
 from app.actions import program as program
 from app.actions import session as session
+from app.actions import trust as trust

@@ -16,7 +16,8 @@ NARROW = 60
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """What the line tells. *context* is tokens in use, *limit* the model's, None if unknown;
-    *changed* the number of changed files, None where git was not asked."""
+    *changed* the number of changed files, None where git was not asked. Not *trusted* means
+    that files of the folder are left out."""
 
     agent: str = "build"
     model: str = ""
@@ -27,6 +28,7 @@ class Status:
     limit: int | None = None
     cost: float | None = None
     auto: bool = False
+    trusted: bool = True
 
 
 def agent_tone(agent: str) -> str:
@@ -66,6 +68,8 @@ def lay_out(status: Status, width: int) -> Content:
     )
     if status.auto:
         left += Content.styled("  auto", "$tone-warn")
+    if not status.trusted:
+        left += Content.styled("  not trusted", "$tone-warn")
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
     if width < NARROW:

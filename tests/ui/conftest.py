@@ -114,7 +114,8 @@ def work(tmp_path: Path) -> Path:
 @pytest.fixture
 def start(folders: Mapping[str, str], work: Path) -> Starter:
     """``async with start(...) as running``: keyword arguments are those of ``Launch``, and
-    *size* (columns, rows), *env* (added to the environment), *grace* (seconds)."""
+    *size* (columns, rows), *env* (added to the environment), *grace* (seconds), *ready* (wait
+    until the runtime is open)."""
 
     @asynccontextmanager
     async def run(
@@ -122,13 +123,15 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
         size: tuple[int, int] = (100, 30),
         env: Mapping[str, str] | None = None,
         grace: float = 0.0,
+        ready: bool = True,
         **launch: object,
     ) -> AsyncIterator[Running]:
         given = Launch(**{"directory": work, **launch})
         app = OpencodeApp(given, {**folders, **(env or {})}, load, log_path="the log", grace=grace)
         async with app.run_test(size=size, notifications=True) as pilot:
             running = Running(app, pilot)
-            await running.until_ready()
+            if ready:
+                await running.until_ready()
             try:
                 yield running
             finally:

@@ -1,0 +1,23 @@
+"""Actions on the folder that is open."""
+
+from app.commands import action
+from app.context import Context
+from app.screens.trust import TrustScreen
+from app.tasks import ask
+
+
+@action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
+async def trust(context: Context, argument: str) -> None:
+    """Show where the folder stands and take another answer; the settings are read anew."""
+    del argument
+    runtime = context.live.runtime
+    if runtime.sessions.busy:
+        context.tell("The agent works. Try again when it is done.")
+        return
+    now = await runtime.trust.anew()
+    screen = TrustScreen(now.question(), standing=now.standing, grace=0.0)
+    answer = await ask(context.app, screen)
+    if answer is not None and answer != "later":
+        now.say(answer)
+        await context.reopen()
+        context.tell("This folder is trusted." if answer == "trust" else "Nothing of it is used.")
