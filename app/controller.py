@@ -4,12 +4,12 @@ what changed. The app above it is Textual's; this is ours."""
 import gc
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from agent.errors import ModelNotFound, OpencodePyError
+from agent.errors import OpencodePyError
 from agent.events import Event, Notice, PermissionAsked, PluginFailed, SessionError, SessionIdle
 from agent.model import Session
 from agent.questions import PermissionReply
@@ -18,24 +18,21 @@ from app.asking import Asking
 from app.clean import clean
 from app.commands import Action, actions, find
 from app.context import Context
+from app.folder import Folder, Opener
 from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
 from app.screens.session import SessionScreen, context_used
-from app.screens.trust import TrustScreen
 from app.state import Change, SessionView
-from app.tasks import Tasks, ask
+from app.tasks import Tasks
 from app.terminal import Terminal
 from app.widgets.home import HomeFacts, model_reason
 from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
-    from agent.permission.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime import Runtime
-
-Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +55,9 @@ class Controller:
         self._app = app
         self._launch = launch
         self._env = env
-        self._open_runtime = open_runtime
         self._log_path = log_path
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
-        self._grace = grace
+        self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
         self.terminal = Terminal(app)
@@ -83,13 +79,11 @@ class Controller:
 
     async def _open(self) -> None:
         try:
-            runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
-            await self.live.start(runtime, self._launch)
+            runtime = await self._folder.open(self.live)
         except OpencodePyError as error:
             self.last_words = error.message
             self._app.exit(1, return_code=1)
             return
-        self._settle(runtime)
         if self._launch.prompt:
             self.send(self._launch.prompt)
         self.main.prompt.set_history(await runtime.store.history())
@@ -106,22 +100,6 @@ class Controller:
             self._app.theme = config.theme
         for notice in (*runtime.notices, *self.keys.conflicts):
             self.warn(notice)
-
-    async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
-        """Ask before anything of the folder is used. What is sent meanwhile waits."""
-        screen = TrustScreen(question, grace=self._grace)
-        return await ask(self._app, screen) or "later"
-
-    async def reopen(self) -> None:
-        """Open the folder anew, with the settings that hold now and the same session."""
-        before = self.live.runtime
-        if before.sessions.busy:
-            self.warn("The agent works. Try again when it is done.")
-            return
-        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
-        await self.live.restart(runtime)
-        await before.close()
-        self._settle(runtime)
         self._show()
 
     async def close(self) -> None:
@@ -162,7 +140,7 @@ class Controller:
             transcript=self.main.transcript,
             prompt=self.main.prompt,
             keys_of=self.keys.keys_of,
-            reopen=self.reopen,
+            reopen=lambda: self._folder.reopen(self.live),
         )
         self.tasks.spawn(_run(known, context, argument), known.title)
 
@@ -251,7 +229,7 @@ class Controller:
             branch=self._place.branch,
             changed=self._place.changed,
             context=context_used(live.view) if live.view is not None else 0,
-            limit=self._limit(),
+            limit=_context_limit(live),
             cost=live.session.cost if live.session is not None else None,
             auto=self._launch.auto,
             trusted=not live.is_ready or live.runtime.trust.standing in {"trusted", "nothing"},
@@ -271,13 +249,15 @@ class Controller:
         state = "◆ " if live.view and live.view.permissions else ("◐ " if live.busy else "")
         self.terminal.title(f"{state}{title or 'opencode-py'}")
 
-    def _limit(self) -> int | None:
-        if not self.live.is_ready:
-            return None
-        try:
-            return self.live.runtime.catalog.model(self.live.model).context_limit
-        except ModelNotFound:
-            return None
+
+def _context_limit(live: LiveSession) -> int | None:
+    """The window of the next prompt's model in tokens, None where it is not known."""
+    if not live.is_ready:
+        return None
+    try:
+        return live.runtime.catalog.model(live.model).context_limit
+    except ModelNotFound:
+        return None
 
 
 async def _run(known: Action, context: Context, argument: str) -> None:

@@ -2,6 +2,7 @@
 
 from app.commands import action
 from app.context import Context
+from app.folder import BUSY
 from app.screens.trust import TrustScreen
 from app.tasks import ask
 
@@ -12,7 +13,7 @@ async def trust(context: Context, argument: str) -> None:
     del argument
     runtime = context.live.runtime
     if runtime.sessions.busy:
-        context.tell("The agent works. Try again when it is done.")
+        context.tell(BUSY)
         return
     now = await runtime.trust.anew()
     screen = TrustScreen(now.question(), standing=now.standing, grace=0.0)

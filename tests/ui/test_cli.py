@@ -93,7 +93,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
         from app.application import OpencodeApp
         from app.launch import Launch
 
-        async def opener(launch, env):
+        async def opener(launch, env, ask_trust):
             late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
                     "rapidfuzz", "pydantic", "agent.runtime", "agent.session.service")
             print("painted", app.controller.main.prompt.size.width > 0)

@@ -1,0 +1,59 @@
+"""Opening the folder: asks whether to trust it where that must be asked (spec 4, M9)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from app.launch import Launch
+from app.live import LiveSession
+from app.screens.trust import TrustScreen
+from app.tasks import ask
+
+if TYPE_CHECKING:  # brings the whole harness
+    from agent.permission.trust import AskTrust, TrustAnswer, TrustQuestion
+    from agent.runtime import Runtime
+
+Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
+
+BUSY = "The agent works. Try again when it is done."
+
+
+class Folder:
+    """Opens the folder of *launch*, at the start and again when its settings are to be read
+    anew. *settled* is told of each runtime; *grace* is how long a question ignores keys."""
+
+    def __init__(
+        self,
+        app: App[int],
+        launch: Launch,
+        env: Mapping[str, str],
+        open_runtime: Opener,
+        settled: Callable[["Runtime"], None],
+        grace: float,
+    ) -> None:
+        self._app = app
+        self._launch = launch
+        self._env = env
+        self._open_runtime = open_runtime
+        self._settled = settled
+        self._grace = grace
+
+    async def open(self, live: LiveSession) -> "Runtime":
+        """Open it for the first time, with the session that the command line asked for."""
+        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        await live.start(runtime, self._launch)
+        self._settled(runtime)
+        return runtime
+
+    async def reopen(self, live: LiveSession) -> None:
+        """Open it with the settings that hold now, and go on with the same session."""
+        before = live.runtime
+        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        await live.restart(runtime)
+        await before.close()
+        self._settled(runtime)
+
+    async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
+        """Ask before anything of the folder is used. What is sent meanwhile waits."""
+        return await ask(self._app, TrustScreen(question, grace=self._grace)) or "later"
