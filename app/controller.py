@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from agent.errors import OpencodePyError
+from agent.errors import ModelNotFound, OpencodePyError
 from agent.events import Event, Notice, PermissionAsked, PluginFailed, SessionError, SessionIdle
 from agent.model import Session
 from agent.questions import PermissionReply
