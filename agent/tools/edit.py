@@ -104,6 +104,4 @@ def _plan(args: EditArgs, target: ToolPath, ctx: ToolContext) -> EditPlan:
         quoted = not target.outside and not target.is_secret
         hint = f"\n{refused.hint}" if refused.hint and quoted else ""
         raise ToolError(f"{target.shown}: {refused.reason}{hint}") from None
-    return EditPlan(
-        args, plan_change(target, loaded, edit.text), len(edit.replacements), edit.notes
-    )
+    return EditPlan(args, plan_change(target, loaded, edit.text), edit.places, edit.notes)

@@ -1,4 +1,4 @@
-"""The edit tool, exact tier (spec 3, E2 to E4; LINE-ENDING, BYTE-PRESERVE, LITERAL-TEXT,
+"""The edit tool (spec 3, E2 to E4; LINE-ENDING, BYTE-PRESERVE, LITERAL-TEXT,
 MATCH-SAFETY)."""
 
 import asyncio
@@ -96,19 +96,20 @@ async def test_the_bom_stays_and_none_is_added(make_context: MakeContext, tmp_pa
     assert two.read_bytes() == b"hello2\n"
 
 
+@pytest.mark.parametrize("old", ['say("bye");', ' say( "bye");'])
 @pytest.mark.parametrize("replace_all", [False, True])
 async def test_new_text_is_literal(
-    make_context: MakeContext, tmp_path: Path, replace_all: bool
+    make_context: MakeContext, tmp_path: Path, replace_all: bool, old: str
 ) -> None:
-    """LITERAL-TEXT, E07."""
+    """LITERAL-TEXT, E07: by the exact tier and by a tolerant one."""
     new = 'say("$& $1 $$ \\1 \\g<0> \\n");'
     (tmp_path / "a").write_text('say("bye");\n')
     made = await plan(
         EditTool(),
         make_context(),
         file_path="a",
-        old_string='say("bye");',
-        new_string=new,
+        old_string=old,
+        new_string=old[: len(old) - len(old.lstrip())] + new,
         replace_all=replace_all,
     )
     await EditTool().execute(made, None, make_context())
@@ -118,11 +119,29 @@ async def test_new_text_is_literal(
     assert block.hunks[0].lines[-1].text == new
 
 
-def test_tabs_are_shown_when_white_space_differs() -> None:
+async def test_spaces_for_tabs_are_mended_and_said(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
     """LITERAL-TEXT, E09, and E4."""
+    file = tmp_path / "a.go"
+    file.write_text("\tif x {\n\t\ty()\n\t}\n")
+    read = await run(ReadTool(), make_context(), file_path="a.go")
+    assert "\t\ty()" in read.output
+    result = await run(
+        EditTool(),
+        make_context(),
+        file_path="a.go",
+        old_string="    if x {\n        y()",
+        new_string="    if x {\n        z()",
+    )
+    assert file.read_text() == "\tif x {\n\t\tz()\n\t}\n"
+    assert "Note: matched without regard to white space." in result.output
+    assert "from 4 spaces to tabs" in result.output
+
+
+def test_tabs_are_shown_when_nothing_fits() -> None:
     with pytest.raises(EditRefused) as raised:
-        apply_edit("\tif x {\n\t\ty()\n\t}\n", "    if x {\n        y()", "    if z {")
-    assert "other white space (tabs" in str(raised.value)
+        apply_edit("\tif x {\n\t\ty()\n\t}\n", "    if x {\n        w(1)", "    if z {")
     assert "1: →if x {\n2: →→y()" in str(raised.value)
 
 

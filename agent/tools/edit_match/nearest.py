@@ -1,6 +1,9 @@
 """The block of a file that looks most like what an edit searched, for its refusal (E4)."""
 
 from collections import Counter
+from collections.abc import Sequence
+
+from agent.tools.edit_match.keys import blind
 
 MAX_SHOWN = 20
 """Lines of the file quoted in a refusal."""
@@ -21,25 +24,30 @@ def describe_nearest(text: str, old: str) -> str:
 
     Both in LF. Numbers are lines from 1.
     """
-    lines, wanted = text.split("\n"), old.strip("\n").split("\n")
-    if len(lines) > MAX_LINES:
+    if text.count("\n") > MAX_LINES:
         return ""
-    keys = ["".join(line.split()) for line in lines]
-    goal = ["".join(line.split()) for line in wanted]
+    lines, wanted = text.split("\n"), old.strip("\n").split("\n")
+    keys = [blind(line) for line in lines]
+    goal = [blind(line) for line in wanted]
     start = _by_votes(keys, goal)
     if start is None:
         start = _by_likeness(keys, goal)
     if start is None:
         return "Nothing in the file is like it: read the file again."
-    end = min(len(lines), start + min(len(goal), MAX_SHOWN))
-    blind = keys[start : start + len(goal)] == goal
-    quoted = "\n".join(f"{n + 1}: {visible(lines[n])}" for n in range(start, end))
-    cut = "\n…" if len(goal) > MAX_SHOWN else ""
+    same = keys[start : start + len(goal)] == goal
     reason = (
         "The same text is there with other white space (tabs, spaces or indentation)"
-        if blind
+        if same
         else "The nearest text"
     )
+    return quote_lines(lines, start, start + len(goal), reason)
+
+
+def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str:
+    """Lines *start* to *stop* (from 0) with their numbers, tabs visible."""
+    end = min(len(lines), stop, start + MAX_SHOWN)
+    quoted = "\n".join(f"{n + 1}: {visible(lines[n])}" for n in range(start, end))
+    cut = "\n…" if stop - start > MAX_SHOWN else ""
     return (
         f"{reason}, lines {start + 1}–{end} (→ is a tab, · a space at a line's end):\n{quoted}{cut}"
     )

@@ -1,0 +1,17 @@
+"""Where an edit goes and what it writes (spec 3, E1 to E5).
+
+Located loosely, proved to be unique, then merged: a line that the model did not change is
+never written. ``apply`` goes from the strictest tier to the loosest:
+
+    exact      old_string byte for byte; line endings and a byte order mark don't count
+    block      whole lines, white space and typographic characters aside
+    spoiling   both again, with line numbers, escapes or entities taken off old_string
+    near       all lines but one, with rare ones among them and no rival place
+
+The last three end in ``merge``. Every refusal names its rule and shows the nearest text.
+"""
+
+from agent.tools.edit_match.apply import apply_edit
+from agent.tools.edit_match.records import Edit, EditRefused, Replacement
+
+__all__ = ["Edit", "EditRefused", "Replacement", "apply_edit"]

@@ -1,0 +1,163 @@
+"""A block of the file beside the ``old_string`` that means it, line by line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from agent.tools.edit_match.document import Document
+from agent.tools.edit_match.keys import MIN_BLIND, LineKeys, find_runs
+
+MIN_CORE = 20
+"""Characters, white space aside, of the whole lines where a first or last one is cut."""
+
+MIN_CUT = 6
+"""Characters, white space aside, of a line that is cut: a bracket alone says nothing."""
+
+
+class Tie(Enum):
+    """How a line of ``old_string`` and a line of the file belong together."""
+
+    SAME = "same"  # but for white space and typographic characters
+    ALIKE = "alike"  # the same line, misremembered
+    OTHER = "other"  # in its place, but another line
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A line of old_string and a line of the file (indices); None where the other side has
+    no counterpart: a line that old_string invents, or one that it does not show."""
+
+    old: int | None
+    line: int | None
+    tie: Tie = Tie.SAME
+
+
+Block = tuple[Link, ...]
+"""Links in the order of both sides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where old_string is: one block or several, and by which measure."""
+
+    blocks: tuple[Block, ...]
+    measure: str
+
+
+def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Found | None:
+    """The blocks of whole lines that are *old* but for white space, by the strictest measure
+    that has any. Blank lines don't count on either side."""
+    if not old.filled:
+        return None
+    keys = document.keys
+    starts = find_runs(keys.trimmed, old.trimmed)
+    measure = "white space at line ends and blank lines"
+    if not starts and sum(map(len, old.blind)) >= MIN_BLIND:
+        starts = find_runs(keys.blind, old.blind)
+        measure = "white space"
+    tie_of: dict[int, Tie] = {}
+    if not starts:
+        starts, tie_of = _cut_runs(keys.blind, old.blind)
+        measure = "white space and to the rest of its first or last line"
+    if not starts:
+        return None
+    if not overlapping:
+        starts = _apart(starts, len(old.filled))
+    blocks = [
+        build_block(
+            document,
+            old.lines,
+            [
+                Link(number, keys.filled[start + index], tie_of.get(index, Tie.SAME))
+                for index, number in enumerate(old.filled)
+            ],
+        )
+        for start in starts
+    ]
+    return Found(tuple(blocks), measure)
+
+
+def _cut_runs(keys: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], dict[int, Tie]]:
+    """Where *wanted* is but for a first line that starts within one, or a last one that ends
+    within one. Such a line is no line of the file: it may only be kept."""
+    last = len(wanted) - 1
+    for head, tail in ((True, False), (False, True), (True, True)):
+        core = wanted[head : last + (not tail)]
+        cut = [0] * head + [last] * tail
+        if sum(map(len, core)) < MIN_CORE or any(len(wanted[n]) < MIN_CUT for n in cut):
+            continue
+        starts = [
+            start - head
+            for start in find_runs(keys, core)
+            if (not head or (start > 0 and keys[start - 1].endswith(wanted[0])))
+            and (not tail or "".join(keys[start + len(core) :][:1]).startswith(wanted[last]))
+        ]
+        if starts:
+            return starts, dict.fromkeys(cut, Tie.OTHER)
+    return [], {}
+
+
+def _apart(starts: Sequence[int], length: int) -> list[int]:
+    kept: list[int] = []
+    for start in starts:
+        if not kept or start >= kept[-1] + length:
+            kept.append(start)
+    return kept
+
+
+def build_block(document: Document, old: Sequence[str], filled: Sequence[Link]) -> Block:
+    """The block with its blank lines linked too, from the links of the *filled* lines.
+
+    Blank lines around old_string are linked as far as the file has any there.
+    """
+    lead, first = _both(filled[0])
+    blanks = _blanks(document, first - 1, -1, lead)
+    links = [Link(n, None) for n in range(lead - blanks)]
+    links += [Link(lead - n, first - n) for n in range(blanks, 0, -1)]
+    a, b = lead, first
+    odd = {link for link in filled if link.old is None or link.line is None}
+    for link in filled:
+        if link.old is None or link.line is None:
+            continue
+        links += _gap(range(a, link.old), range(b, link.line), odd)
+        links.append(link)
+        a, b = link.old + 1, link.line + 1
+    rest = len(old) - a
+    blanks = _blanks(document, b, 1, rest)
+    links += [Link(a + n, b + n) for n in range(blanks)]
+    links += [Link(a + n, None) for n in range(blanks, rest)]
+    return tuple(links)
+
+
+def _both(link: Link) -> tuple[int, int]:
+    if link.old is None or link.line is None:
+        raise ValueError("a block starts and ends with a line of both sides")
+    return link.old, link.line
+
+
+def _blanks(document: Document, line: int, step: int, most: int) -> int:
+    count = 0
+    while (
+        count < most
+        and 0 <= line < len(document.lines)
+        and (not document.lines[line] or document.lines[line].isspace())
+    ):
+        count += 1
+        line += step
+    return count
+
+
+def _gap(old: range, lines: range, odd: set[Link]) -> list[Link]:
+    """The links between two linked lines: blank ones are paired in order, *odd* ones stay."""
+    a, b = old.start, lines.start
+    links: list[Link] = []
+    while a < old.stop or b < lines.stop:
+        link = Link(a if a < old.stop else None, b if b < lines.stop else None)
+        for alone in (Link(link.old, None), Link(None, link.line)):
+            if alone in odd:
+                link = alone
+                break
+        links.append(link)
+        a += link.old is not None
+        b += link.line is not None
+    return links

@@ -1,0 +1,134 @@
+"""A file's text in LF and in lines, with the way back to its own line endings (spec 3, E3)."""
+
+from bisect import bisect_left
+from functools import cached_property
+
+from agent.tools.edit_match.keys import LineKeys, split_text
+from agent.tools.edit_match.linediff import match_lines
+from agent.tools.edit_match.records import Replacement, Splice
+
+
+def to_lf(text: str) -> str:
+    """*text* with CRLF as LF."""
+    return text.replace("\r\n", "\n")
+
+
+class Document:
+    """A file's *text* (BOM off). Lines are counted from 0 and cut at LF, CRLF or lone CR."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lone_cr = "\n" not in text and "\r" in text
+        self.lf = text.replace("\r", "\n") if self.lone_cr else to_lf(text)
+        self._crlf: list[int] = []  # offsets in LF text of the breaks that are CRLF in the file
+        if len(self.lf) != len(text):
+            position = text.find("\r\n")
+            while position >= 0:
+                self._crlf.append(position - len(self._crlf))
+                position = text.find("\r\n", position + 2)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their endings; a final line break opens no further line."""
+        return split_text(self.lf)
+
+    @cached_property
+    def keys(self) -> LineKeys:
+        """The lines' keys, by which blocks are found though white space differs."""
+        return LineKeys(self.lines)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts: list[int] = []
+        position = 0
+        for line in self.lines:
+            starts.append(position)
+            position += len(line) + 1
+        starts.append(min(position, len(self.lf)))
+        return starts
+
+    def line_at(self, position: int) -> int:
+        """The number (from 1) of the line that holds *position* of the LF text."""
+        return self.lf.count("\n", 0, position) + 1
+
+    def exact(self, place: int, old: str, new: str) -> list[Replacement]:
+        """*new* for the *old* that was found at *place* of the LF text.
+
+        What the two share is left out, so that those lines keep the endings they have.
+        """
+        breaks = old.count("\n")
+        here = bisect_left(self._crlf, place)
+        there = bisect_left(self._crlf, place + len(old))
+        if breaks < 2 or there - here in (0, breaks):
+            return [self._exact_piece(place, old, new)]
+        # Line endings are mixed within the block: each unchanged line keeps its own.
+        before, after = _pieces(old), _pieces(new)
+        found: list[Replacement] = []
+        i = j = 0
+        for a, b in [*match_lines(before, after), (len(before), len(after))]:
+            was, becomes = "".join(before[i:a]), "".join(after[j:b])
+            if was != becomes:
+                found.append(self._exact_piece(place, was, becomes))
+            place += len(was) + (len(before[a]) if a < len(before) else 0)
+            i, j = a + 1, b + 1
+        return found
+
+    def _exact_piece(self, place: int, old: str, new: str) -> Replacement:
+        head = 0
+        shorter = min(len(old), len(new))
+        while head < shorter and old[head] == new[head]:
+            head += 1
+        tail = 0
+        while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+            tail += 1
+        start, end = place + head, place + len(old) - tail
+        body = new[head : len(new) - tail]
+        if "\n" in body:
+            body = body.replace("\n", self._ending_after(start))
+        return Replacement(self._offset(start), self._offset(end), body)
+
+    def splice(self, splice: Splice) -> Replacement:
+        """The lines of *splice* with endings as they are around it; a final break stays so."""
+        first, stop = splice.first, splice.stop
+        start, end = self._starts[first], self._starts[stop]
+        last = max(first, stop - 1)
+        body = "".join(
+            line + self._ending(min(first + n, last)) for n, line in enumerate(splice.lines)
+        )
+        if stop == len(self.lines) and not self.lf.endswith("\n"):
+            # The last line has no break, so the one that will be the last gets none either.
+            ending = self._ending(last)
+            if splice.lines:
+                body = body.removesuffix(ending)
+            if first == stop:
+                body = ending + body
+            elif not splice.lines and start > 0:
+                start -= 1
+        return Replacement(self._offset(start), self._offset(end), body)
+
+    def _ending(self, line: int) -> str:
+        """The ending of *line*, or of the one before where it has none."""
+        line = min(line, len(self.lines) - 1)
+        return self._ending_after(self._starts[line]) if line >= 0 else "\n"
+
+    def _ending_after(self, position: int) -> str:
+        if self.lone_cr:
+            return "\r"
+        if not self._crlf:
+            return "\n"
+        # The line that is changed tells the ending; the last one of a file may have none.
+        here = self.lf.find("\n", position)
+        if here < 0:
+            here = self.lf.rfind("\n")
+        index = bisect_left(self._crlf, here)
+        return "\r\n" if index < len(self._crlf) and self._crlf[index] == here else "\n"
+
+    def _offset(self, position: int) -> int:
+        return position + bisect_left(self._crlf, position)
+
+
+def _pieces(text: str) -> list[str]:
+    """Lines with their breaks, so that a last line without one equals no other."""
+    pieces = text.split("\n")
+    last = pieces.pop()
+    return [piece + "\n" for piece in pieces] + ([last] if last else [])
