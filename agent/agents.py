@@ -150,6 +150,9 @@ def _rule(rule: RuleLike) -> Rule:
 EDITS = frozenset({"write", "edit", "multiedit", "apply_patch"})
 """Tools that the permission ``edit`` covers (spec 4, M4)."""
 
+SHELLS = frozenset({"bash_output", "bash_kill"})
+"""Tools that are of use only with ``bash``."""
+
 
 class Agents:
     """The agents of an opened folder: those built in, as the settings change or add to them."""
@@ -200,7 +203,7 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
-    permission = "edit" if tool in EDITS else tool
+    permission = "edit" if tool in EDITS else "bash" if tool in SHELLS else tool
     # What a project allows lifts no deny of the user's, so it does not bring a tool back.
     ours = (rule for rule in rules if not (is_project(rule) and rule.action == "allow"))
     last = [rule for rule in ours if matches(permission, rule.permission)][-1:]

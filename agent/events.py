@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from agent.display import TodoItem
 from agent.model import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
 from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.shells import ShellInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,15 @@ class TodoUpdated:
 
 
 @dataclass(frozen=True, slots=True)
+class ShellChanged:
+    """A background shell was started or ended; the whole of it as it stands."""
+
+    session_id: str
+    shell: ShellInfo
+    type: Literal["shell.changed"] = "shell.changed"
+
+
+@dataclass(frozen=True, slots=True)
 class QueueChanged:
     """The messages that wait in a session, oldest first (ids of stored user messages)."""
 
@@ -224,6 +234,7 @@ Event: TypeAlias = (
     | QuestionAsked
     | QuestionReplied
     | TodoUpdated
+    | ShellChanged
     | QueueChanged
     | SessionDiff
     | Compacted

@@ -4,6 +4,8 @@ Front ends open a runtime and talk to ``sessions``, ``permissions`` and ``bus``;
 else builds a service.
 """
 
+import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Mapping
@@ -21,6 +23,7 @@ from agent.git import project_root
 from agent.jsontypes import Json
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
+from agent.process import kill_all
 from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
 from agent.provider.client import Price
 from agent.provider.clients import Clients
@@ -29,13 +32,14 @@ from agent.provider.retry import RetryPolicy
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
 from agent.session.queue import Queues
-from agent.session.service import SessionService
+from agent.session.service import CLOSING, SessionService
 from agent.session.system import SystemPrompts
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
+from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo
 
 log = logging.getLogger(__name__)
@@ -62,11 +66,16 @@ class Runtime:
     clients: Clients
     registry: Registry
     trust: Trust
+    shells: Shells
     notices: tuple[str, ...]
 
     async def close(self) -> None:
-        """End running turns, close connections, write what is left."""
-        await self.sessions.close()
+        """End running turns and what they started, close connections, write what is left."""
+        # What takes longer to end than this is killed, whatever it is doing (L10a).
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await asyncio.gather(self.sessions.close(), self.shells.close())
+        kill_all()
         await self.clients.aclose()
         await self.store.close()
 
@@ -146,7 +155,8 @@ def _compose(opened: _Opened) -> Runtime:
         trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )
-    tools = _tool_deps(config, opened.paths, store, agents)
+    shells = Shells(bus)
+    tools = _tool_deps(config, opened.paths, store, shells, agents)
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -158,6 +168,7 @@ def _compose(opened: _Opened) -> Runtime:
         permissions=permissions,
         agents=agents,
         registry=registry,
+        shells=shells,
         queues=Queues(store, bus),
         system=SystemPrompts(agents),
         update=folder.update,
@@ -180,6 +191,7 @@ def _compose(opened: _Opened) -> Runtime:
         registry=registry,
         trust=opened.trust,
         notices=(*loaded.notices, *store.notices),
+        shells=shells,
     )
 
 
@@ -242,11 +254,14 @@ def _opened(directory: Path) -> Path:
     return found
 
 
-def _tool_deps(config: Config, paths: Paths, store: Store, agents: Agents) -> ToolDeps:
+def _tool_deps(
+    config: Config, paths: Paths, store: Store, shells: Shells, agents: Agents
+) -> ToolDeps:
     secret = {name for spec in KNOWN.values() for name in spec.keys}
     secret |= {name for provider in config.provider.values() for name in provider.env}
     return ToolDeps(
         store=store,
+        shells=shells,
         data_dir=paths.data,
         secret_names=frozenset(secret),
         subagents=tuple(SubagentInfo(a.name, a.description) for a in agents.callable()),

@@ -36,6 +36,7 @@ from agent.events import (
     SessionIdle,
     SessionStatusChanged,
     SessionUpdated,
+    ShellChanged,
     TodoUpdated,
 )
 from agent.model import (
@@ -184,6 +185,7 @@ class SessionView:
                 | SessionError()
                 | QuestionAsked()
                 | QuestionReplied()
+                | ShellChanged()
                 | SessionDiff()
                 | Compacted()
                 | FileEdited()

@@ -4,22 +4,27 @@
 left, at program exit. See ``agent.process.run`` for what is promised.
 """
 
-from agent.process.capture import Capture, Captured, plain
+from agent.process.background import Background
+from agent.process.capture import Capture, Captured, Taken, plain
 from agent.process.environment import child_environment, shell_argv, strict_environment
-from agent.process.run import Command, Finished, kill_all, run
+from agent.process.run import Command, Finished, Started, kill_all, run, start
 from agent.process.spill import Spilled, SpillStore
 
 __all__ = [
+    "Background",
     "Capture",
     "Captured",
     "Command",
     "Finished",
     "SpillStore",
     "Spilled",
+    "Started",
+    "Taken",
     "child_environment",
     "kill_all",
     "plain",
     "run",
     "shell_argv",
+    "start",
     "strict_environment",
 ]

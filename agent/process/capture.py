@@ -61,6 +61,17 @@ class Captured:
     spill_error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What came since the last look. *dropped* characters before it are not held any more.
+
+    A line that was not finished then comes again, once it is.
+    """
+
+    text: str
+    dropped: int = 0
+
+
 class Capture:
     """Collects one output. It spills once it passes *max_lines* or *max_bytes*."""
 
@@ -73,6 +84,9 @@ class Capture:
         self._pending = ""
         self._ring: deque[str] = deque()
         self._ring_chars = 0
+        self._kept_chars = 0
+        self._taken_chars = 0
+        self._taken_line: str = ""
         self._newlines = 0
         self._size = 0
         self._ends_line = True
@@ -111,6 +125,7 @@ class Capture:
         self._ends_line = text.endswith("\n")
         self._ring.append(text)
         self._ring_chars += len(text)
+        self._kept_chars += len(text)
         while self._ring_chars - len(self._ring[0]) >= self._ring_size:
             self._ring_chars -= len(self._ring.popleft())
         self._over = self._over or self._newlines > self._max_lines or self._size > self._max_bytes
@@ -154,6 +169,21 @@ class Capture:
             parts.append(text[-missing:])
             missing -= len(text)
         return plain("".join(reversed(parts))[-TAIL:])
+
+    @property
+    def lines(self) -> int:
+        """Lines so far."""
+        return self._newlines + (not self._ends_line or bool(self._pending))
+
+    def take(self) -> Taken:
+        """What has come since the last ``take``, as a screen would show it."""
+        line = self._pending.rstrip("\r")
+        new = self._kept_chars - self._taken_chars
+        if not new and line == self._taken_line:
+            return Taken("")
+        held = "".join(self._ring)[-new:] if new else ""
+        self._taken_chars, self._taken_line = self._kept_chars, line
+        return Taken(plain(held + line), max(0, new - len(held)))
 
     def finish(self) -> Captured:
         """End the output and close its spill file."""

@@ -51,10 +51,22 @@ class Child:
         _trees[self._id] = (self.tree, self._process)
         self._exited = _exit_future(self._process)
 
-    async def wait(self, timeout: float) -> bool:
-        """Wait up to *timeout* seconds for the shell; whether it ended."""
-        done, _ = await asyncio.wait({self._exited}, timeout=timeout)
-        return bool(done)
+    async def wait(self, timeout: float | None, or_until: asyncio.Event | None = None) -> bool:
+        """Wait up to *timeout* seconds for the shell; whether it ended.
+
+        *or_until* ends the wait early.
+        """
+        if or_until is None:
+            done, _ = await asyncio.wait({self._exited}, timeout=timeout)
+            return bool(done)
+        waiting = asyncio.ensure_future(or_until.wait())
+        try:
+            await asyncio.wait(
+                {self._exited, waiting}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            waiting.cancel()
+        return self._exited.done()
 
     def reap(self) -> int | None:
         """The shell's return code (negative: a signal), None while it runs."""

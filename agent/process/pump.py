@@ -58,6 +58,10 @@ class Pump:
         finally:
             self._loop.remove_reader(self._fd)
 
+    def listen(self, on_output: Callable[[str], None]) -> None:
+        """Hand on the tail to another listener from now on."""
+        self._on_output = on_output
+
     def stop(self) -> None:
         """Make ``run`` return soon; what it has read is in the capture by then."""
         self._stopped = True

@@ -2,7 +2,8 @@
 
 ``run`` returns when the *shell* has exited. A process that it left in the background lives
 on, unheard, until the program ends (``kill_all``). A time-out or a cancel ends the shell and
-everything it started: SIGTERM, 250 ms, SIGKILL.
+everything it started: SIGTERM, 250 ms, SIGKILL. A command that is detached meanwhile runs on
+in the hands of the caller.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from agent.process.capture import Capture, Captured
 from agent.process.child import Child, collect, kill_all
 from agent.process.pump import Pump
 
-__all__ = ["Command", "Finished", "kill_all", "run"]
+__all__ = ["Command", "Finished", "Started", "kill_all", "run", "start"]
 
 DRAIN = 0.2
 """Seconds that output may still come after the shell has exited."""
@@ -28,12 +29,12 @@ _cleanups: set[asyncio.Task[None]] = set()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """*argv* runs in *directory* with exactly *env*. *timeout* is in seconds."""
+    """*argv* runs in *directory* with exactly *env*. *timeout* is in seconds, None for no limit."""
 
     argv: tuple[str, ...]
     directory: str
     env: Mapping[str, str]
-    timeout: float
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,30 +53,60 @@ class Finished:
     output: Captured
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A shell that runs, and the task that moves what it prints into *capture*.
+
+    *began* is on the monotonic clock.
+    """
+
+    child: Child
+    pump: Pump
+    pumping: asyncio.Task[None]
+    capture: Capture
+    began: float
+
+
 @lru_cache(maxsize=1)
 def _end_with_program() -> None:
     """A net below the runtime's own ``kill_all``: runs whatever way the program ends."""
     atexit.register(kill_all)
 
 
-async def run(
+async def start(
     command: Command, capture: Capture, on_output: Callable[[str], None] | None = None
-) -> Finished:
-    """Run *command*. Raises ``OSError`` if it can't start; a cancel ends all of it first.
+) -> Started:
+    """Start *command* and read what it prints. Raises ``OSError`` if it can't start.
 
     *on_output* gets the end of the output (about 4,000 characters), at most ten times a
     second, and once more at the end.
     """
     _end_with_program()
     await asyncio.to_thread(collect)
-    began = time.monotonic()
     child = Child(command.argv, command.directory, command.env)
     pump = Pump(child.output, capture, on_output)
     pumping = asyncio.create_task(pump.run(), name="command output")
+    return Started(child, pump, pumping, capture, time.monotonic())
+
+
+async def run(
+    command: Command,
+    capture: Capture,
+    on_output: Callable[[str], None] | None = None,
+    detach: asyncio.Event | None = None,
+) -> Finished | Started:
+    """Run *command*. Raises ``OSError`` if it can't start; a cancel ends all of it first.
+
+    *on_output* is as for ``start``. Once *detach* is set, what runs is handed over as it is.
+    """
+    started = await start(command, capture, on_output)
+    child, pump, pumping = started.child, started.pump, started.pumping
     try:
-        ended = await child.wait(command.timeout)
+        ended = await child.wait(command.timeout, detach)
+        if not ended and detach is not None and detach.is_set():
+            return started
         if not ended:
-            await _shielded(child.end())
+            await shielded(child.end())
         code = child.reap()
         await asyncio.wait({pumping}, timeout=DRAIN)
         pump.stop()
@@ -83,7 +114,7 @@ async def run(
         left = await asyncio.to_thread(child.tree.left)
         output = await asyncio.to_thread(capture.finish)
     except BaseException:
-        await _shielded(_abandon(child, pump, pumping, capture))
+        await shielded(_abandon(child, pump, pumping, capture))
         raise
     # From here on nothing waits, so a cancel comes before all of it or after.
     pump.show_last()
@@ -96,15 +127,15 @@ async def run(
         child.forget()
     return Finished(
         exit_code=code if ended and code is not None and code >= 0 else None,
-        signal=_signal_name(-code) if code is not None and code < 0 else "",
+        signal=signal_name(-code) if code is not None and code < 0 else "",
         timed_out=not ended,
         background=background,
-        duration=time.monotonic() - began,
+        duration=time.monotonic() - started.began,
         output=output,
     )
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -124,7 +155,7 @@ async def _abandon(child: Child, pump: Pump, pumping: asyncio.Task[None], captur
         await asyncio.to_thread(capture.discard)
 
 
-async def _shielded(work: Coroutine[Any, Any, None]) -> None:
+async def shielded(work: Coroutine[Any, Any, None]) -> None:
     """Await *work* so that a further cancel leaves it running to its end."""
     task = asyncio.create_task(work, name="end command")
     _cleanups.add(task)

@@ -320,6 +320,7 @@ class SessionService:
         await self.wait(session_id)
         self._deps.queues.forget(session_id)
         self._files.forget(session_id)
+        await self._deps.shells.end_session(session_id)
         await self._deps.store.delete_session(session_id)
 
     async def wait(self, session_id: str) -> None:

@@ -44,6 +44,7 @@ from agent.store.store import Store
 from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
+from agent.tools.shells import Shells
 
 StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
@@ -68,6 +69,7 @@ class TurnDeps:
     system: Callable[[Session, str], Awaitable[tuple[str, ...]]]
     update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
     registry: Registry
+    shells: Shells
     retry: RetryPolicy = DEFAULT_POLICY
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()

@@ -1,14 +1,13 @@
 """The ``bash`` tool: one command in a shell of its own (spec 3, ``bash``)."""
 
+import asyncio
 import os
-import re
-import shlex
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from agent.display import ShellBlock, ToolLabel
 from agent.errors import ToolError
@@ -17,14 +16,19 @@ from agent.process import (
     Capture,
     Command,
     Finished,
+    Started,
     child_environment,
     run,
     shell_argv,
+    start,
     strict_environment,
 )
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.exit_codes import exit_one_answers
 from agent.tools.paths import ToolPath, outside_need, resolve_path
+from agent.tools.shell_text import describe_shell, seconds, shell_output
+from agent.tools.shells import Shells
 from agent.tools.truncate import Limits, Truncated, Truncator, cut
 
 DEFAULT_TIMEOUT = 120.0
@@ -37,15 +41,18 @@ MAX_COMMAND = 100_000
 NOTE_LINES, NOTE_BYTES = 8, 1_024
 """Room for the words about how the command ended, within the limits of the output."""
 
+HEADING = "Run this command?"
+
+EARLY = 0.5
+"""Seconds in which a background command that fails at once is still told of as such."""
+
+HANDLING = (
+    "Read what it prints with bash_output and end it with bash_kill, both with the id {id}; it "
+    "ends with the program."
+)
+
 BLOCK = Limits(lines=200, bytes=10_000)
 """What the transcript keeps of an output, beside what the model reads."""
-
-ANSWERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[["})
-"""Commands whose exit code 1 is an answer and no failure (spec 1, L8)."""
-
-GIT_ANSWERS = frozenset({"grep", "diff"})
-
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 class BashArgs(ToolArgs):
@@ -62,16 +69,24 @@ class BashArgs(ToolArgs):
     timeout: int | None = Field(
         default=None, gt=0, description="Time limit in milliseconds (not seconds)"
     )
+    background: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("background", "run_in_background"),
+        description="Start it and return at once: for servers, watchers and long builds",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class BashPlan:
-    """What runs, frozen when it was shown. *timeout* is in seconds; *notes* go to the model."""
+    """What runs, frozen when it was shown. *timeout* is in seconds, None without limit (in the
+    background only); *notes* go to the model."""
 
     command: str
     directory: str
-    timeout: float
+    timeout: float | None
     notes: tuple[str, ...] = ()
+    background: bool = False
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +112,14 @@ class BashSettings:
 
 
 class BashTool:
-    """Runs commands. *truncator* cuts and keeps their output."""
+    """Runs commands. *truncator* cuts and keeps their output, *shells* those in the background."""
 
     args = BashArgs
 
-    def __init__(self, settings: BashSettings, truncator: Truncator) -> None:
+    def __init__(self, settings: BashSettings, truncator: Truncator, shells: Shells) -> None:
         self._settings = settings
         self._truncator = truncator
+        self._shells = shells
         self.spec = ToolSpec(
             name="bash",
             verb="Bash",
@@ -122,30 +138,37 @@ class BashTool:
     def concurrency_safe(self, args: BashArgs) -> bool:
         # Where a command reads makes no difference here, only that it changes nothing: with
         # the root as the project every place is inside.
-        return read_only(args.command, directory="/", project="/")
+        return not args.background and read_only(args.command, directory="/", project="/")
 
     async def prepare(self, args: BashArgs, ctx: ToolContext) -> Plan[BashPlan]:
         command = args.command.strip()
         _check(command)
-        timeout, notes = self._timeout(args.timeout)
+        timeout, notes = self._timeout(args)
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         kept = str(self._truncator.spills.folder)
         needs = bash_needs(command, directory=directory, project=ctx.project, readable=(kept,))
         return Plan(
             label=ToolLabel("Bash", _first_line(command), args.description or ""),
-            payload=BashPlan(command, directory, timeout, (*notes, *moved)),
+            payload=BashPlan(
+                command,
+                directory,
+                timeout,
+                (*notes, *moved),
+                background=args.background,
+                description=args.description or "",
+            ),
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
             blocks=(ShellBlock(command),),
-            heading="Run this command?",
+            heading="Run this command in the background?" if args.background else HEADING,
         )
 
-    def _timeout(self, milliseconds: int | None) -> tuple[float, tuple[str, ...]]:
-        if milliseconds is None:
-            return self._settings.default_timeout, ()
+    def _timeout(self, args: BashArgs) -> tuple[float | None, tuple[str, ...]]:
+        if args.timeout is None:
+            return (None if args.background else self._settings.default_timeout), ()
         most = self._settings.max_timeout
-        if milliseconds <= most * 1000:
-            return milliseconds / 1000, ()
+        if args.background or args.timeout <= most * 1000:
+            return args.timeout / 1000, ()
         return most, (f"The time limit was lowered to {most * 1000:.0f} ms, the highest allowed.",)
 
     async def execute(
@@ -162,13 +185,49 @@ class BashTool:
             timeout=call.timeout,
         )
         try:
-            done = await run(command, capture, ctx.progress)
+            if call.background:
+                self._shells.check_room()
+                return await self._left(call, await start(command, capture), ctx)
+            with self._shells.detachable(ctx) as detach:
+                done = await run(command, capture, ctx.progress, detach)
         except OSError as error:
             return _not_started(call, error)
+        if isinstance(done, Started):
+            return await self._left(call, done, ctx)
         output = self._truncator.apply_captured(
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
         )
         return _result(call, done, output)
+
+    async def _left(self, call: BashPlan, started: Started, ctx: ToolContext) -> Result:
+        """Leave what was *started* to the background, and tell how to go on with it."""
+        info = self._shells.adopt(
+            started,
+            ctx,
+            command=call.command,
+            description=call.description,
+            directory=call.directory,
+            timeout=call.timeout if call.background else None,
+        )
+        how = "The user sent it to the background, where it goes on"
+        if call.background:
+            try:
+                ended = await self._shells.exited(info.id, EARLY)
+            except asyncio.CancelledError:
+                # Nobody would ever learn its id.
+                await self._shells.kill(info.id)
+                raise
+            how = "It has ended already" if ended else "It was started in the background"
+        info, taken = await self._shells.read(info.id, info.root_id, 0)
+        notes = (f"{how}: {describe_shell(info)}", HANDLING.format(id=info.id), *call.notes)
+        ran = info.state == "running"
+        return Result(
+            shell_output(taken, notes),
+            blocks=(ShellBlock(call.command, taken.text, info.exit_code, " ".join(notes[:1])),),
+            facts=("background",) if ran else (),
+            exit_code=info.exit_code,
+            failed=not ran and info.exit_code != 0,
+        )
 
 
 def _check(command: str) -> None:
@@ -220,7 +279,7 @@ def _ending(call: BashPlan, done: Finished) -> tuple[str, ...]:
     notes: list[str] = []
     if done.timed_out:
         notes.append(
-            f"Timed out after {_seconds(call.timeout)}: the command and all it started were "
+            f"Timed out after {seconds(call.timeout or 0)}: the command and all it started were "
             "ended. What it printed until then is above."
         )
     elif done.signal:
@@ -257,46 +316,3 @@ def _result(call: BashPlan, done: Finished, output: Truncated) -> Result:
         failed=not good,
         spill=output.spill,
     )
-
-
-def _seconds(duration: float) -> str:
-    if duration < 60:
-        return f"{duration:.1f}s"
-    return f"{int(duration) // 60}m{int(duration) % 60:02d}s"
-
-
-def exit_one_answers(command: str) -> bool:
-    """Whether exit code 1 of *command* is an answer: its last command is grep or the like."""
-    words = _last_command(command)
-    while words and (words[0] == "!" or _ASSIGNMENT.match(words[0])):
-        words = words[1:]
-    if not words:
-        return False
-    name = words[0].rpartition("/")[2]
-    if name == "git":
-        verbs = [word for word in words[1:] if not word.startswith("-")]
-        return bool(verbs) and verbs[0] in GIT_ANSWERS
-    return name in ANSWERS
-
-
-def _last_command(command: str) -> list[str]:
-    """The words of the last command in *command*; empty where that can't be told simply."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
-    lexer.whitespace = " \t\r"
-    lexer.whitespace_split = True
-    current: list[str] = []
-    last: list[str] = []
-    inside = 0
-    try:
-        for token in lexer:
-            if token in {"<(", ">("}:
-                inside += 1
-            elif inside:
-                inside -= token.count(")")
-            elif set(token) <= set(";|&()\n"):
-                last, current = current or last, []
-            else:
-                current.append(token)
-    except ValueError:
-        return []
-    return current or last

@@ -12,6 +12,8 @@ from agent.provider.client import ToolSchema
 from agent.store.store import Store
 from agent.tools.base import Tool
 from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
+from agent.tools.bash_kill import BashKillTool
+from agent.tools.bash_output import BashOutputTool
 from agent.tools.describe import describe
 from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
@@ -19,6 +21,7 @@ from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
 from agent.tools.read import ReadTool
 from agent.tools.schema import parameters
+from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
@@ -31,13 +34,14 @@ AnyTool = Tool[Any, Any]
 class ToolDeps:
     """What tools work with, resolved once. Time limits in seconds.
 
-    *data_dir* is the data directory, whose ``spill`` folder keeps what was cut;
-    *secret_names* are variables that no command gets to see; with *strict_env* it sees but a
-    few harmless ones and those named by *kept_env*. *subagents* are those that the ``task``
-    tool may start, none leaves it out.
+    *shells* are those in the background; *data_dir* is the data directory, whose ``spill``
+    folder keeps what was cut; *secret_names* are variables that no command gets to see; with
+    *strict_env* it sees but a few harmless ones and those named by *kept_env*. *subagents* are
+    those that the ``task`` tool may start, none leaves it out.
     """
 
     store: Store
+    shells: Shells
     data_dir: Path
     secret_names: frozenset[str] = frozenset()
     subagents: tuple[SubagentInfo, ...] = ()
@@ -114,7 +118,9 @@ def build_tools(deps: ToolDeps) -> Registry:
         max_timeout=deps.max_timeout,
     )
     tools: tuple[AnyTool, ...] = (
-        BashTool(settings, truncator),
+        BashTool(settings, truncator, deps.shells),
+        BashKillTool(deps.shells),
+        BashOutputTool(deps.shells),
         EditTool(),
         GlobTool(spill=spill),
         GrepTool(spill=spill),

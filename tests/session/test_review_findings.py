@@ -187,7 +187,9 @@ async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> No
 
 
 def truncator(runtime: Runtime) -> Truncator:
-    return build_truncator(ToolDeps(store=runtime.store, data_dir=runtime.paths.data))
+    return build_truncator(
+        ToolDeps(store=runtime.store, shells=runtime.shells, data_dir=runtime.paths.data)
+    )
 
 
 async def test_l10_a_store_that_fails_leaves_no_command_running(harness: Harness) -> None:

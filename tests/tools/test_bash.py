@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from agent.bus import Bus
 from agent.display import ShellBlock
 from agent.errors import InvalidArguments, ToolError
 from agent.process import SpillStore, kill_all
 from agent.tools.arguments import validate
 from agent.tools.base import Result, ToolContext
-from agent.tools.bash import BashArgs, BashSettings, BashTool, exit_one_answers
+from agent.tools.bash import BashArgs, BashSettings, BashTool
+from agent.tools.exit_codes import exit_one_answers
+from agent.tools.shells import Shells
 from agent.tools.truncate import Limits, Truncator
 from tests.tools.conftest import MakeContext
 
@@ -29,7 +32,8 @@ def tool(tmp_path: Path) -> BashTool:
 
 
 def make_tool(tmp_path: Path, settings: BashSettings) -> BashTool:
-    return BashTool(settings, Truncator(Limits(), SpillStore(tmp_path / "data" / "spill")))
+    truncator = Truncator(Limits(), SpillStore(tmp_path / "data" / "spill"))
+    return BashTool(settings, truncator, Shells(Bus()))
 
 
 async def call(tool: BashTool, ctx: ToolContext, command: str, **more: object) -> Result:

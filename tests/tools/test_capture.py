@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.process import Capture, SpillStore, plain
+from agent.process import Capture, SpillStore, Taken, plain
 
 
 @pytest.fixture
@@ -68,6 +68,32 @@ def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
     assert done.spill is None
     assert done.spill_error
     assert not done.whole
+
+
+def test_what_is_taken_comes_once(spills: SpillStore) -> None:
+    live = capture(spills)
+    live.feed(b"one\n10%\r20%")
+    assert live.take() == Taken("one\n20%")
+    assert live.take() == Taken("")
+    live.feed(b"\r30%\ntwo\n")
+    assert live.take() == Taken("30%\ntwo\n")
+    assert live.take() == Taken("")
+    live.feed(b"three")
+    live.finish()
+    assert live.take() == Taken("three")
+    assert live.take() == Taken("")
+
+
+def test_a_flood_is_dropped_from_the_front_of_what_is_taken(spills: SpillStore) -> None:
+    live = capture(spills, max_bytes=1_000)
+    text = "".join(f"line {n}\n" for n in range(100_000))
+    for at in range(0, len(text), 5_000):
+        live.feed(text[at : at + 5_000].encode())
+    taken = live.take()
+    assert taken.dropped + len(taken.text) == len(text)
+    assert text.endswith(taken.text)
+    assert 0 < len(taken.text) < 100_000
+    live.discard()
 
 
 def test_spill_keeps_first_and_last_half_and_names_the_gap(tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from agent.tools.base import ToolArgs
 from agent.tools.describe import fill
 from agent.tools.registry import Registry, ToolDeps, build_tools
 from agent.tools.schema import parameters
+from agent.tools.shells import Shells
 from tests.tools.probe import ProbeTool
 
 
 async def built_in(tmp_path: Path) -> Registry:
     store = await Store.open(tmp_path / "store.db", Bus())
     try:
-        return build_tools(ToolDeps(store=store, data_dir=tmp_path))
+        return build_tools(ToolDeps(store=store, shells=Shells(Bus()), data_dir=tmp_path))
     finally:
         await store.close()
 

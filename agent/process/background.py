@@ -1,0 +1,115 @@
+"""A shell that outlives the call which started it (spec 3, ``bash`` background; L10a).
+
+It is read all the time into its capture, so that it never stops at a full pipe, and ends by
+itself, by ``kill``, or with the program.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from agent.process.capture import Captured, Taken
+from agent.process.run import DRAIN, Started, shielded, signal_name
+
+
+class Background:
+    """Takes over *started*. *timeout* is in seconds, None without limit.
+
+    *on_change* is called when the shell ends. *exit_code* and *signal* are as in
+    ``Finished`` and hold once *running* is false; *captured* is there once it is *closed*.
+    """
+
+    def __init__(
+        self, started: Started, *, timeout: float | None, on_change: Callable[[], None]
+    ) -> None:
+        self._started = started
+        self._timeout = timeout
+        self._on_change = on_change
+        self._news = asyncio.Event()
+        self._exited = asyncio.Event()
+        self.exit_code: int | None = None
+        self.signal = ""
+        self.timed_out = False
+        self.killed = False
+        self.captured: Captured | None = None
+        self._took = 0.0
+        started.pump.listen(lambda _: self._news.set())
+        self._watching = asyncio.create_task(self._watch(), name="background shell")
+
+    @property
+    def running(self) -> bool:
+        return not self._exited.is_set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can come any more: the shell has ended, and what it left too."""
+        return self.captured is not None
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the shell has run."""
+        return time.monotonic() - self._started.began if self.running else self._took
+
+    @property
+    def lines(self) -> int:
+        return self._started.capture.lines
+
+    def tail(self) -> str:
+        """The end of its output."""
+        return self._started.capture.tail()
+
+    def take(self) -> Taken:
+        """What it has printed since the last look."""
+        self._news.clear()
+        return self._started.capture.take()
+
+    async def exited(self, timeout: float | None) -> bool:
+        """Wait up to *timeout* seconds for the end; whether it came."""
+        if self.running:
+            waiting = asyncio.ensure_future(self._exited.wait())
+            try:
+                await asyncio.wait({waiting}, timeout=timeout)
+            finally:
+                waiting.cancel()
+        return not self.running
+
+    async def news(self, timeout: float) -> None:
+        """Wait up to *timeout* seconds for output that was not taken yet, or for the end."""
+        events = (self._news, self._exited) if self.running else (self._news,)
+        waiting = {asyncio.ensure_future(event.wait()) for event in events}
+        try:
+            await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    async def kill(self) -> None:
+        """End the shell and everything it started."""
+        self.killed = self.killed or self.running
+        await shielded(self._end())
+
+    async def _end(self) -> None:
+        await self._started.child.end()
+        await asyncio.wait({self._started.pumping}, timeout=DRAIN)
+        self._started.pump.stop()
+        await asyncio.wait({self._watching})
+
+    async def _watch(self) -> None:
+        child, pump, pumping = self._started.child, self._started.pump, self._started.pumping
+        if not await child.wait(self._timeout):
+            self.timed_out = True
+            await child.end()
+        code = child.reap()
+        await asyncio.wait({pumping}, timeout=DRAIN)
+        if code is not None:
+            self.exit_code = code if code >= 0 else None
+            self.signal = signal_name(-code) if code < 0 else ""
+        self._took = time.monotonic() - self._started.began
+        self._exited.set()
+        self._on_change()
+        await pumping  # what the shell left running may go on printing
+        pump.close()
+        self.captured = await asyncio.to_thread(self._started.capture.finish)
+        self._news.set()
+        if not await asyncio.to_thread(child.tree.left):
+            child.forget()

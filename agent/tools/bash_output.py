@@ -1,0 +1,82 @@
+"""The ``bash_output`` tool: what a background shell has printed since the last look."""
+
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.display import ShellBlock, ToolLabel
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.shell_text import describe_shell, shell_output
+from agent.tools.shells import Shells
+from agent.tools.truncate import Limits, cut
+
+MOST_WAIT = 60_000
+"""Milliseconds that one call may wait for output."""
+
+SHOWN = Limits(lines=200, bytes=10_000)
+"""What the transcript keeps of the output."""
+
+
+class BashOutputArgs(ToolArgs):
+    """Arguments of ``bash_output``."""
+
+    id: str = Field(
+        validation_alias=AliasChoices("id", "shell_id", "bash_id"),
+        description="The id that bash gave for the background command",
+    )
+    wait: int = Field(
+        default=0,
+        ge=0,
+        description=f"Milliseconds to wait for new output or the end, at most {MOST_WAIT}",
+    )
+
+
+LEFT = "Something that it started still runs and may print more."
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPlan:
+    """*wait* is in seconds."""
+
+    shell_id: str
+    wait: float
+
+
+class BashOutputTool:
+    """Reads from *shells*."""
+
+    spec = ToolSpec(
+        name="bash_output",
+        verb="Output",
+        aliases=("shell_output", "read_shell"),
+        keep="tail",
+        polling=True,
+    )
+    args = BashOutputArgs
+
+    def __init__(self, shells: Shells) -> None:
+        self._shells = shells
+
+    def concurrency_safe(self, args: BashOutputArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: BashOutputArgs, ctx: ToolContext) -> Plan[OutputPlan]:
+        info, _ = self._shells.get(args.id, ctx.root_id)
+        return Plan(
+            label=ToolLabel("Output", info.id, info.command.partition("\n")[0]),
+            payload=OutputPlan(info.id, min(args.wait, MOST_WAIT) / 1000),
+        )
+
+    async def execute(
+        self, plan: Plan[OutputPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        info, taken = await self._shells.read(plan.payload.shell_id, ctx.root_id, plan.payload.wait)
+        left = (LEFT,) if self._shells.leaves(info.id) else ()
+        return Result(
+            shell_output(taken, (describe_shell(info), *left)),
+            blocks=(ShellBlock(info.command, cut(taken.text, SHOWN, "tail"), info.exit_code),),
+            facts=(info.state,),
+        )

@@ -1,0 +1,185 @@
+"""The shells in the background: started, read, ended, listed (spec 3; spec 1, L10a).
+
+They belong to the program and not to a turn: they outlive the step that started them and end
+with ``close``. A tool sees those of its own session tree only.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from agent.bus import Bus
+from agent.errors import ToolError
+from agent.events import ShellChanged
+from agent.process import Background, Started, Taken
+from agent.shells import ShellInfo
+from agent.tools.base import ToolContext
+
+MOST_RUNNING = 16
+"""Shells that run at once; a model that starts more has lost count."""
+
+MOST_KEPT = 50
+"""Ended shells whose last output can still be read."""
+
+
+@dataclass(slots=True)
+class _Shell:
+    info: ShellInfo
+    background: Background
+
+
+class Shells:
+    """All background shells of the program. Used from one loop."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], float] = time.time) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._shells: dict[str, _Shell] = {}
+        self._detachable: list[tuple[ToolContext, asyncio.Event]] = []
+
+    def snapshot(self) -> tuple[ShellInfo, ...]:
+        """Every shell, oldest first; those that ended too, as far as they are kept."""
+        return tuple(shell.info for shell in self._shells.values())
+
+    def check_room(self) -> None:
+        """Raise ``ToolError`` if too many run already."""
+        running = [s.info for s in self._shells.values() if s.background.running]
+        if len(running) >= MOST_RUNNING:
+            raise ToolError(
+                f"{len(running)} commands run in the background already, the most allowed. End "
+                f"one with bash_kill first: {', '.join(info.id for info in running)}."
+            )
+
+    def adopt(
+        self,
+        started: Started,
+        ctx: ToolContext,
+        *,
+        command: str,
+        description: str,
+        directory: str,
+        timeout: float | None,
+    ) -> ShellInfo:
+        """Take over a shell that was *started* for *ctx*; it ends after *timeout* seconds."""
+        shell_id = self._new_id()
+        info = ShellInfo(
+            id=shell_id,
+            session_id=ctx.session_id,
+            root_id=ctx.root_id,
+            command=command,
+            description=description,
+            directory=directory,
+            started=self._clock(),
+        )
+        background = Background(started, timeout=timeout, on_change=lambda: self._changed(shell_id))
+        self._shells[shell_id] = _Shell(info, background)
+        self._bus.publish(ShellChanged(info.session_id, info))
+        return info
+
+    def _new_id(self) -> str:
+        while True:
+            # Not counted: a resumed session may still speak of the shells of an earlier run.
+            shell_id = f"shell_{secrets.token_hex(2)}"
+            if shell_id not in self._shells:
+                return shell_id
+
+    def _changed(self, shell_id: str) -> None:
+        shell = self._shells[shell_id]
+        background = shell.background
+        state = "killed" if background.killed else "exited"
+        shell.info = replace(
+            shell.info,
+            state="timed out" if background.timed_out else state,
+            ended=self._clock(),
+            exit_code=background.exit_code,
+            signal=background.signal,
+        )
+        self._bus.publish(ShellChanged(shell.info.session_id, shell.info))
+        ended = [key for key, held in self._shells.items() if held.background.closed]
+        for key in ended[:-MOST_KEPT]:
+            del self._shells[key]
+
+    def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, Background]:
+        """A shell of the session tree *root_id*. Raises ``ToolError`` with those there are."""
+        own = {key: s for key, s in self._shells.items() if s.info.root_id == root_id}
+        shell = own.get(shell_id.strip())
+        if shell is None:
+            known = ", ".join(
+                f"{key} ({s.info.state}): {s.info.command[:60]}" for key, s in own.items()
+            )
+            there = f"There are: {known}" if known else "There is none in this session"
+            raise ToolError(f"There is no background shell {shell_id[:40]!r}. {there}.")
+        return shell.info, shell.background
+
+    async def exited(self, shell_id: str, timeout: float) -> bool:
+        """Wait up to *timeout* seconds for the end of a shell (it must exist)."""
+        return await self._shells[shell_id].background.exited(timeout)
+
+    def info(self, shell_id: str) -> ShellInfo:
+        """The shell as it stands now (it must exist)."""
+        return self._shells[shell_id].info
+
+    def tail(self, shell_id: str) -> str:
+        """The end of what a shell has printed, for a screen; empty for an unknown one."""
+        shell = self._shells.get(shell_id)
+        return shell.background.tail() if shell is not None else ""
+
+    def leaves(self, shell_id: str) -> bool:
+        """Whether a shell has ended, but something that it started still holds its output."""
+        background = self._shells[shell_id].background
+        return not background.running and not background.closed
+
+    async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, Taken]:
+        """What is new of a shell, after waiting up to *wait* seconds for anything."""
+        _, background = self.get(shell_id, root_id)
+        taken = background.take()
+        if not taken.text and not background.closed and wait > 0:
+            await background.news(wait)
+            taken = background.take()
+        return self.info(shell_id), taken
+
+    async def kill(self, shell_id: str) -> bool:
+        """End a shell and what it has left; false if none of that id runs."""
+        shell = self._shells.get(shell_id)
+        if shell is None or shell.background.closed:
+            return False
+        await shell.background.kill()
+        return True
+
+    @contextmanager
+    def detachable(self, ctx: ToolContext) -> Generator[asyncio.Event]:
+        """While a call runs a command: the event that ``detach`` sets for it."""
+        entry = (ctx, asyncio.Event())
+        self._detachable.append(entry)
+        try:
+            yield entry[1]
+        finally:
+            self._detachable.remove(entry)
+
+    def detach(self, session_id: str) -> int:
+        """Send what runs in a session and its sub-agents to the background; how many commands."""
+        found = [
+            event
+            for ctx, event in self._detachable
+            if session_id in (ctx.session_id, ctx.root_id) and not event.is_set()
+        ]
+        for event in found:
+            event.set()
+        return len(found)
+
+    async def end_session(self, session_id: str) -> None:
+        """End the shells of a session that is deleted, and forget them."""
+        own = [
+            s for s in self._shells.values() if session_id in (s.info.session_id, s.info.root_id)
+        ]
+        await asyncio.gather(*(shell.background.kill() for shell in own))
+        for shell in own:
+            self._shells.pop(shell.info.id, None)
+
+    async def close(self) -> None:
+        """End all of them."""
+        await asyncio.gather(*(shell.background.kill() for shell in self._shells.values()))
+        self._shells.clear()
