@@ -26,6 +26,7 @@ from agent.tools.pipeline import (
     ResolvedCall,
 )
 from agent.tools.registry import AnyTool, Registry
+from agent.tools.shells import Shells
 from agent.tools.truncate import Limits, Truncator
 from tests.tools.conftest import MakeContext
 from tests.tools.probe import ProbeTool
@@ -315,7 +316,8 @@ async def test_a_failed_result_cancels_its_siblings(build: Build) -> None:
 async def test_a_cancel_passes_and_ends_the_command(build: Build, tmp_path: Path) -> None:
     """L10a, L11."""
     truncator = Truncator(Limits(), SpillStore(tmp_path / "spill"))
-    harness = build(BashTool(BashSettings(), truncator), replies=(PermissionReply("once"),))
+    tool = BashTool(BashSettings(), truncator, Shells(Bus()))
+    harness = build(tool, replies=(PermissionReply("once"),))
     started = asyncio.Event()
     shown: list[str] = []
 
