@@ -33,7 +33,8 @@ class Background:
         self.killed = False
         self.captured: Captured | None = None
         self._took = 0.0
-        started.pump.listen(lambda _: self._news.set())
+        self._listeners: list[Callable[[], None]] = []
+        started.pump.listen(lambda _: self._printed())
         self._watching = asyncio.create_task(self._watch(), name="background shell")
 
     @property
@@ -53,6 +54,17 @@ class Background:
     @property
     def lines(self) -> int:
         return self._started.capture.lines
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call *listener* when something was printed, at most ten times a second, and at the
+        end. What is returned stops that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _printed(self) -> None:
+        self._news.set()
+        for listener in tuple(self._listeners):
+            listener()
 
     def tail(self) -> str:
         """The end of its output."""
@@ -107,9 +119,10 @@ class Background:
         self._took = time.monotonic() - self._started.began
         self._exited.set()
         self._on_change()
+        self._printed()
         await pumping  # what the shell left running may go on printing
         pump.close()
         self.captured = await asyncio.to_thread(self._started.capture.finish)
-        self._news.set()
+        self._printed()
         if not await asyncio.to_thread(child.tree.left):
             child.forget()

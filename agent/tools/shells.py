@@ -122,6 +122,11 @@ class Shells:
         """The shell as it stands now (it must exist)."""
         return self._shells[shell_id].info
 
+    def find(self, shell_id: str) -> ShellInfo | None:
+        """The shell as it stands now, None if it is not (or no longer) known."""
+        shell = self._shells.get(shell_id)
+        return shell.info if shell is not None else None
+
     def tail(self, shell_id: str) -> str:
         """The end of what a shell has printed, for a screen; empty for an unknown one."""
         shell = self._shells.get(shell_id)
@@ -131,6 +136,11 @@ class Shells:
         """Whether a shell has ended, but something that it started still holds its output."""
         background = self._shells[shell_id].background
         return not background.running and not background.closed
+
+    def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call *listener* when a shell has printed or ended, until what is returned is called."""
+        shell = self._shells.get(shell_id)
+        return shell.background.listen(listener) if shell is not None else lambda: None
 
     async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, Taken]:
         """What is new of a shell, after waiting up to *wait* seconds for anything."""

@@ -3,4 +3,5 @@
 from app.actions import model as model
 from app.actions import program as program
 from app.actions import session as session
+from app.actions import shells as shells
 from app.actions import trust as trust

@@ -1,0 +1,63 @@
+"""Actions on commands in the background."""
+
+import time
+
+from agent.events import Event, ShellChanged
+from app.commands import action
+from app.context import Context
+from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
+from app.tasks import ask
+from app.words import count
+
+
+@action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
+async def shells(context: Context, argument: str) -> None:
+    """List them; enter shows the output of one, and closing that goes back to the list."""
+    del argument
+    service = context.live.runtime.shells
+    if not service.snapshot():
+        context.tell("Nothing has been started in the background.")
+        return
+
+    def kill(shell_id: str) -> None:
+        context.tasks.spawn(service.kill(shell_id), "ending a command")
+
+    while True:
+        screen = ShellsScreen(service.snapshot(), now=time.time(), kill=kill)
+        following = context.tasks.spawn(_follow(context, screen), "listing commands")
+        try:
+            chosen = await ask(context.app, screen)
+        finally:
+            following.cancel()
+        shell = service.find(chosen) if chosen is not None else None
+        if shell is None:
+            return
+        await ask(context.app, ShellScreen(shell, service, clock=time.time, kill=kill))
+
+
+async def _follow(context: Context, screen: ShellsScreen) -> None:
+    """Keep the list as it stands while it is open."""
+
+    def ours(event: Event) -> bool:
+        return isinstance(event, ShellChanged)
+
+    with context.live.runtime.bus.subscribe(ours) as events:
+        async for _ in events:
+            if screen.is_attached:
+                screen.set_rows(shell_rows(context.live.runtime.shells.snapshot(), time.time()))
+
+
+@action(
+    "shells.detach",
+    "Send the running command to the background",
+    "Session",
+    keys=("ctrl+b",),
+)
+async def detach(context: Context, argument: str) -> None:
+    del argument
+    session = context.live.session
+    sent = context.live.runtime.shells.detach(session.id) if session is not None else 0
+    if sent:
+        context.tell(f"{count(sent, 'command')} sent to the background. /shells lists them.")
+    else:
+        context.tell("No command runs that could go to the background.")

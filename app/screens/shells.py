@@ -1,0 +1,141 @@
+"""Commands in the background: the list, and the output of one (spec 3, ``bash`` background)."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from agent.shells import ShellInfo
+from app.clean import clean, clean_line
+from app.screens.picker import Picker, Row
+from app.words import duration
+
+
+def shell_row(shell: ShellInfo, now: float) -> Row:
+    """How a background command is listed at the time *now* (seconds since the epoch)."""
+    return Row(
+        key=shell.id,
+        title=clean_line(shell.command.strip().partition("\n")[0]),
+        note=f"{standing(shell, now)}  {shell.id}",
+        group="Running" if shell.state == "running" else "Ended",
+    )
+
+
+def standing(shell: ShellInfo, now: float) -> str:
+    """How a command stands: ``running 4s``, ``exit 1 after 2s``."""
+    took = duration((now if shell.ended is None else shell.ended) - shell.started)
+    match shell.state:
+        case "running":
+            return f"running {took}"
+        case "exited" if shell.exit_code is not None:
+            return f"exit {shell.exit_code} after {took}"
+        case "exited":
+            return f"{shell.signal or 'ended by a signal'} after {took}"
+        case state:
+            return f"{state} after {took}"
+
+
+def shell_rows(shells: Sequence[ShellInfo], now: float) -> list[Row]:
+    """The rows of the list: what runs first, newest first."""
+    newest = sorted(shells, key=lambda shell: (shell.state != "running", -shell.started))
+    return [shell_row(shell, now) for shell in newest]
+
+
+class ShellsScreen(Picker):
+    """Gives back the id of a command whose output is wanted. *kill* ends one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "kill", "End", priority=True)]
+
+    def __init__(
+        self, shells: Sequence[ShellInfo], *, now: float, kill: Callable[[str], object]
+    ) -> None:
+        super().__init__(
+            "Commands in the background",
+            shell_rows(shells, now),
+            hints=(("ctrl+d", "end"),),
+            empty="Nothing runs in the background",
+        )
+        self._kill = kill
+
+    def action_kill(self) -> None:
+        row = self.highlighted()
+        if row is not None:
+            self._kill(row.key)
+
+
+class Source(Protocol):
+    """Where the output comes from; ``listen`` returns what ends the listening."""
+
+    def find(self, shell_id: str) -> ShellInfo | None: ...
+    def tail(self, shell_id: str) -> str: ...
+    def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]: ...
+
+
+class ShellScreen(ModalScreen[None]):
+    """The end of what one command has printed, live. *kill* ends it."""
+
+    CSS_PATH = "shells.tcss"
+    AUTO_FOCUS = "#shell-scroll"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "Close"),
+        Binding("ctrl+d", "kill", "End"),
+    ]
+
+    def __init__(
+        self,
+        shell: ShellInfo,
+        source: Source,
+        *,
+        clock: Callable[[], float],
+        kill: Callable[[str], object],
+    ) -> None:
+        super().__init__()
+        self._shell = shell
+        self._source = source
+        self._clock = clock
+        self._kill = kill
+        self._stop: Callable[[], None] = lambda: None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="shell"):
+            yield Static(Content.styled(clean(self._shell.command.strip()), "bold"), id="shell-top")
+            yield Static(id="shell-standing")
+            with VerticalScroll(id="shell-scroll"):
+                yield Static(id="shell-output")
+            keys = (("ctrl+d", "end"), ("esc", "close"))
+            hints = [Content.assemble((k, "bold"), (f" {w}", "$tone-muted")) for k, w in keys]
+            yield Static(Content("   ").join(hints), id="shell-keys")
+
+    def on_mount(self) -> None:
+        self._stop = self._source.listen(self._shell.id, self._show)
+        self._show()
+
+    def on_unmount(self) -> None:
+        self._stop()
+
+    def _show(self) -> None:
+        """Show the newest output; stay where the reader is, unless that is the end."""
+        self._shell = self._source.find(self._shell.id) or self._shell
+        scroll = self.query_one("#shell-scroll", VerticalScroll)
+        at_end = scroll.scroll_y >= scroll.max_scroll_y
+        text = clean(self._source.tail(self._shell.id)).rstrip("\n")
+        output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
+        self.query_one("#shell-output", Static).update(output)
+        told = Content.styled(standing(self._shell, self._clock()), "$tone-muted")
+        self.query_one("#shell-standing", Static).update(told)
+        if at_end:
+            scroll.scroll_end(animate=False)
+
+    def action_kill(self) -> None:
+        self._kill(self._shell.id)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)
