@@ -130,7 +130,9 @@ class Turn:
         deps = self._deps
         agent = deps.agents.get(newest.agent)
         model = deps.catalog.model(newest.model)
-        offered = deps.agents.offered(agent.name, deps.registry.names, self._lineage.callers)
+        offered = deps.agents.offered(
+            agent.name, deps.registry.names_for(model.id), self._lineage.callers
+        )
         return TurnSetting(
             agent=agent.name,
             model=model,

@@ -5,6 +5,7 @@ A tool is one module ``x.py`` beside its description ``x.txt``. The pipeline cal
 shows), asks, and only then ``execute``. So what was shown is what runs (spec 4, M10).
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
@@ -127,6 +128,9 @@ class ToolSpec:
     the description; *polling* tools are left out of doom-loop detection (L4); *aliases* are
     names that models use for it. A tool that *pages* cuts its output itself: line numbers and
     a closing note may then pass the limits a little.
+
+    *models* says which models get it, by their id (None: all); for those it stands in place of
+    the tools *instead_of*.
     """
 
     name: str
@@ -135,6 +139,8 @@ class ToolSpec:
     keep: Literal["head", "tail"] = "head"
     polling: bool = False
     pages: bool = False
+    models: re.Pattern[str] | None = None
+    instead_of: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
 

@@ -27,7 +27,7 @@ NO_NEWLINE = " (no newline at end of file)"
 
 _STEP = 65_536
 
-Change = Literal["modify", "create", "delete"]
+Change = Literal["modify", "create", "delete", "move"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,11 +105,16 @@ async def write_back(target: ToolPath, data: bytes, ctx: ToolContext, *, create:
     ctx.files.record(ctx.session_id, target.real, stamp)
 
 
-def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
+def check_leads_there(target: ToolPath) -> None:
+    """Raises ``ToolError`` if a link was changed since the path was resolved."""
     if os.path.realpath(target.path) != target.real:
         raise ToolError(
             f"{target.shown} leads elsewhere than when it was checked. Nothing was written."
         )
+
+
+def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
+    check_leads_there(target)
     return replace_file(target.real, data, create=create)
 
 

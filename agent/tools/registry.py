@@ -10,6 +10,7 @@ from typing import Any
 from agent.process import SpillStore
 from agent.provider.client import ToolSchema
 from agent.store.store import Store
+from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.base import Tool
 from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
@@ -19,6 +20,7 @@ from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
+from agent.tools.multiedit import MultiEditTool
 from agent.tools.read import ReadTool
 from agent.tools.schema import parameters
 from agent.tools.shells import Shells
@@ -80,6 +82,13 @@ class Registry:
         """The tools' own names, sorted."""
         return tuple(self._tools)
 
+    def names_for(self, model: str) -> tuple[str, ...]:
+        """The names of the tools that the model of id *model* is offered, sorted."""
+        specs = [tool.spec for tool in self]
+        own = [spec for spec in specs if spec.models is None or spec.models.search(model)]
+        replaced = {name for spec in own for name in spec.instead_of}
+        return tuple(spec.name for spec in own if spec.name not in replaced)
+
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
 
@@ -118,6 +127,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         max_timeout=deps.max_timeout,
     )
     tools: tuple[AnyTool, ...] = (
+        ApplyPatchTool(),
         BashTool(settings, truncator, deps.shells),
         BashKillTool(deps.shells),
         BashOutputTool(deps.shells),
@@ -125,6 +135,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         GlobTool(spill=spill),
         GrepTool(spill=spill),
         ListTool(spill=spill),
+        MultiEditTool(),
         ReadTool(spill=spill),
         *((TaskTool(deps.subagents),) if deps.subagents else ()),
         TodoReadTool(deps.store),

@@ -30,17 +30,36 @@ async def test_all_tools_are_there_in_a_stable_order(tmp_path: Path) -> None:
     names = [schema.name for schema in registry.schemas()]
     assert names == sorted(names)
     assert {
+        "apply_patch",
         "bash",
         "edit",
         "glob",
         "grep",
         "list",
+        "multiedit",
         "read",
         "todoread",
         "todowrite",
         "write",
     } <= set(names)
     assert [schema.name for schema in registry.schemas({"write", "bash"})] == ["bash", "write"]
+
+
+@pytest.mark.parametrize("model", ["gpt-5.4", "openai/gpt-5-mini", "gpt-5.1-codex", "GPT-6"])
+async def test_models_of_the_gpt_family_patch(tmp_path: Path, model: str) -> None:
+    """3.2: apply_patch in place of edit and write."""
+    offered = set((await built_in(tmp_path)).names_for(model))
+    assert "apply_patch" in offered
+    assert not offered & {"edit", "multiedit", "write"}
+    assert {"bash", "read", "grep"} <= offered
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-opus-4-5", "gpt-oss-120b", "gpt-4.1", "gemini-3", "offline"]
+)
+async def test_other_models_edit(tmp_path: Path, model: str) -> None:
+    registry = await built_in(tmp_path)
+    assert set(registry.names) - set(registry.names_for(model)) == {"apply_patch"}
 
 
 async def test_every_description_is_filled_and_every_field_described(tmp_path: Path) -> None:

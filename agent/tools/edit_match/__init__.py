@@ -8,10 +8,20 @@ never written. ``apply`` goes from the strictest tier to the loosest:
     spoiling   both again, with line numbers, escapes or entities taken off old_string
     near       all lines but one, with rare ones among them and no rival place
 
-The last three end in ``merge``. Every refusal names its rule and shows the nearest text.
+The last three end in ``merge``. ``placing`` puts the chunks of patches in place by the same
+means. Every refusal names its rule and shows the nearest text.
 """
 
 from agent.tools.edit_match.apply import apply_edit
+from agent.tools.edit_match.placing import Placed, Placing, place_lines
 from agent.tools.edit_match.records import Edit, EditRefused, Replacement
 
-__all__ = ["Edit", "EditRefused", "Replacement", "apply_edit"]
+__all__ = [
+    "Edit",
+    "EditRefused",
+    "Placed",
+    "Placing",
+    "Replacement",
+    "apply_edit",
+    "place_lines",
+]

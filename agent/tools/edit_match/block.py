@@ -1,6 +1,6 @@
 """A block of the file beside the ``old_string`` that means it, line by line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -38,15 +38,28 @@ Block = tuple[Link, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where old_string is: one block or several, and by which measure."""
+    """Where old_string is: one block or several, and what the measure leaves out of account
+    (empty: nothing)."""
 
     blocks: tuple[Block, ...]
     measure: str
 
 
 def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Found | None:
-    """The blocks of whole lines that are *old* but for white space, by the strictest measure
+    """The blocks of the file that are *old* but for white space, by the strictest measure
     that has any. Blank lines don't count on either side."""
+    found = find_whole_lines(document, old, overlapping=overlapping)
+    if found is not None or not old.filled:
+        return found
+    starts, tie_of = _cut_runs(document.keys.blind, old.blind)
+    measure = "white space and to the rest of its first or last line"
+    return _found(document, old, starts, measure, tie_of, overlapping=overlapping)
+
+
+def find_whole_lines(
+    document: Document, old: LineKeys, *, overlapping: bool = True
+) -> Found | None:
+    """The same for blocks of whole lines only."""
     if not old.filled:
         return None
     keys = document.keys
@@ -55,10 +68,18 @@ def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Foun
     if not starts and sum(map(len, old.blind)) >= MIN_BLIND:
         starts = find_runs(keys.blind, old.blind)
         measure = "white space"
-    tie_of: dict[int, Tie] = {}
-    if not starts:
-        starts, tie_of = _cut_runs(keys.blind, old.blind)
-        measure = "white space and to the rest of its first or last line"
+    return _found(document, old, starts, measure, {}, overlapping=overlapping)
+
+
+def _found(
+    document: Document,
+    old: LineKeys,
+    starts: Sequence[int],
+    measure: str,
+    tie_of: Mapping[int, Tie],
+    *,
+    overlapping: bool,
+) -> Found | None:
     if not starts:
         return None
     if not overlapping:
@@ -68,13 +89,24 @@ def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Foun
             document,
             old.lines,
             [
-                Link(number, keys.filled[start + index], tie_of.get(index, Tie.SAME))
+                Link(number, document.keys.filled[start + index], tie_of.get(index, Tie.SAME))
                 for index, number in enumerate(old.filled)
             ],
         )
         for start in starts
     ]
-    return Found(tuple(blocks), measure)
+    exact = all(_is_exact(document, block, old.lines) for block in blocks)
+    return Found(tuple(blocks), "" if exact else measure)
+
+
+def _is_exact(document: Document, block: Block, old: Sequence[str]) -> bool:
+    """Whether every line of *old* is the file's, byte for byte."""
+    return all(
+        link.old is not None
+        and link.line is not None
+        and old[link.old] == document.lines[link.line]
+        for link in block
+    )
 
 
 def _cut_runs(keys: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], dict[int, Tie]]:
@@ -95,6 +127,16 @@ def _cut_runs(keys: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], di
         if starts:
             return starts, dict.fromkeys(cut, Tie.OTHER)
     return [], {}
+
+
+def first_line(block: Block) -> int:
+    """The first line of the file in *block*."""
+    return min(link.line for link in block if link.line is not None)
+
+
+def last_line(block: Block) -> int:
+    """The last line of the file in *block*."""
+    return max(link.line for link in block if link.line is not None)
 
 
 def _apart(starts: Sequence[int], length: int) -> list[int]:

@@ -95,7 +95,7 @@ class Document:
         body = "".join(
             line + self._ending(min(first + n, last)) for n, line in enumerate(splice.lines)
         )
-        if stop == len(self.lines) and not self.lf.endswith("\n"):
+        if self.lines and stop == len(self.lines) and not self.lf.endswith("\n"):
             # The last line has no break, so the one that will be the last gets none either.
             ending = self._ending(last)
             if splice.lines:

@@ -8,11 +8,12 @@ file's indentation. What cannot be decided is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.tools.edit_match.block import Block, Tie
+from agent.tools.edit_match.block import Block, Tie, first_line, last_line
 from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.keys import blind, body, indentation
 from agent.tools.edit_match.linediff import match_lines
-from agent.tools.edit_match.records import Splice
+from agent.tools.edit_match.nearest import quote_lines
+from agent.tools.edit_match.records import Edit, EditRefused, Replacement, Splice, rebuild
 from agent.tools.edit_match.reindent import choose_reindent, is_only_old_off
 from agent.tools.edit_match.residue import clean_like
 from agent.tools.edit_match.sides import Sides
@@ -25,6 +26,28 @@ class Merged:
 
     splices: tuple[Splice, ...]
     notes: tuple[str, ...]
+
+
+def merge_blocks(
+    document: Document, blocks: Sequence[Block], old: Sequence[str], new: Sequence[str], bent: str
+) -> Edit:
+    """The edit made on each of *blocks*; *bent* says how they were found, empty if exactly.
+
+    Raises ``EditRefused`` that quotes the block.
+    """
+    replacements: list[Replacement] = []
+    notes = {bent: None} if bent else {}
+    for block in blocks:
+        try:
+            merged = merge_block(document, block, old, new)
+        except EditRefused as refused:
+            lines = first_line(block), last_line(block) + 1
+            hint = quote_lines(document.lines, *lines, "The place meant")
+            raise EditRefused(refused.reason, hint) from None
+        replacements += [document.splice(splice) for splice in merged.splices]
+        notes |= dict.fromkeys(merged.notes)
+    text = rebuild(document.text, replacements)
+    return Edit(text, tuple(replacements), len(blocks), tuple(notes))
 
 
 def merge_block(document: Document, block: Block, old: Sequence[str], new: Sequence[str]) -> Merged:

@@ -1,0 +1,121 @@
+"""Several files changed together: all of them or none."""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.files.disk import FileStamp, replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """*data* becomes the file at *path* (links resolved). *create*: nothing may be there yet.
+    *mode* are its permission bits, None to keep those that it has or would get."""
+
+    path: str
+    data: bytes
+    create: bool = False
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """The file at *path* goes."""
+
+    path: str
+
+
+Step = Put | Remove
+
+
+class StepFailed(OSError):
+    """The step for *path* failed because of *cause*. All is as it was, but for the paths
+    *left*, which could not be brought back."""
+
+    def __init__(self, path: str, cause: OSError, left: Sequence[str]) -> None:
+        super().__init__(cause.errno, cause.strerror, path)
+        self.path = path
+        self.cause = cause
+        self.left = tuple(left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Undo:
+    path: str
+    action: Callable[[], object]
+
+
+def change_all(steps: Sequence[Step]) -> dict[str, FileStamp]:
+    """Take *steps* in order and return the stamps of the files put, by path.
+
+    Raises ``StepFailed`` after the steps that worked have been taken back.
+    """
+    undo: list[_Undo] = []
+    aside: list[Path] = []
+    stamps: dict[str, FileStamp] = {}
+    for step in steps:
+        try:
+            if isinstance(step, Put):
+                stamps[step.path] = _put(step, undo)
+            else:
+                aside.append(_set_aside(step.path, undo))
+        except OSError as error:
+            raise StepFailed(step.path, error, _take_back(undo)) from error
+    for path in aside:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return stamps
+
+
+def _put(step: Put, undo: list[_Undo]) -> FileStamp:
+    path = Path(step.path)
+    if step.create:
+        missing = [folder for folder in path.parents if not folder.exists()]
+        undo.append(_Undo(step.path, lambda: _drop_folders(missing)))
+        stamp = replace_file(step.path, step.data, create=True)
+        undo.append(_Undo(step.path, path.unlink))
+    else:
+        old, info = path.read_bytes(), path.stat()
+        stamp = replace_file(step.path, step.data)
+        undo.append(_Undo(step.path, lambda: _restore(path, old, info)))
+    if step.mode is not None:
+        path.chmod(stat.S_IMODE(step.mode))
+    return stamp
+
+
+def _restore(path: Path, data: bytes, info: os.stat_result) -> None:
+    replace_file(str(path), data)
+    path.chmod(stat.S_IMODE(info.st_mode))
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def _drop_folders(folders: Sequence[Path]) -> None:
+    """Remove *folders*, innermost first, that were made for a file that is gone again."""
+    for folder in folders:
+        # It may never have been made, or somebody else may use it by now.
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _set_aside(path: str, undo: list[_Undo]) -> Path:
+    """Rename the file, so that it can come back as it was: owner, mode and all."""
+    target = Path(path)
+    aside = target.with_name(f".{target.name[:60]}.{secrets.token_hex(4)}.gone")
+    target.rename(aside)
+    undo.append(_Undo(path, lambda: aside.rename(target)))
+    return aside
+
+
+def _take_back(undo: Sequence[_Undo]) -> list[str]:
+    """Undo in reverse; the paths for which that failed."""
+    left: list[str] = []
+    for step in reversed(undo):
+        try:
+            step.action()
+        except OSError:
+            left.append(step.path)
+    return left

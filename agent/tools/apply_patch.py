@@ -1,0 +1,176 @@
+"""The ``apply_patch`` tool: a patch over several files, all of it or nothing (spec 3, 3.2).
+
+Models of the GPT family are trained on it, so they get it in place of edit and write.
+"""
+
+import asyncio
+import re
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.display import ToolLabel
+from agent.errors import ToolError
+from agent.files import FileStamp, StepFailed, change_all, uninterrupted
+from agent.questions import Need, PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.change import ChangedMeanwhile, Done
+from agent.tools.filetext import check_leads_there, load_bytes
+from agent.tools.patch_plan import FileChange, plan_patch, show_blocks
+from agent.tools.patch_text import Section, parse_patch
+from agent.tools.paths import edit_needs, explain
+
+MAX_EXCERPT = 60
+"""Lines of the changed places in one result."""
+
+
+class ApplyPatchArgs(ToolArgs):
+    """Arguments of ``apply_patch``."""
+
+    patch: str = Field(
+        validation_alias=AliasChoices("patch", "patch_text", "patchText", "input"),
+        description="The whole patch, from '*** Begin Patch' to '*** End Patch'",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPlan:
+    """The patch as read, and the changes that it comes to."""
+
+    sections: tuple[Section, ...]
+    changes: tuple[FileChange, ...]
+
+
+class ApplyPatchTool:
+    """Changes several files."""
+
+    spec = ToolSpec(
+        name="apply_patch",
+        verb="Patch",
+        aliases=("applypatch", "patch"),
+        models=re.compile(r"gpt-(?!oss|[1-4])|codex", re.IGNORECASE),
+        instead_of=("edit", "multiedit", "write"),
+    )
+    args = ApplyPatchArgs
+
+    def concurrency_safe(self, args: ApplyPatchArgs) -> bool:
+        _ = args
+        return False
+
+    async def prepare(self, args: ApplyPatchArgs, ctx: ToolContext) -> Plan[PatchPlan]:
+        sections = parse_patch(args.patch)
+        changes = await asyncio.to_thread(plan_patch, sections, ctx)
+        return Plan(
+            label=_label(changes),
+            payload=PatchPlan(sections, changes),
+            needs=_needs(changes),
+            blocks=show_blocks(changes),
+            heading="Make these changes?" if len(changes) > 1 else "Make this change?",
+        )
+
+    async def execute(
+        self, plan: Plan[PatchPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        payload = plan.payload
+        changes, note = _accepted(payload.changes, reply)
+        paths = {path.real for change in payload.changes for path in change.paths}
+        async with AsyncExitStack() as locks:
+            for real in sorted(paths):  # one order for all: no two patches wait for each other
+                await locks.enter_async_context(ctx.files.lock(real))
+            try:
+                await asyncio.to_thread(_check_as_shown, changes)
+            except ChangedMeanwhile:
+                if reply is not None:
+                    raise  # the user saw other diffs (M10)
+                # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
+                changes = await asyncio.to_thread(plan_patch, payload.sections, ctx)
+            stamps = await uninterrupted(_change, changes)
+            for real, stamp in stamps.items():
+                ctx.files.record(ctx.session_id, real, stamp)
+        return _result(changes, note)
+
+
+def _check_as_shown(changes: tuple[FileChange, ...]) -> None:
+    for path, expected in (pair for change in changes for pair in change.expected()):
+        now = load_bytes(path)
+        same = now is None if expected is None else now is not None
+        if not same or (expected and now and not expected.stamp.same_file(now.stamp)):
+            raise ChangedMeanwhile(
+                f"{path.shown} changed after this patch was prepared, so nothing was written. "
+                "Read it again and repeat the patch on what is there now."
+            )
+        check_leads_there(path)
+
+
+def _change(changes: tuple[FileChange, ...]) -> dict[str, FileStamp]:
+    """Take the steps of all *changes*. Raises ``ToolError`` with everything as it was."""
+    shown = {
+        name: path.shown for c in changes for path in c.paths for name in (path.real, path.path)
+    }
+    try:
+        return change_all([step for change in changes for step in change.steps()])
+    except StepFailed as failed:
+        told = explain(failed.cause, shown[failed.path], "changed").message
+        if not failed.left:
+            raise ToolError(f"{told} No file of the patch was changed.") from None
+        left = ", ".join(shown[path] for path in failed.left)
+        raise ToolError(
+            f"{told} The changes made before were taken back, but not in {left}: look at what "
+            "is there now."
+        ) from None
+
+
+def _accepted(
+    changes: tuple[FileChange, ...], reply: PermissionReply | None
+) -> tuple[tuple[FileChange, ...], str]:
+    """The changes to be made and the word on hunks. Raises if none was accepted."""
+    if reply is None or reply.hunks is None:
+        return changes, ""
+    hunks = reply.hunks
+    kept = tuple(part for change in changes if (part := change.with_hunks(hunks)) is not None)
+    if not kept:
+        raise ToolError("The user refused every hunk of this patch, so no file was changed.")
+    if kept == changes:
+        return changes, ""
+    refused = [
+        f"hunk {n + 1} of {change.source.shown}"
+        for change in changes
+        for n in range(len(change.diff.spans))
+        if n + change.first_hunk not in hunks
+    ]
+    return kept, (
+        f"The user accepted only a part of this patch. Refused and not applied: "
+        f"{', '.join(refused)}. Do not repeat the refused hunks unless the user asks for them."
+    )
+
+
+def _result(changes: tuple[FileChange, ...], note: str) -> Result:
+    count = f"{len(changes)} {'file' if len(changes) == 1 else 'files'}"
+    lines = [f"Patched {count}:", *(change.summary for change in changes)]
+    lines += [f"Note: {note}." for change in changes for note in change.notes]
+    lines += [note] if note else []
+    room = MAX_EXCERPT
+    for change in changes:
+        if change.before is None or change.after is None or not change.diff.spans:
+            continue
+        excerpt = Done(change.target, change.after, change.diff, "").excerpt()
+        room -= excerpt.count("\n") + 1
+        if room < 0:
+            lines.append("…")
+            break
+        lines += [f"{change.target.shown}:", excerpt]
+    return Result("\n".join(lines), label=_label(changes), blocks=show_blocks(changes))
+
+
+def _label(changes: tuple[FileChange, ...]) -> ToolLabel:
+    what = changes[0].target.shown if len(changes) == 1 else f"{len(changes)} files"
+    added = sum(change.diff.block.added for change in changes)
+    removed = sum(change.diff.block.removed for change in changes)
+    return ToolLabel("Patch", what, f"+{added} −{removed}")
+
+
+def _needs(changes: tuple[FileChange, ...]) -> tuple[Need, ...]:
+    """Consent for every path that is touched, each asked for once."""
+    needs = (need for change in changes for path in change.paths for need in edit_needs(path))
+    return tuple(dict.fromkeys(needs))

@@ -1,0 +1,119 @@
+"""One chunk of a patch put into a text: whole lines, in order, below the lines it names (E1).
+
+The format's own means to tell places apart count before uniqueness: a chunk below ``@@`` lines
+is at the first place below them, one that ends the file at its end, any other after the chunk
+before it. Where these leave a choice, there is no place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.tools.edit_match.block import Block, find_whole_lines, first_line, last_line
+from agent.tools.edit_match.document import Document
+from agent.tools.edit_match.keys import LineKeys, blind
+from agent.tools.edit_match.merge import merge_blocks
+from agent.tools.edit_match.near import find_near
+from agent.tools.edit_match.records import Edit, EditRefused, Splice, rebuild
+from agent.tools.edit_match.wording import bent, check_applied, not_found
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """*old* lines become *new* lines, below *anchors*; *at_end*: they end the file."""
+
+    old: Sequence[str]
+    new: Sequence[str]
+    anchors: Sequence[str] = ()
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The text after it, and the line (from 0) below the place there."""
+
+    edit: Edit
+    below: int
+
+
+def place_lines(text: str, placing: Placing, below: int = 0) -> Placed:
+    """Put *placing* into *text*, below line *below* (from 0) if that tells places apart.
+
+    Raises ``EditRefused``; the words are those of edits.
+    """
+    document = Document(text)
+    if not placing.old:
+        return _append(document, placing)
+    found = find_whole_lines(document, LineKeys(placing.old))
+    if found is None:
+        check_applied(document, "\n".join(placing.new))
+        old = "\n".join(placing.old)
+        block, note = find_near(document, old), bent("one line")
+        if block is None:
+            raise not_found(document, old)
+    else:
+        block = _choose(document, found.blocks, placing, below)
+        note = bent(found.measure)
+    edit = merge_blocks(document, [block], placing.old, placing.new, note)
+    ending = "\r" if document.lone_cr else "\n"
+    more = edit.text.count(ending) - text.count(ending)
+    return Placed(edit, last_line(block) + 1 + more)
+
+
+def _append(document: Document, placing: Placing) -> Placed:
+    """Lines without any around them come at the end of the file."""
+    if placing.anchors:
+        raise EditRefused(
+            "The chunk only adds lines and shows none around them. Give the lines above or "
+            "below the place too."
+        )
+    end = len(document.lines)
+    replacement = document.splice(Splice(end, end, tuple(placing.new)))
+    text = rebuild(document.text, [replacement])
+    return Placed(Edit(text, (replacement,)), end + len(placing.new))
+
+
+def _below_anchors(document: Document, anchors: Sequence[str], below: int) -> list[int]:
+    """The lines that may be the last of *anchors*, none without any.
+
+    They are searched below the last chunk first, then in the whole file, each below the one
+    before it: several narrow a place down, one alone may stand in several places.
+    """
+    if not anchors:
+        return []
+    for start in dict.fromkeys((below, 0)):
+        found = [start - 1]
+        for anchor in anchors:
+            found = _find_anchor(document.lines, anchor, found[0] + 1)
+            if not found:
+                break
+        if found:
+            return found if len(anchors) == 1 else found[:1]
+    raise EditRefused(f"The line {anchors[-1][:80]!r} after @@ is not in the file.")
+
+
+def _find_anchor(lines: Sequence[str], anchor: str, start: int) -> list[int]:
+    """The lines from *start* that are *anchor*, white space aside, or else begin with it."""
+    wanted = blind(anchor)
+    keys = [(n, blind(lines[n])) for n in range(start, len(lines))]
+    same = [n for n, key in keys if key == wanted]
+    return same or [n for n, key in keys if wanted and key.startswith(wanted)]
+
+
+def _choose(document: Document, blocks: Sequence[Block], placing: Placing, below: int) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    if placing.at_end and last_line(blocks[-1]) == document.keys.filled[-1]:
+        return blocks[-1]
+    floors = _below_anchors(document, placing.anchors, below)
+    if floors:  # the first place below each line that may be meant
+        under = [next((b for b in blocks if first_line(b) >= floor), None) for floor in floors]
+    else:
+        under = [block for block in blocks if first_line(block) >= below > 0]
+    fitting = {first_line(block): block for block in under if block is not None}
+    if len(fitting) == 1:
+        return next(iter(fitting.values()))
+    numbers = ", ".join(str(first_line(block) + 1) for block in blocks[:10])
+    raise EditRefused(
+        f"The chunk fits in {len(blocks)} places (lines {numbers}). Add lines around it, or name "
+        "the line above it (a function or class) after @@."
+    )

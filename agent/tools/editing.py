@@ -1,0 +1,132 @@
+"""What ``edit`` and ``multiedit`` share: one file, replacements in order, all or nothing."""
+
+import asyncio
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.errors import ToolError
+from agent.questions import PermissionReply
+from agent.tools.base import Result, ToolArgs, ToolContext
+from agent.tools.change import Change, ChangedMeanwhile, Done, apply_change, check_text, plan_change
+from agent.tools.edit_match import Edit, EditRefused, apply_edit
+from agent.tools.filetext import Loaded, check_unchanged, load_text
+from agent.tools.paths import ToolPath, missing, resolve_path
+
+
+class OnFile(ToolArgs):
+    """The file that is meant."""
+
+    file_path: str = Field(
+        validation_alias=AliasChoices("file_path", "filePath", "path"),
+        description="The file to change",
+    )
+
+
+class Replacing(ToolArgs):
+    """One replacement as the model writes it."""
+
+    old_string: str = Field(
+        validation_alias=AliasChoices("old_string", "oldString", "old_str"),
+        description="The text to replace, exactly as it is in the file",
+    )
+    new_string: str = Field(
+        validation_alias=AliasChoices("new_string", "newString", "new_str"),
+        description="The text to put in its place",
+    )
+    replace_all: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("replace_all", "replaceAll"),
+        description="Replace every occurrence of old_string (default false)",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """The replacements as asked for, and the change that they come to.
+
+    *places* counts what was replaced, *notes* say what was bent.
+    """
+
+    asked: tuple[Replacing, ...]
+    change: Change
+    places: int = 1
+    notes: tuple[str, ...] = ()
+
+
+async def prepare_edits(path: str, asked: tuple[Replacing, ...], ctx: ToolContext) -> EditPlan:
+    """What *asked* would do to the file at *path*. Raises ``ToolError``."""
+    target = resolve_path(path, ctx)
+    for replacing in asked:
+        check_text(replacing.old_string, "old_string")
+        check_text(replacing.new_string, "new_string")
+    return await asyncio.to_thread(_plan, target, asked, ctx)
+
+
+async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Result:
+    """Make the change and say what was done."""
+    done = await _write(plan, reply, ctx)
+    while done is None:
+        # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
+        plan = await asyncio.to_thread(_plan, plan.change.target, plan.asked, ctx)
+        done = await _write(plan, None, ctx)
+    shown = plan.change.target.shown
+    if plan.change.creates:
+        return done.to_result(f"Created {shown}.", "Edit")
+    places = "" if plan.places == 1 else f" in {plan.places:,} places"
+    notes = "".join(f"\nNote: {note}." for note in plan.notes)
+    return done.to_result(f"Edited {shown}{places}.{notes}", "Edit", excerpt=True)
+
+
+async def _write(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Done | None:
+    """Make the change; None if the file is another one by now and nobody saw this change."""
+    try:
+        return await apply_change(plan.change, reply, ctx)
+    except ChangedMeanwhile:
+        if reply is not None:
+            raise  # the user saw another diff (M10)
+        return None
+
+
+def _plan(target: ToolPath, asked: tuple[Replacing, ...], ctx: ToolContext) -> EditPlan:
+    loaded = load_text(target)
+    if loaded is not None:
+        check_unchanged(target, loaded.stamp, ctx)
+    begun = _begin(target, loaded, asked[0])
+    places = 0 if begun is None else 1
+    text = (begun or "") if loaded is None or begun is not None else loaded.file.text
+    notes: list[str] = []
+    for number, replacing in enumerate(asked[places:], places + 1):
+        which = f"edit {number} of {len(asked)}" if len(asked) > 1 else ""
+        edit = _apply(text, replacing, target, which)
+        text = edit.text
+        places += edit.places
+        notes += [f"{which}: {note}" if which else note for note in edit.notes]
+    if loaded is not None and text == loaded.file.text:
+        raise ToolError("The edits take each other back, so there is nothing to change.")
+    return EditPlan(asked, plan_change(target, loaded, text), places, tuple(notes))
+
+
+def _begin(target: ToolPath, loaded: Loaded | None, first: Replacing) -> str | None:
+    """The text that *first* begins a missing or empty file with, None if it edits one."""
+    if loaded is not None:
+        return None if first.old_string or loaded.file.text else first.new_string
+    if first.old_string:
+        raise missing(target)
+    if not first.new_string:
+        raise ToolError("old_string and new_string are both empty: there is nothing to write.")
+    return first.new_string
+
+
+def _apply(text: str, replacing: Replacing, target: ToolPath, which: str) -> Edit:
+    try:
+        return apply_edit(
+            text, replacing.old_string, replacing.new_string, replace_all=replacing.replace_all
+        )
+    except EditRefused as refused:
+        # Nothing has been allowed yet: a refusal must not quote what may not be read.
+        quoted = not target.outside and not target.is_secret
+        hint = f"\n{refused.hint}" if refused.hint and quoted else ""
+        where = f"{target.shown}, {which}" if which else target.shown
+        none = " None of the edits was made." if which else ""
+        raise ToolError(f"{where}: {refused.reason}{none}{hint}") from None

@@ -1,0 +1,265 @@
+"""What a patch would do to each of its files, worked out before anything is asked or written."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.display import DiffBlock
+from agent.errors import ToolError
+from agent.files import Put, Remove, Step
+from agent.tools.base import ToolContext
+from agent.tools.change import check_text
+from agent.tools.diffing import FileDiff, apply_hunks, make_diff
+from agent.tools.edit_match import EditRefused, Placing, place_lines
+from agent.tools.filetext import Loaded, check_unchanged, encode_text, load_text
+from agent.tools.patch_text import AddFile, Chunk, DeleteFile, Section, UpdateFile
+from agent.tools.paths import ToolPath, explain, missing, resolve_path
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file from *before* (None: not there) to *after* (None: gone).
+
+    It comes from *source* and goes to *target*, the same but for a move; *replaced* is what a
+    move finds there, *mode* are the permission bits that it takes along. Hunks of *diff* are
+    numbered on over all files of the patch, from *first_hunk*.
+    """
+
+    source: ToolPath
+    target: ToolPath
+    before: Loaded | None
+    after: str | None
+    diff: FileDiff
+    replaced: Loaded | None = None
+    mode: int | None = None
+    first_hunk: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        return self.source.real != self.target.real
+
+    @property
+    def old(self) -> str:
+        return "" if self.before is None else self.before.file.text
+
+    @property
+    def summary(self) -> str:
+        """A letter and the path: added, modified, deleted or renamed."""
+        if self.before is None:
+            return f"A {self.target.shown}"
+        if self.after is None:
+            return f"D {self.source.shown}"
+        if self.moves:
+            return f"R {self.source.shown} → {self.target.shown}"
+        return f"M {self.target.shown}"
+
+    @property
+    def paths(self) -> tuple[ToolPath, ...]:
+        return (self.source, self.target) if self.moves else (self.source,)
+
+    def expected(self) -> Iterable[tuple[ToolPath, Loaded | None]]:
+        """What must be at its paths when it is written."""
+        yield self.source, self.before
+        if self.moves:
+            yield self.target, self.replaced
+
+    def steps(self) -> tuple[Step, ...]:
+        """What is to be done on disk."""
+        if self.after is None:
+            return (Remove(self.source.path),)
+        file = None if self.before is None else self.before.file
+        data = encode_text(file, self.after, self.target.shown)
+        if not self.moves:
+            return (Put(self.target.real, data, create=self.before is None),)
+        put = Put(self.target.real, data, create=self.replaced is None, mode=self.mode)
+        return put, Remove(self.source.path)
+
+    def with_hunks(self, accepted: frozenset[int]) -> "FileChange | None":
+        """The change with only the *accepted* hunks (numbered over the patch), None if that
+        leaves nothing of it."""
+        own = frozenset(n for n in range(len(self.diff.spans)) if n + self.first_hunk in accepted)
+        if len(own) == len(self.diff.spans):
+            return self
+        if not own or self.after is None:
+            return None
+        text = apply_hunks(self.old, self.after, self.diff, own)
+        return replace(self, after=text, diff=_diff(self.source, self.target, self.before, text))
+
+
+def plan_patch(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[FileChange, ...]:
+    """The changes of all *sections*. Raises ``ToolError`` if one of them cannot be made.
+
+    Blocks: it reads the files.
+    """
+    sections = _joined(sections, ctx)
+    _check_once(sections, ctx)
+    changes: list[FileChange] = []
+    hunks = 0
+    for section in sections:
+        change = replace(_plan(section, ctx), first_hunk=hunks)
+        hunks += len(change.diff.spans)
+        changes.append(change)
+    return tuple(changes)
+
+
+def show_blocks(changes: Iterable[FileChange]) -> tuple[DiffBlock, ...]:
+    """The diffs, their hunks numbered on from file to file."""
+    return tuple(
+        replace(
+            change.diff.block,
+            hunks=tuple(
+                replace(hunk, index=hunk.index + change.first_hunk)
+                for hunk in change.diff.block.hunks
+            ),
+        )
+        for change in changes
+    )
+
+
+def _check_once(sections: tuple[Section, ...], ctx: ToolContext) -> None:
+    seen: set[str] = set()
+    for section in sections:
+        names = {section.path}
+        if isinstance(section, UpdateFile) and section.move_to is not None:
+            names.add(section.move_to)
+        paths = {path.real: path for path in (resolve_path(name, ctx) for name in names)}
+        for real, path in paths.items():
+            if real in seen:
+                raise ToolError(
+                    f"The patch names {path.shown} twice in ways that cannot be joined. "
+                    "Nothing was changed. Send one section for each file."
+                )
+        seen.update(paths)
+
+
+def _joined(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[Section, ...]:
+    """Updates of one file in several sections as one."""
+    joined: dict[str, Section] = {}
+    for number, section in enumerate(sections):
+        key = resolve_path(section.path, ctx).real
+        before = joined.get(key)
+        if (
+            isinstance(before, UpdateFile)
+            and isinstance(section, UpdateFile)
+            and before.move_to is None
+        ):
+            joined[key] = replace(section, chunks=before.chunks + section.chunks)
+        else:
+            joined[key if before is None else f"{key}\0{number}"] = section
+    return tuple(joined.values())
+
+
+def _plan(section: Section, ctx: ToolContext) -> FileChange:
+    source = resolve_path(section.path, ctx)
+    loaded = load_text(source)
+    known = loaded is not None and check_unchanged(source, loaded.stamp, ctx)
+    if isinstance(section, AddFile):
+        return _add(section, source, loaded, known=known)
+    if loaded is None:
+        raise missing(source)
+    if isinstance(section, DeleteFile):
+        _check_no_link(source)
+        return FileChange(source, source, loaded, None, _diff(source, source, loaded, None))
+    text, notes = _updated(loaded.file.text, section.chunks, source)
+    target = source if section.move_to is None else resolve_path(section.move_to, ctx)
+    if target.real != source.real:
+        return _move(source, target, loaded, text, notes, ctx)
+    if text == loaded.file.text:
+        raise ToolError(f"{source.shown}: the patch changes nothing. Nothing was changed.")
+    encode_text(loaded.file, text, target.shown)
+    return FileChange(
+        source, target, loaded, text, _diff(source, target, loaded, text), notes=notes
+    )
+
+
+def _move(
+    source: ToolPath,
+    target: ToolPath,
+    loaded: Loaded,
+    text: str,
+    notes: tuple[str, ...],
+    ctx: ToolContext,
+) -> FileChange:
+    _check_no_link(source)
+    replaced = load_text(target)
+    if replaced is not None:
+        _check_read(target, replaced, known=check_unchanged(target, replaced.stamp, ctx))
+    encode_text(loaded.file, text, target.shown)
+    try:
+        mode = Path(source.real).stat().st_mode
+    except OSError as error:
+        raise explain(error, source.shown, "moved") from None
+    diff = _diff(source, target, loaded, text)
+    return FileChange(source, target, loaded, text, diff, replaced, mode, notes=notes)
+
+
+def _add(section: AddFile, source: ToolPath, loaded: Loaded | None, *, known: bool) -> FileChange:
+    check_text(section.text, "the patch")
+    text = section.text
+    if loaded is not None:
+        _check_read(source, loaded, known=known)
+        text = loaded.file.with_newlines(text)
+        if text == loaded.file.text:
+            raise ToolError(f"{source.shown} already holds exactly this text. Nothing was changed.")
+        encode_text(loaded.file, text, source.shown)
+    return FileChange(source, source, loaded, text, _diff(source, source, loaded, text))
+
+
+def _check_read(target: ToolPath, loaded: Loaded, *, known: bool) -> None:
+    if not known and loaded.stamp.size > 0:
+        raise ToolError(
+            f"{target.shown} exists and you have not read it in this session. Read it first, or "
+            "use '*** Update File:' for a part of it. Nothing was changed."
+        )
+
+
+def _check_no_link(source: ToolPath) -> None:
+    if Path(source.path).is_symlink():
+        raise ToolError(
+            f"{source.shown} is a link, which a patch neither deletes nor moves. Nothing was "
+            "changed. Do that with a command."
+        )
+
+
+def _updated(text: str, chunks: tuple[Chunk, ...], source: ToolPath) -> tuple[str, tuple[str, ...]]:
+    notes: list[str] = []
+    below = 0
+    for chunk in chunks:
+        if chunk.old == chunk.new:
+            continue
+        for line in chunk.new:
+            check_text(line, "the patch")
+        placing = Placing(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
+        try:
+            placed = place_lines(text, placing, below)
+        except EditRefused as refused:
+            raise _refusal(refused, chunk, source) from None
+        text, below = placed.edit.text, placed.below
+        notes += [f"{source.shown}: {note}" for note in placed.edit.notes]
+    return text, tuple(dict.fromkeys(notes))
+
+
+def _refusal(refused: EditRefused, chunk: Chunk, source: ToolPath) -> ToolError:
+    reason = refused.reason.replace("old_string", "the old text").replace(
+        "new_string", "the new text"
+    )
+    # Nothing has been allowed yet: a refusal must not quote what may not be read.
+    quoted = not source.outside and not source.is_secret
+    hint = f"\n{refused.hint}" if refused.hint and quoted else ""
+    return ToolError(
+        f"{source.shown}, the chunk at line {chunk.number} of the patch: "
+        f"{reason[:1].upper()}{reason[1:]} Nothing was changed in any file.{hint}"
+    )
+
+
+def _diff(source: ToolPath, target: ToolPath, before: Loaded | None, after: str | None) -> FileDiff:
+    old = "" if before is None else before.file.text
+    if before is None:
+        return make_diff(target.shown, old, after or "", "create")
+    if after is None:
+        return make_diff(source.shown, old, "", "delete")
+    if source.real == target.real:
+        return make_diff(target.shown, old, after)
+    diff = make_diff(target.shown, old, after, "move")
+    return replace(diff, block=replace(diff.block, moved_from=source.shown))

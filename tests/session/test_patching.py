@@ -1,0 +1,47 @@
+"""A model of the GPT family patches where others edit and write (spec 3, 3.2)."""
+
+from pathlib import Path
+
+from agent.model import Completed
+from tests.session.test_subagents import tool_name
+from tests.support.harness import open_harness
+from tests.support.script import Call, Text, answer
+
+PATCH = """\
+*** Begin Patch
+*** Update File: a.txt
+-one
++two
+*** Add File: b.txt
++new
+*** End Patch
+"""
+
+
+async def test_the_patch_tool_is_offered_asked_for_once_and_applied(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, model="scripted/gpt-5.4") as harness:
+        (harness.folder / "a.txt").write_text("one\n")
+        harness.server.script(answer(Call("apply_patch", {"patch": PATCH})), answer(Text("done")))
+        session = await harness.session()
+        await harness.send(session, "go")
+        request = await harness.asked()
+        assert [one.need.permission for one in request.needs] == ["edit", "edit"]
+        assert [one.need.pattern for one in request.needs] == ["a.txt", "b.txt"]
+        harness.answer(request, "once")
+        await harness.idle(session)
+        offered = {tool_name(tool) for tool in harness.server.requests[0].body["tools"]}
+        assert "apply_patch" in offered
+        assert not offered & {"edit", "multiedit", "write"}
+        (call,) = await harness.tools(session)
+        assert isinstance(call.state, Completed)
+        assert (harness.folder / "a.txt").read_text() == "two\n"
+        assert (harness.folder / "b.txt").read_text() == "new\n"
+
+
+async def test_other_models_are_offered_the_edit_tools(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Text("hi")))
+        await harness.turn(await harness.session(), "go")
+        offered = {tool_name(tool) for tool in harness.server.requests[0].body["tools"]}
+        assert {"edit", "multiedit", "write"} <= offered
+        assert "apply_patch" not in offered

@@ -1,0 +1,97 @@
+"""Chunks of patches are put where the format says, and nowhere in doubt (E1, E2)."""
+
+import pytest
+
+from agent.tools.edit_match import EditRefused, Placing, place_lines
+
+TEXT = """\
+class A:
+    def one(self):
+        x = 10
+        return x
+
+    def two(self):
+        x = 10
+        return x
+
+
+class B:
+    def two(self):
+        x = 10
+        return x
+"""
+OLD, NEW = ["        x = 10"], ["        x = 20"]
+
+
+def lines_changed(text: str, after: str) -> list[int]:
+    pairs = zip(text.splitlines(), after.splitlines(), strict=True)
+    return [n for n, (a, b) in enumerate(pairs, 1) if a != b]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "below", "line"),
+    [
+        (["def one(self):"], 0, 3),
+        (["class A:", "def two(self):"], 0, 7),
+        (["class B:"], 0, 13),
+        (["class B"], 0, 13),
+        (["def two(self):"], 10, 13),
+        ([], 9, 13),
+    ],
+)
+def test_anchors_and_order_tell_places_apart(anchors: list[str], below: int, line: int) -> None:
+    placed = place_lines(TEXT, Placing(OLD, NEW, anchors), below)
+    assert lines_changed(TEXT, placed.edit.text) == [line]
+    assert placed.below == line
+
+
+@pytest.mark.parametrize("anchors", [[], ["def two(self):"]])
+def test_places_that_nothing_tells_apart_are_refused(anchors: list[str]) -> None:
+    with pytest.raises(EditRefused) as raised:
+        place_lines(TEXT, Placing(OLD, NEW, anchors))
+    assert "fits in 3 places (lines 3, 7, 13)" in raised.value.reason
+
+
+def test_the_end_of_the_file_tells_places_apart() -> None:
+    old = ["        x = 10", "        return x"]
+    placed = place_lines(TEXT, Placing(old, NEW, at_end=True))
+    assert placed.edit.text == TEXT[: TEXT.rindex("        x = 10")] + "        x = 20\n"
+
+
+def test_an_anchor_that_is_not_there_matters_only_in_doubt() -> None:
+    placed = place_lines(TEXT, Placing(["class B:"], ["class C:"], ["no such line"]))
+    assert "class C:" in placed.edit.text
+    with pytest.raises(EditRefused) as raised:
+        place_lines(TEXT, Placing(OLD, NEW, ["no such line"]))
+    assert "'no such line' after @@ is not in the file" in raised.value.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("a\n", "a\nb\nc\n"), ("a", "a\nb\nc"), ("", "b\nc\n"), ("a\r\n", "a\r\nb\r\nc\r\n")],
+)
+def test_lines_without_any_around_them_come_at_the_end(text: str, after: str) -> None:
+    placed = place_lines(text, Placing([], ["b", "c"]))
+    assert placed.edit.text == after
+    assert placed.below == len(after.splitlines())
+
+
+def test_lines_below_a_function_need_lines_around_them() -> None:
+    with pytest.raises(EditRefused) as raised:
+        place_lines(TEXT, Placing([], ["x"], ["class A:"]))
+    assert "shows none around them" in raised.value.reason
+
+
+def test_lines_are_whole_lines() -> None:
+    with pytest.raises(EditRefused):
+        place_lines("barfoo = 1\n", Placing(["foo = 1"], ["foo = 2"]))
+
+
+def test_white_space_is_mended_and_said() -> None:
+    placed = place_lines(
+        "\tif x {\n\t\ty()\n\t}\n", Placing(["if x {", "    y()"], ["if x {", "    z()"])
+    )
+    assert placed.edit.text == "\tif x {\n\t\tz()\n\t}\n"
+    assert "matched without regard to white space" in placed.edit.notes
+    exact = place_lines(TEXT, Placing(["class B:"], ["class C:"]))
+    assert exact.edit.notes == ()

@@ -1,0 +1,60 @@
+"""Several files or none (spec 3, 3.2)."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent.files import Put, Remove, StepFailed, change_all
+
+
+def state(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    return {
+        str(path.relative_to(folder)): (
+            path.read_bytes(),
+            stat.S_IMODE(path.stat().st_mode),
+            path.stat().st_mtime_ns,
+        )
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("fails_at", range(5))
+def test_whichever_step_fails_all_is_as_it_was(tmp_path: Path, fails_at: int) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "b").chmod(0o751)
+    (tmp_path / "taken").write_text("mine")
+    before = state(tmp_path)
+    steps = [
+        Put(str(tmp_path / "a"), b"other"),
+        Remove(str(tmp_path / "b")),
+        Put(str(tmp_path / "deep" / "er" / "new"), b"new", create=True, mode=0o700),
+        Put(str(tmp_path / "c"), b"other"),
+    ]
+    steps.insert(fails_at, Put(str(tmp_path / "taken"), b"x", create=True))
+    with pytest.raises(StepFailed) as raised:
+        change_all(steps)
+    assert raised.value.path == str(tmp_path / "taken")
+    assert raised.value.left == ()
+    assert state(tmp_path) == before
+    assert not (tmp_path / "deep").exists()
+
+
+def test_all_steps_are_taken_and_nothing_is_left_over(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    stamps = change_all(
+        [
+            Put(str(tmp_path / "a"), b"other"),
+            Remove(str(tmp_path / "b")),
+            Put(str(tmp_path / "n"), b"n", create=True, mode=0o640),
+        ]
+    )
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a": "other",
+        "n": "n",
+    }
+    assert stat.S_IMODE((tmp_path / "n").stat().st_mode) == 0o640
+    assert stamps[str(tmp_path / "a")].size == 5
