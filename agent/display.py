@@ -23,7 +23,8 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Neighbouring changes with their context. *index* counts from 0 within the diff."""
+    """Neighbouring changes with their context. *index* counts from 0 over all the diffs of a
+    question, so that an answer can name hunks by it."""
 
     index: int
     lines: tuple[DiffLine, ...]

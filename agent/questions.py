@@ -76,8 +76,9 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class PermissionReply:
-    """The answer. *comment* goes to the model. *hunks* are the accepted hunk indices of a
-    diff (None: all). *edited_command* replaces the command that was shown."""
+    """The answer. *comment* goes to the model. *hunks* are the indices of the hunks that were
+    accepted, over all diffs of the question (None: all). *edited_command* replaces the command
+    that was shown."""
 
     answer: Literal["once", "always", "reject"]
     comment: str = ""

@@ -61,14 +61,14 @@ def _diff(block: DiffBlock) -> Iterator[Content]:
         (f"{moved}{clean(block.path)}", "bold"),
         (f"{what[block.change]}  +{block.added} −{block.removed}", "$tone-muted"),
     )
-    for hunk in block.hunks:
-        if hunk.index:
+    for number, hunk in enumerate(block.hunks):
+        if number:
             yield Content.styled("   ⋯", "$tone-muted")
         for line in hunk.lines:
             sign, tone = SIGNS[line.kind]
-            number = line.new if line.new is not None else line.old
+            shown = line.new if line.new is not None else line.old
             yield Content.assemble(
-                (f"{number or '':>5} ", "$tone-muted"),
+                (f"{shown or '':>5} ", "$tone-muted"),
                 (f"{sign} {clean(line.text)}", "" if line.kind == "context" else tone),
             )
     if block.omitted:

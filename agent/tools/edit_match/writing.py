@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agent.tools.edit_match.block import Tie
+from agent.tools.edit_match.keys import blind
 from agent.tools.edit_match.records import EditRefused, Splice
 from agent.tools.edit_match.sides import Sides
 
@@ -16,11 +17,26 @@ def write_changes(
     i = j = 0
     for a, b in [*kept, (len(sides.old), len(texts))]:
         if i < a or j < b:
+            _check_odd(sides, (i - 1, a), texts[j:b])
             splice = _change(sides, range(i, a), list(texts[j:b]))
             if splice is not None:
                 splices.append(splice)
         i, j = a + 1, b + 1
     return tuple(splices)
+
+
+def _check_odd(sides: Sides, neighbours: tuple[int, int], added: Sequence[str]) -> None:
+    """Refuse an addition beside a line that old_string has otherwise than the file, if it is
+    the same text: it cannot be told which of the two is kept and which is new."""
+    keys = {blind(line) for line in added if line.strip()}
+    for n in neighbours:
+        if not 0 <= n < len(sides.old) or blind(sides.old[n]) not in keys:
+            continue
+        if n not in sides.line_of or sides.tie_of[n] is not Tie.SAME:
+            raise EditRefused(
+                f"The line {sides.old[n].strip()[:80]!r} is not in the file there, and the edit "
+                "adds the same line beside it. Repeat the edit with the text as it is."
+            )
 
 
 def _change(sides: Sides, old: range, added: list[str]) -> Splice | None:

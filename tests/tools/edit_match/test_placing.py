@@ -1,6 +1,10 @@
 """Chunks of patches are put where the format says, and nowhere in doubt (E1, E2)."""
 
+import difflib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.tools.edit_match import EditRefused, Placing, place_lines
 
@@ -95,3 +99,37 @@ def test_white_space_is_mended_and_said() -> None:
     assert "matched without regard to white space" in placed.edit.notes
     exact = place_lines(TEXT, Placing(["class B:"], ["class C:"]))
     assert exact.edit.notes == ()
+
+
+def chunks_between(before: list[str], after: list[str]) -> list[Placing]:
+    """The change as chunks with up to three lines around each."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        Placing(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]])
+        for group in matcher.get_grouped_opcodes(3)
+    ]
+
+
+@given(st.data(), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_a_change_cut_into_chunks_comes_out_whole_or_not_at_all(
+    data: st.DataObject, ending: str, last: bool
+) -> None:
+    words = st.sampled_from(["    a = 1", "    b = 2", "}", "", "def f():", "\treturn x", "end"])
+    numbered = st.integers(0, 60).map("    line {}".format)
+    before = data.draw(st.lists(st.one_of(words, numbered), min_size=2, max_size=40))
+    after = list(before)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(after)))
+        gone = data.draw(st.integers(0, 2))
+        after[at : at + gone] = data.draw(st.lists(st.one_of(words, numbered), max_size=2))
+    text = ending.join(before) + (ending if last else "")
+    below = 0
+    for chunk in chunks_between(before, after):
+        try:
+            placed = place_lines(text, chunk, below)
+        except EditRefused:
+            return
+        text, below = placed.edit.text, placed.below
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    assert [line for line in lines if line.strip()] == [line for line in after if line.strip()]
+    assert text.count("\n") == text.count(ending)

@@ -260,3 +260,10 @@ def test_a_very_large_file_is_searched_for_the_exact_text_only() -> None:
     text = "0123456789\n" * 2_000_000 + "the end\n"
     assert after(text, "the end", "the  end").endswith("the  end\n")
     assert "only the exact text" in refusal(text, " the  end ", "x").reason
+
+
+def test_an_addition_beside_a_line_that_is_not_there_must_not_be_the_same_line() -> None:
+    """It could not be told which of the two is kept and which is new."""
+    old = BLOCK.replace("        if answer.ready:\n", "    }\n")
+    new = old.replace("    }\n", "        more()\n    }\n    }\n")
+    assert "adds the same line beside it" in refusal(TEXT, old, new).reason
