@@ -1,5 +1,7 @@
 """U2: diffs as full-width rows with changed words marked."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.display import DiffBlock
@@ -35,6 +37,23 @@ def test_rows_have_numbers_and_signs() -> None:
         "      39 +     header = next(rows, None)",
         "      40 +     if header is None:",
     ]
+
+
+def test_one_of_several_diffs_says_what_it_is_of() -> None:
+    moved = replace(EDIT, change="move", moved_from="old/b.py")
+    gone = replace(EDIT, path="p" * 90, change="delete")
+    for block, title in (
+        (EDIT, "    a.py  +2 −1"),
+        (moved, "    a.py  moved from old/b.py  +2 −1"),
+    ):
+        first, *rest = [
+            line.strip.text.rstrip() for line in diff_lines(block, PAGE, 4, titled=True)
+        ]
+        assert first == title
+        assert rest == texts(EDIT)
+    first = next(diff_lines(gone, PAGE, 4, titled=True)).strip
+    assert first.text.rstrip().endswith("p…  deleted  +2 −1")
+    assert first.cell_length <= PAGE.width
 
 
 def test_grounds_reach_from_the_indent_to_the_margin() -> None:

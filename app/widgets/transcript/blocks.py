@@ -47,12 +47,14 @@ OPEN_LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs."""
+    """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs. *titled*:
+    it is one of several, so that it says what it is of."""
 
     page: Page
     indent: int
     open: bool = False
     live: bool = False
+    titled: bool = False
 
     @property
     def tones(self) -> Tones:
@@ -99,7 +101,8 @@ def _capped(lines: list[Line], shown: Shown) -> list[Line]:
 
 
 def _diff(block: DiffBlock, shown: Shown) -> Drawn:
-    lines = list(islice(diff_lines(block, shown.page, shown.indent), OPEN_LINES))
+    rows = diff_lines(block, shown.page, shown.indent, titled=shown.titled)
+    lines = list(islice(rows, OPEN_LINES))
     return _head(lines, shown, DIFF_LINES)
 
 

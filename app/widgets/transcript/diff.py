@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
 from agent.display import DiffBlock, DiffLine
 from app.clean import clean_line
-from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line
+from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -26,14 +27,19 @@ _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")
 Span = tuple[int, int]
 
 
-def diff_lines(block: DiffBlock, page: Page, indent: int) -> Iterator[Line]:
-    """All rows of *block*, unified, from column *indent* to the right margin."""
+def diff_lines(
+    block: DiffBlock, page: Page, indent: int, *, titled: bool = False
+) -> Iterator[Line]:
+    """All rows of *block*, unified, from column *indent* to the right margin; *titled*: below
+    its path, where a call has several."""
     faint = page.tones.style("faint")
     highest = max(
         (line.new or line.old or 0 for hunk in block.hunks for line in hunk.lines), default=0
     )
     digits = max(4 if page.width >= 60 else 2, len(str(highest)))
-    if block.change == "move" and block.moved_from:
+    if titled:
+        yield _title(block, page, indent)
+    elif block.change == "move" and block.moved_from:
         note = Segment(f"moved from {clean_line(block.moved_from)}", page.tones.style("muted"))
         yield make_line([note], prefix=gutter(page, indent))
     for index, hunk in enumerate(block.hunks):
@@ -44,6 +50,19 @@ def diff_lines(block: DiffBlock, page: Page, indent: int) -> Iterator[Line]:
     if block.omitted:
         note = Segment(f"{block.omitted} more lines are not shown", faint)
         yield make_line([note], prefix=gutter(page, indent))
+
+
+def _title(block: DiffBlock, page: Page, indent: int) -> Line:
+    words = {"modify": "", "create": "new file", "delete": "deleted", "move": "moved from "}
+    what = words[block.change] + clean_line(block.moved_from or "")
+    counts = f"+{block.added} −{block.removed}"
+    note = f"  {what}  {counts}" if what else f"  {counts}"
+    room = max(1, page.columns(indent) - cell_len(note))
+    path = Segment(cut(clean_line(block.path), room), page.tones.style("text", attributes="bold"))
+    return make_line(
+        [path, Segment(cut(note, page.columns(indent)), page.tones.style("muted"))],
+        prefix=gutter(page, indent),
+    )
 
 
 def _rows(

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.display import Block, ShellBlock, SubtaskBlock, ToolLabel
+from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
 from agent.model import Completed, Failed, Pending, Running, ToolPart
 from app.clean import clean, clean_line
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
@@ -44,10 +44,12 @@ Fact = tuple[str, str]
 def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) -> Drawn:
     """The rows of a tool call, and whether folding makes a difference to it."""
     running = isinstance(part.state, Running)
-    shown = Shown(page, page.indent(), open=unfolded, live=running)
+    blocks = shown_blocks(part)
+    several = sum(isinstance(block, DiffBlock) for block in blocks) > 1
+    shown = Shown(page, page.indent(), open=unfolded, live=running, titled=several)
     lines = [tool_row(part, page, moment)]
     foldable = False
-    for block in shown_blocks(part):
+    for block in blocks:
         drawn, folds = draw(block, shown)
         lines += drawn
         foldable = foldable or folds
