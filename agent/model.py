@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from agent.display import Block, ToolLabel
 from agent.jsontypes import JsonObject
+from agent.told import ContextPart
 
 Finish = Literal["stop", "tool-calls", "length", "content-filter", "error", "other"]
 Delivery = Literal["steer", "follow_up"]
@@ -178,7 +179,8 @@ class Running:
 class Completed:
     """*output* is what the model reads (already cut); *facts* are short words for the row's
     right side; *spill* is the private file that holds the whole output if it was cut; *files*
-    are images and documents that go to models which see them."""
+    are images and documents that go to models which see them; *attached* names the instruction
+    files that the output ends with, each with its digest."""
 
     input: JsonObject
     label: ToolLabel
@@ -190,6 +192,7 @@ class Completed:
     exit_code: int | None = None
     spill: str | None = None
     files: tuple["FilePart", ...] = ()
+    attached: tuple[str, ...] = ()
     compacted: float | None = None
     status: Literal["completed"] = "completed"
 
@@ -339,6 +342,7 @@ Part: TypeAlias = (
     | SubtaskPart
     | RetryPart
     | AgentPart
+    | ContextPart
 )
 
 

@@ -29,13 +29,15 @@ from agent.provider.client import Price
 from agent.provider.clients import Clients
 from agent.provider.providers import KNOWN
 from agent.provider.retry import RetryPolicy
+from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
+from agent.session.instructions import Instructions
 from agent.session.queue import Queues
 from agent.session.service import CLOSING, SessionService
-from agent.session.system import SystemPrompts
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
+from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
@@ -156,7 +158,10 @@ def _compose(opened: _Opened) -> Runtime:
         deny_wins=config.permission_mode == "deny-wins",
     )
     shells = Shells(bus)
-    tools = _tool_deps(config, opened.paths, store, shells, agents)
+    skills = Skills(
+        opened.directory, opened.project, opened.paths, opened.env, lambda: opened.trust.trusted
+    )
+    tools = replace(_tool_deps(config, opened.paths, store, shells, agents), skills=skills)
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -170,7 +175,7 @@ def _compose(opened: _Opened) -> Runtime:
         registry=registry,
         shells=shells,
         queues=Queues(store, bus),
-        system=SystemPrompts(agents),
+        briefing=_briefing(opened, config, agents, skills),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         limits=_limits(config),
@@ -192,6 +197,26 @@ def _compose(opened: _Opened) -> Runtime:
         trust=opened.trust,
         notices=(*loaded.notices, *store.notices),
         shells=shells,
+    )
+
+
+def _briefing(opened: _Opened, config: Config, agents: Agents, skills: Skills) -> Briefing:
+    instructions = Instructions(
+        opened.paths,
+        opened.env,
+        lambda: opened.trust.trusted,
+        entries=config.instructions,
+        mode=config.instructions_mode,
+    )
+    return Briefing(
+        BriefingDeps(
+            agents=agents,
+            instructions=instructions,
+            skills=skills,
+            bus=opened.bus,
+            store=opened.store,
+            prompts=config.prompts,
+        )
     )
 
 

@@ -257,8 +257,14 @@ class Config:
     """What ends a turn that would go on."""
     compaction: CompactionConfig = field(default_factory=CompactionConfig)
     """What happens when a session outgrows the model's context."""
+    prompts: dict[str, str] = field(default_factory=dict[str, str])
+    """Prompts of your own by family of models (claude, codex, gpt, persistent, gemini, open,
+    default), in place of the built-in ones. ``{{shared}}`` in one is where the rules go that all
+    families share."""
     instructions: tuple[str, ...] = ()
     """Further instruction files, as paths or patterns. All files' lists are joined."""
+    instructions_mode: Literal["nearest", "stack"] = "nearest"
+    """Whether only the nearest instruction file of a project counts, or all from its root down."""
     project_reads: tuple[str, ...] = ()
     """Variables and files that ``{env:NAME}`` and ``{file:path}`` may read in the settings of a
     project that you trust. Only your own settings can list them."""

@@ -78,6 +78,12 @@ def restrain(values: JsonObject, own: Own) -> list[tuple[KeyPath, str]]:
         parent = _at(values, path[:-1])
         if parent is not None and parent.get(str(path[-1]), value) != value:
             take(parent, path, f"a project may only set it to {value}")
+    _restrain_providers(values, own, take)
+    _restrain_tables(values, own, take)
+    return taken + _take_outside(values)
+
+
+def _restrain_providers(values: JsonObject, own: Own, take: _Take) -> None:
     for name, provider in _objects(values.get("provider")):
         if name in own.providers:
             for key in [key for key in provider if key not in _KEPT]:
@@ -87,11 +93,27 @@ def restrain(values: JsonObject, own: Own) -> list[tuple[KeyPath, str]]:
         options = provider.get("options")
         if isinstance(options, dict):
             _restrain_options(options, ("provider", name, "options"), take)
+
+
+def _restrain_tables(values: JsonObject, own: Own, take: _Take) -> None:
     for table in NAMED:
         for name, entry in _objects(values.get(table)):
             if name in own.tables.get(table, ()):
                 for key in [key for key in entry if key not in _SWITCHES]:
                     take(entry, (table, name, key), "you have one of this name already")
+
+
+def _take_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
+    """Take out the instruction files that do not lie in the project."""
+    entries = values.get("instructions")
+    if not isinstance(entries, list):
+        return []
+    taken: list[tuple[KeyPath, str]] = [
+        (("instructions", index), "it leads out of the project")
+        for index, entry in enumerate(entries)
+        if _leads_out(entry)
+    ]
+    values["instructions"] = [entry for entry in entries if not _leads_out(entry)]
     return taken
 
 
@@ -101,6 +123,12 @@ def _restrain_options(options: JsonObject, at: KeyPath, take: _Take) -> None:
     for name in ("baseURL", "headers"):
         if "${" in str(options.get(name)):
             take(options, (*at, name), _SLOTS)
+
+
+def _leads_out(entry: Json) -> bool:
+    return isinstance(entry, str) and (
+        entry.startswith(("/", "~", "\\")) or ".." in entry.split("/")
+    )
 
 
 def too_wide(rule: ConfigRule) -> bool:

@@ -23,6 +23,7 @@ from agent.provider.client import (
 )
 from agent.session.context import Budget, weight
 from agent.session.history import turns_of
+from agent.told import ContextPart
 
 TRIES = 3
 """Attempts at a summary, each with less of the oldest messages (C6)."""
@@ -84,7 +85,14 @@ def _behind(
     asked = [m for m in messages if m.message.id < start and _is_request(m)]
     # The first request is what the session is for; the newest is what is being worked on.
     pinned = asked if len(asked) <= LEAST_TAIL else [asked[0], asked[-1]]
-    return (*pinned[:1], *head, *pinned[1:], *tail)
+    told = (*pinned[:1], *head, *pinned[1:], *tail)
+    return tuple(m if m.message.id > carrier.message.id else _untold(m) for m in told)
+
+
+def _untold(item: MessageWithParts) -> MessageWithParts:
+    """*item* without what it told of the session's place: the marker tells it anew (C9)."""
+    parts = tuple(part for part in item.parts if not isinstance(part, ContextPart))
+    return MessageWithParts(item.message, parts)
 
 
 def marker_message(

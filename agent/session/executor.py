@@ -19,6 +19,7 @@ from agent.jsontypes import JsonObject
 from agent.model import Completed, Failed, FailureKind, Running, ToolPart
 from agent.session.guards import DoomLoop
 from agent.session.history import ABORTED, result_text
+from agent.session.instructions import Instruction, no_instructions, with_instructions
 from agent.store.store import Store
 from agent.tools.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
@@ -105,13 +106,15 @@ class _Observer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorDeps:
-    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4)."""
+    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4);
+    *attach* gives the instructions that files bring with them, each once."""
 
     store: Store
     pipeline: Pipeline
     doom: DoomLoop
     context: Callable[[ToolPart, Callable[[str], None]], ToolContext]
     ask_repeat: Callable[[ToolPart], Awaitable[None]]
+    attach: Callable[[tuple[str, ...]], Awaitable[tuple[Instruction, ...]]] = no_instructions
     clock: Callable[[], float] = field(default=time.time)
 
 
@@ -299,6 +302,18 @@ class StepExecutor:
     async def results(self) -> tuple[CallOutcome, ...]:
         """Wait for every submitted call, as long as it needs; outcomes in call order (L9)."""
         return tuple([await slot.done for slot in self._slots])
+
+    async def settle_context(self) -> None:
+        """Once all calls have ended: attach, in call order, the instructions of the folders
+        that they touched to their results (L8; spec 6, I4)."""
+        for slot in self._slots:
+            outcome, state = slot.done.result(), slot.part.state
+            if not isinstance(outcome, CallCompleted) or not isinstance(state, Completed):
+                continue
+            found = await self._deps.attach(outcome.touched) if outcome.touched else ()
+            if found:
+                slot.part = replace(slot.part, state=with_instructions(state, found))
+                await self._deps.store.save(slot.part)
 
     async def break_off(self, reason: str, kind: FailureKind = "error") -> None:
         """The stream ended: nothing is started any more that was not submitted whole.

@@ -33,6 +33,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.told import ContextPart
 
 ABORTED = "Tool execution aborted"
 """What the model reads for a call that never got its result (spec 1, L10)."""
@@ -74,6 +75,8 @@ def _user_turn(
             case TextPart() if part.text and not part.ignored:
                 wrap = message.steered and not part.synthetic and not message.synthetic
                 content.append(TextContent(STEERED.format(text=part.text) if wrap else part.text))
+            case ContextPart() if part.reminder:
+                content.append(TextContent(part.reminder))
             case FilePart() if part.data is not None:
                 content.append(MediaContent(part.mime, part.data, part.path or ""))
             case _:

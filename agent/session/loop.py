@@ -93,7 +93,8 @@ async def _one_step(
     roomy = await _make_room(host, setting, state, newest)
     if isinstance(roomy, TurnEnd):
         return roomy
-    state = roomy
+    if roomy is not state:  # after a compaction the session's block is another one
+        state, setting = roomy, await host.setting(newest)
     last = any(isinstance(g, StepLimit) and g.is_last(state.totals) for g in setting.guards)
     if last:
         newest = await host.nudge(SUM_UP, newest)

@@ -166,6 +166,7 @@ class Step:
         limit = request.max_output or request.model.output_limit or "unknown"
         await executor.break_off(CUT_OFF.format(limit=limit) if cut else INCOMPLETE)
         await executor.results()
+        await executor.settle_context()
         error = None if lost else end.error
         cost = cost_of(end.usage, request.model.price)
         # From here on a cancel comes too late: the end is stored as it was.

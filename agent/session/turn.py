@@ -32,6 +32,7 @@ from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
 from agent.provider.usage import cost as cost_of
 from agent.questions import Need, PermissionReply
+from agent.session.briefing import Briefing, block_of, useful
 from agent.session.compaction import Summary, compacted, marker_message, summarise, tail_start
 from agent.session.context import UNKNOWN, Budget, prunable, shorten
 from agent.session.executor import ExecutorDeps, StepExecutor
@@ -56,7 +57,7 @@ SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[Sp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDeps:
-    """The services a turn works with. *system* gives the two blocks of the system prompt."""
+    """The services a turn works with."""
 
     bus: Bus
     store: Store
@@ -66,7 +67,7 @@ class TurnDeps:
     permissions: PermissionService
     agents: Agents
     queues: Queues
-    system: Callable[[Session, str], Awaitable[tuple[str, ...]]]
+    briefing: Briefing
     update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
     registry: Registry
     shells: Shells
@@ -102,6 +103,7 @@ class Turn:
         self._steps = 0
         self._history: list[MessageWithParts] = []
         self._newest: UserMessage | None = None
+        self._briefed = ""
         self._rng = random.Random()  # noqa: S311 - spreads retries, keeps no secret
 
     def begin_with(self, stored: list[MessageWithParts]) -> None:
@@ -130,14 +132,17 @@ class Turn:
         deps = self._deps
         agent = deps.agents.get(newest.agent)
         model = deps.catalog.model(newest.model)
-        offered = deps.agents.offered(
-            agent.name, deps.registry.names_for(model.id), self._lineage.callers
-        )
+        callers = self._lineage.callers
+        if newest.id != self._briefed:
+            told = await deps.briefing.tell(self._session, newest, self._history, callers)
+            self._history, self._briefed = told, newest.id
+        tools = useful(deps.registry.names_for(model.id), self._history)
+        offered = deps.agents.offered(agent.name, tools, callers)
         return TurnSetting(
             agent=agent.name,
             model=model,
             effort=newest.effort,
-            system=await deps.system(self._session, agent.name),
+            system=(deps.briefing.head(agent, model), block_of(self._history)),
             tools=deps.registry.schemas(offered) if model.tools else (),
             guards=deps.limits.guards(agent.max_steps),
             target_tokens=deps.limits.target,
@@ -244,6 +249,8 @@ class Turn:
         summary = await self._summary(client, setting, old)
         tail = visible[start].message.id if 0 < start < len(visible) else None
         marker = marker_message(newest, summary.text, tail, self._deps.clock())
+        callers = self._lineage.callers
+        marker = await self._deps.briefing.begin(self._session, marker, callers)
         await self._deps.store.save(marker.message, *marker.parts)
         self._entered(marker)
         self._deps.bus.publish(Compacted(self._session.id))
@@ -312,6 +319,8 @@ class Turn:
         await self._deps.store.save(replace(message, error=end.error))
 
     def _executor(self, message: AssistantMessage) -> StepExecutor:
+        claimed: set[str] = set()
+
         async def ask_repeat(part: ToolPart) -> None:
             await self._deps.permissions.ask(
                 self._ask_context(message, part),
@@ -327,6 +336,9 @@ class Turn:
                 doom=self._doom,
                 context=lambda part, progress: self._context(message, part, progress),
                 ask_repeat=ask_repeat,
+                attach=lambda touched: self._deps.briefing.attached(
+                    self._session, self._history, touched, claimed
+                ),
                 clock=self._deps.clock,
             )
         )

@@ -49,6 +49,8 @@ class Result:
     *blocks* replace the plan's in the transcript, None keeps them; *facts* are short words
     shown at the row's right ("142 lines"). *files* are attachments for models that see them.
     *failed* marks a result that cancels its siblings (a bash command that failed, L8).
+    *touched* are the files that were read or changed (real paths): instructions of their folders
+    are attached once the step's calls are over (L8, spec 6, I4).
     """
 
     output: str
@@ -59,6 +61,7 @@ class Result:
     files: tuple[FilePart, ...] = ()
     failed: bool = False
     spill: str | None = None
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,7 @@ class Done:
             "\n".join(part for part in parts if part),
             label=ToolLabel(verb, self.target.shown, change_note(self.diff.block)),
             blocks=(self.diff.block,),
+            touched=(self.target.real,),
         )
 
     def excerpt(self) -> str:

@@ -58,7 +58,8 @@ class ResolvedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCompleted:
-    """A call with a result. *failed_sibling*: it cancels the other calls of its step (L8)."""
+    """A call with a result. *failed_sibling*: it cancels the other calls of its step (L8);
+    *touched* are the files that it read or changed."""
 
     input: JsonObject
     label: ToolLabel
@@ -69,6 +70,7 @@ class CallCompleted:
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
     failed_sibling: bool = False
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +246,7 @@ class Pipeline:
             spill=cut.spill or result.spill,
             files=result.files,
             failed_sibling=result.failed,
+            touched=result.touched,
         )
 
     async def _truncated(self, tool: AnyTool, result: Result) -> Truncated:

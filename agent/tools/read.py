@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -79,7 +79,8 @@ class _Cells:
 
 
 class ReadTool:
-    """Reads text files and folders. *spill* is the folder of kept outputs, free to read (M4a)."""
+    """Reads text files and folders. Free to read are *spill*, the folder of kept outputs (M4a),
+    and the folders of the user's own *skills*, but for secrets in them."""
 
     spec = ToolSpec(
         name="read",
@@ -94,8 +95,9 @@ class ReadTool:
     )
     args = ReadArgs
 
-    def __init__(self, spill: str | None = None) -> None:
+    def __init__(self, spill: str | None = None, skills: tuple[str, ...] = ()) -> None:
         self._spill = None if spill is None else os.path.realpath(spill)
+        self._skills = tuple(os.path.realpath(folder) for folder in skills)
 
     def concurrency_safe(self, args: ReadArgs) -> bool:
         _ = args
@@ -105,6 +107,8 @@ class ReadTool:
         target = resolve_path(args.file_path, ctx)
         _refuse_system(target)
         free = self._spill is not None and within(target.real, self._spill)
+        if any(within(target.real, folder) for folder in self._skills):
+            free = free or not target.is_secret
         payload = ReadPlan(
             target,
             max(1, args.offset or 1),
@@ -139,10 +143,10 @@ class ReadTool:
                 return await asyncio.to_thread(attach, target, found, ctx)
             case _Cells(page):
                 _record(target, page, ctx)
-                return _result(target, page, CELLS)
+                return replace(_result(target, page, CELLS), touched=(target.real,))
             case Page():
                 _record(target, found, ctx)
-                return _result(target, found)
+                return replace(_result(target, found), touched=(target.real,))
 
 
 CELLS = (

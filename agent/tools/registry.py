@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.process import SpillStore
 from agent.provider.client import ToolSchema
+from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.base import Tool
@@ -24,6 +25,7 @@ from agent.tools.multiedit import MultiEditTool
 from agent.tools.read import ReadTool
 from agent.tools.schema import parameters
 from agent.tools.shells import Shells
+from agent.tools.skill import SkillTool
 from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
@@ -39,7 +41,8 @@ class ToolDeps:
     *shells* are those in the background; *data_dir* is the data directory, whose ``spill``
     folder keeps what was cut; *secret_names* are variables that no command gets to see; with
     *strict_env* it sees but a few harmless ones and those named by *kept_env*. *subagents* are
-    those that the ``task`` tool may start, none leaves it out.
+    those that the ``task`` tool may start, none leaves it out; *skills* are
+    what the ``skill`` tool loads.
     """
 
     store: Store
@@ -47,6 +50,7 @@ class ToolDeps:
     data_dir: Path
     secret_names: frozenset[str] = frozenset()
     subagents: tuple[SubagentInfo, ...] = ()
+    skills: Skills | None = None
     strict_env: bool = False
     kept_env: tuple[str, ...] = ()
     default_timeout: float = DEFAULT_TIMEOUT
@@ -136,7 +140,8 @@ def build_tools(deps: ToolDeps) -> Registry:
         GrepTool(spill=spill),
         ListTool(spill=spill),
         MultiEditTool(),
-        ReadTool(spill=spill),
+        ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
+        *((SkillTool(deps.skills),) if deps.skills is not None else ()),
         *((TaskTool(deps.subagents),) if deps.subagents else ()),
         TodoReadTool(deps.store),
         TodoWriteTool(deps.store),

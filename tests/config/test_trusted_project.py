@@ -114,6 +114,10 @@ REFUSED = {
     ),
     "what it may read": ({"project_reads": ["OPENAI_API_KEY"]}, "project_reads is left out: only"),
     "keys": ({"keybinds": {"session.delete": "enter"}}, "keybinds is left out: your keys"),
+    "instructions from outside": (
+        {"instructions": ["/evil.md", "~/evil.md", "docs/../../evil.md"]},
+        "instructions.2 is left out: it leads out of the project",
+    ),
     "limits": ({"limits": {"cost": 1000}}, "limits is left out: limits are set in your own"),
     "a looser mode": (
         {"permission_mode": "last-wins"},
@@ -154,6 +158,7 @@ def test_even_a_trusted_project_may_not_set(setting, content, notice):
     assert loaded.config.bash.env == "strict"
     assert loaded.config.limits.cost == 1
     assert not loaded.config.keybinds
+    assert not loaded.config.instructions
     assert not any(rule.action == "allow" for rule in loaded.rules)
     assert not loaded.agent_rules
 

@@ -51,7 +51,7 @@ async def test_l1_text_streams_and_the_turn_ends_once(harness: Harness) -> None:
     idle = await harness.turn(session, "hi")
     assert (idle.outcome, idle.finish) == ("completed", "stop")
     user, assistant = await harness.messages(session)
-    assert [p.text for p in user.parts] == ["hi"]
+    assert [p.text for p in user.parts if isinstance(p, TextPart)] == ["hi"]
     reasoning, text, *_ = assistant.parts
     assert isinstance(reasoning, ReasoningPart)
     assert isinstance(text, TextPart)

@@ -47,6 +47,7 @@ from agent.model import (
     UserMessage,
 )
 from agent.store.store import Store
+from agent.told import ContextPart
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,6 +116,7 @@ STATES = (
         facts=("2 lines", "cut"),
         exit_code=0,
         spill="/tmp/x",
+        attached=("sub/AGENTS.md 0a",),
         compacted=3.0,
     ),
     Failed(
@@ -164,6 +166,7 @@ def every_part(message: AssistantMessage) -> list[Part]:
         SubtaskPart(**own(message), agent="general", description="d", prompt="p", child_id="ses_1"),
         RetryPart(**own(message), attempt=2, error=ErrorInfo("network", "cut"), created=5.0),
         AgentPart(**own(message), name="explore"),
+        ContextPart(**own(message), block="b", reminder="r", facts={"date": "2026-07-21"}),
     ]
 
 

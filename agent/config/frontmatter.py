@@ -1,0 +1,135 @@
+"""Markdown with YAML frontmatter: commands, agents and skills (spec 10, K7).
+
+What YAML refuses is mended where the intention is plain: a value that holds a colon is text,
+tabs are blanks.
+"""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from agent.config.finding import read_text
+from agent.jsontypes import Json, JsonObject
+
+LIMIT = 64 * 1024
+"""Characters of a frontmatter. A longer one is none."""
+
+_MARK = re.compile(r"---[ \t]*(?:\n|$)")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_PAIR = re.compile(r"^([ \t]*)([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$")
+
+
+class FrontmatterError(Exception):
+    """The frontmatter cannot be read; ``str()`` is what was expected, with the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """*fields* of the frontmatter as JSON values, {} without one; *body* is what follows."""
+
+    fields: Mapping[str, Json]
+    body: str
+
+    def text(self, name: str) -> str:
+        """The field *name* as text, "" where it is missing or no single value."""
+        value = self.fields.get(name)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(value).strip() if isinstance(value, str | int | float) else ""
+
+
+def read_document(path: Path) -> Document:
+    """The document in a regular UTF-8 file of at most 1 MB.
+
+    Raises ``FrontmatterError``, ``OSError``, or ``ValueError`` with what was expected.
+    """
+    return parse(read_text(path))
+
+
+def parse(text: str) -> Document:
+    """The document in *text*. Raises ``FrontmatterError``."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    start = _MARK.match(text)
+    end = _END.search(text, start.end()) if start else None
+    if start is None or end is None:
+        return Document({}, text.strip())
+    head = text[start.end() : end.start()]
+    if len(head) > LIMIT:
+        raise FrontmatterError("its frontmatter is too long")
+    return Document(_fields(head), text[end.end() :].strip())
+
+
+def _fields(head: str) -> JsonObject:
+    import yaml  # noqa: PLC0415 - 15 ms that a start without definitions does not need
+
+    try:
+        value = _load(head)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        try:
+            value = _load(_mended(head))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise FrontmatterError(_reason(error)) from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise FrontmatterError("its frontmatter is no list of names and values")
+    return {str(name): _json(each) for name, each in cast("dict[object, object]", value).items()}
+
+
+def _load(head: str) -> object:
+    import yaml  # noqa: PLC0415 - as above
+
+    # A few lines of aliases make gigabytes.
+    tokens = cast("Iterable[object]", yaml.scan(head))  # pyright: ignore[reportUnknownMemberType] - has no types
+    if any(isinstance(token, yaml.AliasToken) for token in tokens):
+        raise ValueError("aliases are not read")
+    return yaml.safe_load(head)
+
+
+def _mended(head: str) -> str:
+    """*head* with tabs as blanks, and values that YAML refuses as the text that they are."""
+    lines: list[str] = []
+    for raw in head.split("\n"):
+        line = raw.replace("\t", "  ")
+        pair = _PAIR.match(line)
+        if pair is not None and not _reads(line.strip()):
+            indent, name, value = pair.groups()
+            line = f"{indent}{name}: {json.dumps(value)}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _reads(line: str) -> bool:
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        _load(line)
+    except (yaml.YAMLError, ValueError):
+        return False
+    return True
+
+
+def _reason(error: BaseException) -> str:
+    mark = getattr(error, "problem_mark", None)
+    line = f" in line {mark.line + 2}" if mark is not None else ""
+    problem = getattr(error, "problem", None) or str(error)
+    return f"its frontmatter cannot be read{line}: {problem}"
+
+
+def _json(value: object) -> Json:
+    match value:
+        case bool() | int() | float() | str() | None:
+            return value
+        case dt.date():
+            return value.isoformat()
+        case list():
+            return [_json(each) for each in cast("list[object]", value)]
+        case dict():
+            pairs = cast("dict[object, object]", value)
+            return {str(name): _json(each) for name, each in pairs.items()}
+        case _:
+            return str(value)

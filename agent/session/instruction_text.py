@@ -1,0 +1,170 @@
+"""The text of one instruction file with what it imports (spec 6, I4 and I5).
+
+A line may name another file as ``@path``; that file's text follows below. What is imported is
+bounded in depth and number, comes once, and never leads out of where it may.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.files import decode, is_binary, load
+from agent.tools.encodable import encodable
+from agent.tools.paths import is_secret, printable
+
+MAX_CHARACTERS = 40_000
+"""Characters of one file (some 10,000 tokens); the rest is left out with a note."""
+
+MAX_BYTES = 4 * 1024 * 1024
+"""A larger file is not opened."""
+
+MAX_DEPTH = 5
+"""Imports inside imports."""
+
+MAX_IMPORTS = 30
+"""Files that one instruction file brings in."""
+
+CUT = "[{shown:,} of {whole:,} characters are shown. Read {name} where you need the rest.]"
+
+# As in mail addresses and package names, an @ inside a word or code is none of ours.
+_IMPORT = re.compile(r"(?<![\w`@./])@(~?[^\s,`@]+)")
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where files may lie: really below *inside* (None: anywhere), shown relative to *base*,
+    the project. *home* is what ``~`` stands for; None where it may not be used."""
+
+    inside: Path | None = None
+    base: Path | None = None
+    home: Path | None = None
+
+    def show(self, path: Path) -> str:
+        """*path* as people and the model read it."""
+        if self.base is not None and path.is_relative_to(self.base):
+            return printable(path.relative_to(self.base).as_posix())
+        if self.home is not None and path.is_relative_to(self.home):
+            return printable(f"~/{path.relative_to(self.home).as_posix()}")
+        return printable(str(path))
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is read of several files: *seen* are real paths, which come once over all of them;
+    *notes* are sentences for the user."""
+
+    seen: set[str] = field(default_factory=set[str])
+    notes: list[str] = field(default_factory=list[str])
+
+
+def read_instructions(path: Path, bounds: Bounds, reading: Reading) -> str | None:
+    """The text of the file at *path* and of its imports; None where there is none to read, or
+    it was read before."""
+    parts = list(_texts(path, bounds, reading, MAX_DEPTH, [MAX_IMPORTS]))
+    if not parts:
+        return None
+    (_, first), *imported = parts
+    sections = [f"## Imported from {name}\n\n{text}" for name, text in imported if text]
+    return "\n\n".join([first, *sections]).strip() or None
+
+
+def _texts(
+    path: Path, bounds: Bounds, reading: Reading, depth: int, left: list[int]
+) -> Iterator[tuple[str, str]]:
+    """Name and text of a file, then of what it imports, in the order of the imports."""
+    name = bounds.show(path)
+    real = _place(path, name, bounds, reading)
+    text = _text(real, name, reading) if real is not None else None
+    if text is None:
+        return
+    yield name, text
+    for word in imports(text):
+        target = _target(word, path.parent, bounds)
+        if target is None or str(target.resolve()) in reading.seen:
+            continue
+        if depth == 0 or left[0] == 0:
+            limit = "deep" if depth == 0 else "many"
+            reading.notes.append(f"{name}: @{printable(word)} is left out: too {limit} imports.")
+            continue
+        left[0] -= 1
+        yield from _texts(target, bounds, reading, depth - 1, left)
+
+
+def imports(text: str) -> list[str]:
+    """The paths that *text* imports, in order, each once; none from code."""
+    plain = _CODE.sub(" ", _without_fences(text))
+    words = (match[1].rstrip(".,;:!?)]}'\"") for match in _IMPORT.finditer(plain))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def _without_fences(text: str) -> str:
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip(" `~"):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _target(word: str, folder: Path, bounds: Bounds) -> Path | None:
+    """The file that an import names; None for a word that only looks like one."""
+    if word.startswith("~"):
+        if bounds.home is None or not word.startswith("~/"):
+            return None
+        path = bounds.home / word[2:]
+    else:
+        path = folder / word
+    try:
+        return Path(os.path.normpath(path)) if path.is_file() else None
+    except (OSError, ValueError):
+        return None  # too long for a path, or a NUL in it
+
+
+def _place(path: Path, name: str, bounds: Bounds, reading: Reading) -> Path | None:
+    """The real path of a file that may be read and was not yet."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):
+        return None  # a circle of links
+    if bounds.inside is not None and not real.is_relative_to(bounds.inside):
+        reading.notes.append(f"{name} leads out of the project and is left out.")
+        return None
+    if is_secret(str(real)) or is_secret(str(path)):
+        reading.notes.append(f"{name} may hold secrets and is left out.")
+        return None
+    if str(real) in reading.seen:
+        return None
+    reading.seen.add(str(real))
+    return real
+
+
+def _text(real: Path, name: str, reading: Reading) -> str | None:
+    try:
+        data = load(str(real), MAX_BYTES).data
+    except OSError as error:
+        reason = "it is too large" if error.errno == errno.EFBIG else (error.strerror or "").lower()
+        reading.notes.append(f"{name} cannot be read and is left out: {reason}.")
+        return None
+    if is_binary(data):
+        reading.notes.append(f"{name} is no text and is left out.")
+        return None
+    text = encodable(decode(data).text).replace("\r\n", "\n").replace("\r", "\n").strip()
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    reading.notes.append(
+        f"{name} has {len(text):,} characters; only the first {MAX_CHARACTERS:,} reach the model."
+    )
+    shown = text[:MAX_CHARACTERS].rsplit("\n", 1)[0]
+    return f"{shown}\n{CUT.format(shown=len(shown), whole=len(text), name=name)}"

@@ -1,0 +1,150 @@
+"""Skills: instructions for particular tasks, in folders with a ``SKILL.md`` (spec 6, I3).
+
+Names and descriptions are shown to the model, the text only when it loads one. The user's own
+places count always, the project's once it is trusted.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.config.definitions import PLACES, files_of, project_tops, user_tops
+from agent.config.frontmatter import Document, FrontmatterError, read_document
+from agent.config.paths import Paths, shown
+
+MAX_DESCRIPTION = 1_024
+"""Characters of a description that the model sees."""
+
+MAX_LISTED = 16_000
+"""Characters of all descriptions together (some 4,000 tokens); the rest only by name."""
+
+SAMPLED = 10
+"""Files of a skill's folder that are named when it is loaded."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill. *path* is its ``SKILL.md``; *hidden* ones are not offered to the model."""
+
+    name: str
+    description: str
+    path: Path
+    hidden: bool = False
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The skills by name, sorted, and sentences on what could not be used."""
+
+    skills: Mapping[str, Skill]
+    notes: tuple[str, ...] = ()
+
+
+class Skills:
+    """The skills of an opened folder. They are looked for anew each time they are asked for;
+    *trusted* tells whether the project's count now."""
+
+    def __init__(
+        self,
+        directory: Path,
+        project: Path,
+        paths: Paths,
+        env: Mapping[str, str],
+        trusted: Callable[[], bool],
+    ) -> None:
+        self._directory = directory
+        self._project = project
+        self._paths = paths
+        self._env = env
+        self._trusted = trusted
+
+    def find(self) -> Found:
+        """All skills; of two with one name the later counts. Reads files: for a thread."""
+        found: dict[str, Skill] = {}
+        notes: list[str] = []
+        for path in self._files():
+            place = shown(path, self._env)
+            try:
+                skill = _skill(path)
+            except (FrontmatterError, OSError, ValueError) as error:
+                why = error.strerror or "" if isinstance(error, OSError) else str(error)
+                notes.append(f"The skill {place} is left out: {why.lower().rstrip('.')}.")
+                continue
+            before = found.get(skill.name)
+            if before is not None and before.path.resolve() != path.resolve():
+                notes.append(
+                    f"Two skills are named {skill.name}: {place} takes the place of "
+                    f"{shown(before.path, self._env)}."
+                )
+            found[skill.name] = skill
+        return Found(dict(sorted(found.items())), tuple(notes))
+
+    def load(self, name: str) -> tuple[Skill, str] | None:
+        """The skill *name* and its text, None where there is none. Reads files: for a thread.
+
+        Raises ``OSError``, ``FrontmatterError`` or ``ValueError`` for one that cannot be read.
+        """
+        skill = self.find().skills.get(name)
+        return None if skill is None else (skill, read_document(skill.path).body)
+
+    def own_folders(self) -> tuple[str, ...]:
+        """The folders of the user's own skills, whose files the agent may read unasked."""
+        names, _ = PLACES["skill"]
+        tops = user_tops(self._paths, self._env)
+        return tuple(str(top / name) for top in tops for name in names)
+
+    def _files(self) -> Iterable[Path]:
+        for top in user_tops(self._paths, self._env):
+            yield from files_of("skill", top)
+        if self._trusted():
+            for top in project_tops(self._directory, self._project, self._env):
+                yield from files_of("skill", top, self._project)
+
+
+def _skill(path: Path) -> Skill:
+    document = read_document(path)
+    name = document.text("name") or path.parent.name
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:64]!r} is no name for a skill; use letters, digits and -")
+    description = " ".join((document.text("description") or _first_line(document)).split())
+    if not description:
+        raise ValueError("it has no description")
+    if len(description) > MAX_DESCRIPTION:
+        description = description[: MAX_DESCRIPTION - 1] + "…"
+    return Skill(name, description, path, document.fields.get("disable-model-invocation") is True)
+
+
+def _first_line(document: Document) -> str:
+    lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
+    return next((line for line in lines if line), "")
+
+
+def listing(skills: Iterable[Skill]) -> str:
+    """The skills as the model is told of them, "" for none."""
+    lines: list[str] = []
+    used = 0
+    for skill in skills:
+        if skill.hidden:
+            continue
+        line = f"- {skill.name}: {skill.description}"
+        used += len(line)
+        lines.append(line if used <= MAX_LISTED else f"- {skill.name}")
+    return "\n".join(lines)
+
+
+def sampled(folder: Path) -> list[str]:
+    """A few of the other files of a skill, relative to its *folder*."""
+    names: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        if path.name != "SKILL.md" and path.is_file():
+            names.append(path.relative_to(folder).as_posix())
+        if len(names) == SAMPLED:
+            break
+    return names

@@ -1,0 +1,78 @@
+"""The ``skill`` tool: the text of a skill, on demand (spec 6, I3)."""
+
+import asyncio
+import difflib
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.config.frontmatter import FrontmatterError
+from agent.display import ToolLabel
+from agent.errors import ToolError
+from agent.questions import Need, PermissionReply
+from agent.skills import Skill, Skills, sampled
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.paths import printable, show_path
+
+
+class SkillArgs(ToolArgs):
+    """Arguments of ``skill``."""
+
+    name: str = Field(
+        validation_alias=AliasChoices("name", "skill", "command"),
+        description="The skill's name, as the system prompt lists it",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPlan:
+    skill: Skill
+    text: str
+
+
+class SkillTool:
+    """Loads skills."""
+
+    spec = ToolSpec(name="skill", verb="Skill", aliases=("load_skill", "use_skill"))
+    args = SkillArgs
+
+    def __init__(self, skills: Skills) -> None:
+        self._skills = skills
+
+    def concurrency_safe(self, args: SkillArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: SkillArgs, ctx: ToolContext) -> Plan[SkillPlan]:
+        _ = ctx
+        name = args.name.strip().removeprefix("/")
+        try:
+            loaded = await asyncio.to_thread(self._skills.load, name)
+        except (OSError, ValueError, FrontmatterError) as error:
+            raise ToolError(f"The skill {name} cannot be read: {error}.") from None
+        if loaded is None:
+            raise ToolError(await asyncio.to_thread(self._unknown, name))
+        skill, text = loaded
+        return Plan(
+            label=ToolLabel("Skill", skill.name),
+            payload=SkillPlan(skill, text),
+            needs=(Need("skill", skill.name, always=skill.name, floor="allow"),),
+            heading="Load this skill?",
+        )
+
+    async def execute(
+        self, plan: Plan[SkillPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        skill = plan.payload.skill
+        files = [printable(name) for name in await asyncio.to_thread(sampled, skill.folder)]
+        lines = [f"Skill {skill.name}, in {show_path(str(skill.folder), ctx)}/"]
+        if files:
+            lines.append(f"Files beside it: {', '.join(files)}")
+        return Result("\n".join([*lines, "", plan.payload.text]))
+
+    def _unknown(self, name: str) -> str:
+        names = [s.name for s in self._skills.find().skills.values() if not s.hidden]
+        near = difflib.get_close_matches(name, names, 3, 0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        return f"There is no skill named {name[:64]!r}.{hint}"

@@ -1,0 +1,351 @@
+"""What the model is told beside the conversation (C9; spec 6; trial F04)."""
+
+import json
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+
+from agent.events import Notice
+from agent.model import Completed, MessageWithParts
+from agent.runtime import open_runtime
+from agent.session.view import PromptInput
+from agent.told import ContextPart
+from tests.support.harness import Harness, environment, open_harness
+from tests.support.script import Call, Text, Tokens, answer
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
+
+
+@asynccontextmanager
+async def trusted(
+    tmp_path: Path, files: Mapping[str, str] | None = None, **settings: object
+) -> AsyncIterator[Harness]:
+    """A runtime on a project with *files* that the user trusts."""
+    write(tmp_path / "project", files or {})
+    async with open_harness(tmp_path, **settings) as harness:
+        (await harness.runtime.trust.anew()).say("trust")
+        yield harness
+
+
+def system(body: dict) -> str:
+    """The system prompt of a request, whole."""
+    return "\n".join(m["content"] for m in body["messages"] if m["role"] == "system")
+
+
+def text(body: dict) -> str:
+    return json.dumps(body, ensure_ascii=False)
+
+
+def told(messages: list[MessageWithParts]) -> list[ContextPart]:
+    return [part for item in messages for part in item.parts if isinstance(part, ContextPart)]
+
+
+def reads(path: str) -> tuple:
+    return answer(Call("read", {"file_path": path}))
+
+
+DONE = answer(Text("done"))
+
+
+# The session part
+
+
+async def test_i2_the_block_tells_where_the_session_works(tmp_path: Path) -> None:
+    write(tmp_path / "project", {"a.txt": "a"})
+    git(tmp_path / "project", "init", "-q", "-b", "trunk")
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(DONE)
+        session = await harness.session()
+        await harness.turn(session, "go")
+        block = system(harness.server.requests[0].body)
+    assert f"Working directory: {tmp_path / 'project'}" in block
+    assert "Git repository: yes\nBranch: No commits yet on trunk" in block
+    for line in ("?? a.txt", "Platform: ", "Date: 20"):
+        assert line in block
+
+
+async def test_i2_a_long_status_is_bounded(tmp_path: Path) -> None:
+    write(tmp_path / "project", {f"{n}.txt": "a" for n in range(50)})
+    git(tmp_path / "project", "init", "-q")
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(DONE)
+        await harness.turn(await harness.session(), "go")
+        block = system(harness.server.requests[0].body)
+    assert block.count("??") == 20
+    assert "… and 30 more" in block
+
+
+async def test_m9_nothing_of_an_untrusted_project_reaches_a_prompt(tmp_path: Path) -> None:
+    skill = "---\nname: x\ndescription: SKILL-WORD\n---\nbody"
+    files = {"AGENTS.md": "ROOT-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"}
+    write(tmp_path / "project", {**files, ".claude/skills/x/SKILL.md": skill})
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(await harness.session(), "go")
+        for word in ("ROOT-WORD", "SUB-WORD", "SKILL-WORD"):
+            assert word not in text(harness.server.requests[-1].body)
+
+
+async def test_f04_each_marker_comes_exactly_once_where_it_applies(tmp_path: Path) -> None:
+    files = {
+        "AGENTS.md": "ROOT-WORD @x.md",
+        "x.md": "IMPORT-WORD @AGENTS.md",
+        "sub/AGENTS.md": "SUB-WORD",
+        "sub/a.txt": "x",
+        "other.txt": "x",
+    }
+    async with trusted(tmp_path, files) as harness:
+        harness.server.script(reads("other.txt"), reads("sub/a.txt"), reads("sub/a.txt"), DONE)
+        session = await harness.session()
+        await harness.turn(session, "go")
+        bodies = [text(request.body) for request in harness.server.requests]
+        assert [body.count("SUB-WORD") for body in bodies] == [0, 0, 1, 1]
+        for body in bodies:
+            assert body.count("ROOT-WORD") == 1
+            assert body.count("IMPORT-WORD") == 1
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(session, "again")
+        assert text(harness.server.requests[-1].body).count("SUB-WORD") == 1
+
+
+async def test_f04_a_child_agent_has_the_same_instructions(tmp_path: Path) -> None:
+    files = {"AGENTS.md": "ROOT-WORD @x.md", "x.md": "IMPORT-WORD", "sub/AGENTS.md": "SUB-WORD",
+             "sub/a.txt": "x"}  # fmt: skip
+    async with trusted(tmp_path, files) as harness:
+        task = {"description": "look", "prompt": "CHILD-TASK", "agent": "explore"}
+        harness.server.script(
+            answer(Call("task", task)), reads("sub/a.txt"), answer(Text("report")), DONE
+        )
+        await harness.turn(await harness.session(), "go")
+        child = text(harness.server.requests[2].body)
+        assert "CHILD-TASK" in child
+        for word in ("ROOT-WORD", "IMPORT-WORD", "SUB-WORD"):
+            assert child.count(word) == 1
+        parent = text(harness.server.requests[3].body)
+        assert "SUB-WORD" not in parent
+
+
+async def test_l8_of_calls_side_by_side_the_first_in_order_brings_the_instructions(
+    tmp_path: Path,
+) -> None:
+    files = {"sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x", "sub/b.txt": "x"}
+    async with trusted(tmp_path, files) as harness:
+        calls = [Call("read", {"file_path": f"sub/{name}.txt"}) for name in "ab"]
+        harness.server.script(answer(*calls), DONE)
+        session = await harness.session()
+        await harness.turn(session, "go")
+        states = [part.state for part in await harness.tools(session)]
+        assert all(isinstance(state, Completed) for state in states)
+        assert ["SUB-WORD" in state.output for state in states] == [True, False]
+        assert states[0].facts[-1] == "with sub/AGENTS.md"
+        assert states[0].attached
+        assert not states[1].attached
+
+
+async def test_i4_an_edit_and_a_write_bring_them_too_and_a_failed_call_does_not(
+    tmp_path: Path,
+) -> None:
+    files = {f"{name}/AGENTS.md": f"{name}-WORD" for name in ("a", "b", "c")}
+    async with trusted(tmp_path, {**files, "a/x.txt": "old"}, permission="allow") as harness:
+        edit = {"file_path": "a/x.txt", "old_string": "old", "new_string": "new"}
+        harness.server.script(
+            answer(Call("edit", edit)),
+            answer(Call("write", {"file_path": "b/y.txt", "content": "y"})),
+            reads("c/missing.txt"),
+            DONE,
+        )
+        await harness.turn(await harness.session(), "go")
+        body = text(harness.server.requests[-1].body)
+        assert [f"{name}-WORD" in body for name in ("a", "b", "c")] == [True, True, False]
+
+
+async def test_i5_a_nested_file_that_changed_comes_again(tmp_path: Path) -> None:
+    async with trusted(tmp_path, {"sub/AGENTS.md": "OLD-WORD", "sub/a.txt": "x"}) as harness:
+        session = await harness.session()
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(session, "go")
+        write(harness.folder, {"sub/AGENTS.md": "NEW-WORD"})
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(session, "again")
+        body = text(harness.server.requests[-1].body)
+        assert body.count("NEW-WORD") == body.count("OLD-WORD") == 1
+
+
+# Reminders
+
+
+async def test_c9_what_changed_is_told_with_the_newest_message(tmp_path: Path) -> None:
+    files = {"AGENTS.md": "FIRST-WORD", "a.txt": "a"}
+    git_folder = tmp_path / "project"
+    write(git_folder, files)
+    git(git_folder, "init", "-q", "-b", "trunk")
+    git(git_folder, "add", ".")
+    git(git_folder, "commit", "-qm", "a")
+    async with trusted(tmp_path) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        await harness.turn(session, "one")
+        await harness.turn(session, "two")
+        assert [bool(part.block) for part in told(await harness.messages(session))] == [True]
+        git(git_folder, "checkout", "-qb", "feature")
+        write(git_folder, {"AGENTS.md": "SECOND-WORD", "new.txt": "x"})
+        await harness.turn(session, "three")
+        (git_folder / "AGENTS.md").unlink()
+        await harness.turn(session, "four")
+        first, second, third, fourth = [r.body["messages"] for r in harness.server.requests]
+        assert second[: len(first)] == first
+        assert third[: len(second)] == second
+        assert fourth[: len(third)] == third
+        reminder = text(third[-1])
+        for words in ("three", "The git branch is now feature", "?? new.txt", "SECOND-WORD",
+                      "Instructions changed: AGENTS.md"):  # fmt: skip
+            assert words in reminder
+        assert "The date is" not in reminder
+        assert "The instructions in AGENTS.md no longer hold." in text(fourth[-1])
+        assert "SECOND-WORD" not in text(fourth[-1])
+
+
+async def test_c9_plan_mode_is_told_and_taken_back_without_touching_the_head(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        for agent in ("build", "plan", "plan", "build"):
+            before = len(harness.events)
+            await harness.send(session, agent, agent=agent)
+            await harness.idle(session, after=before)
+        bodies = [request.body for request in harness.server.requests]
+        assert len({system(body) for body in bodies}) == 1
+        assert len({text(body["tools"]) for body in bodies}) == 1
+        said = [text(body["messages"][-1]) for body in bodies]
+        assert ["Plan mode is on" in words for words in said] == [False, True, False, False]
+        assert ["Plan mode is over" in words for words in said] == [False, False, False, True]
+
+
+async def test_c9_a_session_that_begins_in_plan_mode_says_so_in_its_block(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        await harness.runtime.sessions.prompt(session.id, PromptInput(text="go", agent="plan"))
+        await harness.idle(session)
+        body = harness.server.requests[0].body
+        assert "Plan mode is on" in system(body)
+        assert "Plan mode is on" not in text(body["messages"][-1])
+
+
+async def test_c9_a_restart_and_a_fork_send_the_same_bytes(tmp_path: Path) -> None:
+    async with trusted(tmp_path, {"AGENTS.md": "ROOT-WORD"}) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        await harness.turn(session, "one")
+        write(harness.folder, {"AGENTS.md": "CHANGED-WORD"})
+        await harness.turn(session, "two")
+        sent = harness.server.requests[-1].body["messages"]
+        fork = await harness.runtime.sessions.directory.fork(session.id)
+        await harness.turn(fork, "three")
+        assert harness.server.requests[-1].body["messages"][: len(sent)] == sent
+        again = await open_runtime(harness.folder, env=environment(harness.home))
+        subscription, _ = await again.sessions.attach(session.id)
+        await again.sessions.prompt(session.id, PromptInput(text="three"))
+        await again.sessions.wait(session.id)
+        subscription.close()
+        await again.close()
+        assert harness.server.requests[-1].body["messages"][: len(sent)] == sent
+
+
+async def test_c9_a_prompt_that_is_overtaken_by_a_cancel_is_told_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    async with trusted(tmp_path, {"AGENTS.md": "ROOT-WORD"}) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        await harness.send(session, "one")
+        await harness.runtime.sessions.cancel(session.id)
+        await harness.idle(session)
+        await harness.turn(session, "two")
+        assert text(harness.server.requests[-1].body).count("ROOT-WORD") == 1
+
+
+async def test_c9_after_a_compaction_the_block_is_taken_anew_and_old_reminders_go(
+    tmp_path: Path,
+) -> None:
+    files = {"AGENTS.md": "FIRST-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"}
+    async with trusted(tmp_path, files) as harness:
+        session = await harness.session()
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(session, "one")
+        write(harness.folder, {"AGENTS.md": "SECOND-WORD"})
+        harness.server.script(DONE)
+        await harness.turn(session, "two " + "word " * 60_000)
+        assert "Instructions changed" in text(harness.server.requests[-1].body)
+        # The next answer fills the window; the prompt after it is summed up first.
+        harness.server.script(
+            answer(Text("long"), Tokens(prompt=99_000)),
+            answer(Text("THE SUMMARY")),
+            DONE,
+        )
+        await harness.turn(session, "three")
+        await harness.turn(session, "four")
+        body = harness.server.requests[-1].body
+        assert "THE SUMMARY" in text(body)
+        assert "SECOND-WORD" in system(body)
+        assert "FIRST-WORD" not in text(body)
+        assert "Instructions changed" not in text(body)
+        harness.server.script(reads("sub/a.txt"), DONE)
+        await harness.turn(session, "five")
+        assert text(harness.server.requests[-1].body).count("SUB-WORD") == 1
+
+
+async def test_c9_over_50_steps_and_5_turns_nothing_ahead_of_the_history_changes(
+    tmp_path: Path,
+) -> None:
+    """Every request begins with the bytes of the one before it."""
+    folder = tmp_path / "project"
+    write(folder, {"AGENTS.md": "rules 0", "sub/AGENTS.md": "sub rules", "sub/a.txt": "x"})
+    git(folder, "init", "-q", "-b", "trunk")
+    async with trusted(tmp_path) as harness:
+        session = await harness.session()
+        for turn in range(5):
+            for step in range(10):
+                path = "sub/a.txt" if step % 3 else "AGENTS.md"
+                harness.server.script(answer(Call("read", {"file_path": path, "limit": step + 1})))
+                write(folder, {f"made-{turn}-{step}.txt": "x"})
+            harness.server.script(answer(Text("done")))
+            await harness.turn(session, f"turn {turn}")
+            write(folder, {"AGENTS.md": f"rules {turn + 1}"})
+            git(folder, "checkout", "-q", "-b", f"branch-{turn}")
+        bodies = [request.body for request in harness.server.requests]
+        assert len(bodies) == 55
+        for earlier, later in pairwise(bodies):
+            assert json.dumps(later["tools"]) == json.dumps(earlier["tools"])
+            before = json.dumps(earlier["messages"])[:-1]
+            assert json.dumps(later["messages"]).startswith(before)
+        assert "rules 4" in text(bodies[-1])
+        assert "The git branch is now No commits yet on branch-3" in text(bodies[-1])
+
+
+# Notices
+
+
+async def test_i5_what_is_cut_or_left_out_is_told_the_user_once(tmp_path: Path) -> None:
+    async with trusted(tmp_path, {"AGENTS.md": "word " * 60_000}) as harness:
+        harness.server.always(DONE)
+        session = await harness.session()
+        await harness.turn(session, "one")
+        await harness.turn(session, "two")
+        notices = [e.message for e in harness.events if isinstance(e, Notice)]
+        assert len(notices) == 1
+        assert "only the first 40,000 reach the model" in notices[0]
