@@ -160,7 +160,10 @@ def _result(changes: tuple[FileChange, ...], note: str) -> Result:
             lines.append("…")
             break
         lines += [f"{change.target.shown}:", excerpt]
-    return Result("\n".join(lines), label=_label(changes), blocks=show_blocks(changes))
+    touched = tuple(dict.fromkeys(path.real for change in changes for path in change.paths))
+    return Result(
+        "\n".join(lines), label=_label(changes), blocks=show_blocks(changes), touched=touched
+    )
 
 
 def _label(changes: tuple[FileChange, ...]) -> ToolLabel:

@@ -157,18 +157,21 @@ async def test_l8_of_calls_side_by_side_the_first_in_order_brings_the_instructio
 async def test_i4_an_edit_and_a_write_bring_them_too_and_a_failed_call_does_not(
     tmp_path: Path,
 ) -> None:
-    files = {f"{name}/AGENTS.md": f"{name}-WORD" for name in ("a", "b", "c")}
+    files = {f"{name}/AGENTS.md": f"{name}-WORD" for name in ("a", "b", "c", "d")}
+    patch = "*** Begin Patch\n*** Add File: d/z.txt\n+z\n*** End Patch"
     async with trusted(tmp_path, {**files, "a/x.txt": "old"}, permission="allow") as harness:
         edit = {"file_path": "a/x.txt", "old_string": "old", "new_string": "new"}
         harness.server.script(
             answer(Call("edit", edit)),
             answer(Call("write", {"file_path": "b/y.txt", "content": "y"})),
             reads("c/missing.txt"),
+            answer(Call("apply_patch", {"patch": patch})),
             DONE,
         )
         await harness.turn(await harness.session(), "go")
         body = text(harness.server.requests[-1].body)
-        assert [f"{name}-WORD" in body for name in ("a", "b", "c")] == [True, True, False]
+        said = [f"{name}-WORD" in body for name in ("a", "b", "c", "d")]
+        assert said == [True, True, False, True]
 
 
 async def test_i5_a_nested_file_that_changed_comes_again(tmp_path: Path) -> None:
