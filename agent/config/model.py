@@ -15,7 +15,15 @@ from agent.questions import Action
 FILE_KEYS = {"base_url": "baseURL", "api_key": "apiKey", "chunk_timeout": "chunkTimeout"}
 """Field name here → key in a file, where they differ."""
 
-ProviderApi = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini"]
+ProviderApi = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic-messages",
+    "gemini",
+    "ollama",
+    "cohere",
+    "bedrock",
+]
 """The wire protocols that a server named in config may speak (spec 5, R1)."""
 
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]

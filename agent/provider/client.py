@@ -18,7 +18,16 @@ from agent.errors import ProviderError
 from agent.jsontypes import JsonObject
 from agent.model import Finish, Usage
 
-Api = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini", "demo"]
+Api = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic-messages",
+    "gemini",
+    "ollama",
+    "cohere",
+    "bedrock",
+    "demo",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """The client for a model, made when it is first needed (spec 5, R1, R3 and R10)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from agent.errors import MissingKey, ModelNotFound
+from agent.errors import MissingKey
 from agent.provider.catalog import PLACEHOLDER, Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
 from agent.provider.providers import KNOWN, Quirks
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from agent.provider.http import HttpPool, StreamLimits
     from agent.provider.protocols.wire import Wire
 
-HttpApi: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic-messages"]
+KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
+"""The header that a protocol wants the key in, where it is no bearer token."""
 
 
 class Clients:
@@ -30,8 +33,8 @@ class Clients:
     def client_for(self, model: ModelInfo) -> ModelClient:
         """The client that can ask *model*.
 
-        Raises ``MissingKey`` naming the variable to set, ``ModelNotFound`` when nothing here
-        speaks the model's protocol, ``ConfigError`` when its proxy or CA can't be used.
+        Raises ``MissingKey`` naming the variable to set, ``ConfigError`` when its proxy or CA
+        can't be used.
         """
         key = (model.provider, model.api)
         if key not in self._clients:
@@ -49,14 +52,9 @@ class Clients:
             from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
 
             return DemoClient()
-        if model.api in ("openai-chat", "openai-responses", "anthropic-messages"):
-            return self._over_http(model.provider, model.api)
-        raise ModelNotFound(
-            f"{model.full_name} speaks {model.api}, which is not supported yet. Set the "
-            f'provider\'s "api" to "openai-chat" if it has a compatible endpoint.'
-        )
+        return self._over_http(model.provider, model.api)
 
-    def _over_http(self, provider: str, api: HttpApi) -> ModelClient:
+    def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
         from agent.provider.http import HttpPool, StreamLimits  # noqa: PLC0415 - brings httpx2
         from agent.provider.protocols.wire import (  # noqa: PLC0415 - brings httpx2
@@ -75,16 +73,19 @@ class Clients:
         if self._pool is None:
             self._pool = HttpPool()
         quirks = spec.quirks if spec else Quirks()
-        wire, path = _wire(provider, api, quirks)
         endpoint = Endpoint(
             provider=provider,
             base_url=self._base_url(provider),
-            path=path,
             key=key,
-            key_header="x-api-key" if api == "anthropic-messages" else quirks.key_header,
+            key_header=KEY_HEADERS.get(api, quirks.key_header),
             headers=settings.headers,
         )
-        return WireClient(endpoint, wire, self._pool.client(settings.proxy, settings.ca), limits)
+        return WireClient(
+            endpoint,
+            _wire(provider, api, quirks),
+            self._pool.client(settings.proxy, settings.ca),
+            limits,
+        )
 
     def _key(self, provider: str) -> str:
         key = self._catalog.key_of(provider)
@@ -112,19 +113,20 @@ class Clients:
         return url
 
 
-def _wire(provider: str, api: HttpApi, quirks: Quirks) -> "tuple[Wire, str]":
-    """What speaks *api*, and the path under the base URL where it is spoken.
+WIRES: Mapping[str, tuple[str, str]] = {
+    "openai-chat": ("openai_chat", "ChatWire"),
+    "openai-responses": ("responses", "ResponsesWire"),
+    "anthropic-messages": ("anthropic", "AnthropicWire"),
+    "gemini": ("gemini", "GeminiWire"),
+    "ollama": ("ollama", "OllamaWire"),
+    "cohere": ("cohere", "CohereWire"),
+    "bedrock": ("bedrock", "BedrockWire"),
+}
+"""The module of each protocol and what speaks it there."""
 
-    Each protocol is loaded when a model that speaks it is first asked.
-    """
-    if api == "anthropic-messages":
-        from agent.provider.protocols import anthropic  # noqa: PLC0415 - only who speaks it
 
-        return anthropic.AnthropicWire(provider), anthropic.PATH
-    if api == "openai-responses":
-        from agent.provider.protocols import responses  # noqa: PLC0415 - only who speaks it
-
-        return responses.ResponsesWire(provider), responses.PATH
-    from agent.provider.protocols import openai_chat  # noqa: PLC0415 - only who speaks it
-
-    return openai_chat.ChatWire(provider, quirks), openai_chat.PATH
+def _wire(provider: str, api: Api, quirks: Quirks) -> "Wire":
+    """What speaks *api*, loaded when a model that speaks it is first asked."""
+    module, name = WIRES[api]
+    speaks = getattr(import_module(f"agent.provider.protocols.{module}"), name)
+    return speaks(provider, quirks) if api == "openai-chat" else speaks(provider)

@@ -68,7 +68,10 @@ OVERLOADED = re.compile(
     r"api_error|try again later|no_kv_space|bad gateway|gateway time-?out|upstream (error|connect)"
 )
 NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")
-TOOL_USE = re.compile(r"tool_use_failed|malformed[_ ]function[_ ]call")
+TOOL_USE = re.compile(
+    r"tool_use_failed|malformed[_ ](function[_ ]call|tool[_ ]use|model[_ ]output|response)|"
+    r"unexpected[_ ]tool[_ ]call"
+)
 REFUSED = re.compile(
     r"invalid[_ ](request|argument|params?)|bad_?request|not_found|model_not_found|"
     r"unsupported|not supported|validation"

@@ -20,6 +20,7 @@ import httpx2
 
 from agent.errors import ConfigError, ProviderError, ProviderErrorKind
 from agent.provider.errors import broken, from_response
+from agent.provider.framing import BrokenFrame, Framing
 from agent.provider.sse import BodyDecoder, EventTooLong, SseEvent
 
 MOST_ERROR_BYTES = 256 * 1024
@@ -119,7 +120,14 @@ class Answer:
     then yields what arrives. Leaving closes the connection at once, read to its end or not.
     """
 
-    def __init__(self, client: httpx2.AsyncClient, post: Post, limits: StreamLimits) -> None:
+    def __init__(
+        self,
+        client: httpx2.AsyncClient,
+        post: Post,
+        limits: StreamLimits,
+        framing: Framing | None = None,
+    ) -> None:
+        self._framing = framing or BodyDecoder()
         self._client = client
         self._post = post
         self._limits = limits
@@ -180,7 +188,7 @@ class Answer:
         """
         assert self._response is not None  # noqa: S101 - only inside the context
         pieces = self._response.aiter_bytes()
-        decoder = BodyDecoder()
+        decoder = self._framing
         try:
             while (piece := await self._next(pieces)) is not None:
                 events = decoder.feed(piece)
@@ -188,7 +196,7 @@ class Answer:
                     self._renew()
                 for event in events:
                     yield event
-        except (httpx2.HTTPError, TimeoutError, EventTooLong) as error:
+        except (httpx2.HTTPError, TimeoutError, EventTooLong, BrokenFrame) as error:
             raise self.failure(error) from error
         for event in decoder.close():
             yield event
@@ -227,6 +235,8 @@ class Answer:
             return broken(provider, f"nothing came for {self._waited:g} seconds")
         if isinstance(error, EventTooLong):
             return broken(provider, "it sent an event without end")
+        if isinstance(error, BrokenFrame):
+            return broken(provider, "it sent data that cannot be read")
         if isinstance(error, httpx2.ConnectTimeout):
             return broken(provider, f"{self._host()} does not answer")
         if isinstance(error, httpx2.ProxyError):

@@ -94,4 +94,9 @@ def _call(call: ToolCall) -> JsonObject:
         arguments = json.loads(call.arguments) if call.arguments.strip() else {}
     except ValueError:
         arguments, broken = None, call.arguments
-    return {"id": call.call_id, "name": call.name, "input": arguments, "invalid_json": broken}
+    return {
+        "id": call.call_id or call.key,
+        "name": call.name,
+        "input": arguments,
+        "invalid_json": broken,
+    }

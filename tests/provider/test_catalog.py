@@ -199,12 +199,6 @@ def test_provider_without_address_says_so() -> None:
         Clients(own).client_for(own.model("acme/m"))
 
 
-def test_protocol_that_nobody_speaks_is_named() -> None:
-    own = catalog(ProviderSettings(id="acme", base_url="http://x", api="gemini"))
-    with pytest.raises(ModelNotFound, match="gemini"):
-        Clients(own).client_for(own.model("acme/m"))
-
-
 async def test_clients_are_made_once_a_provider() -> None:
     own = catalog(ProviderSettings(id="acme", base_url="http://x"))
     clients = Clients(own)

@@ -11,7 +11,12 @@ import pytest
 
 from agent.provider.client import ModelRequest, StreamEvent
 from agent.provider.clients import Clients
+from agent.provider.framing import AwsFrames, Framing, JsonLines
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
+from agent.provider.protocols.bedrock_decode import BedrockDecoder
+from agent.provider.protocols.cohere_decode import CohereDecoder
+from agent.provider.protocols.gemini_decode import GeminiDecoder
+from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.wire import Decoder
@@ -24,10 +29,14 @@ ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "streams"
 SHARED = Path(os.environ.get("OPENCODE_PY_SHARED", ROOT.parent / "shared")) / "provider-streams"
 
-DECODERS: dict[str, Callable[[str], Decoder]] = {
-    "openai-chat": ChatDecoder,
-    "openai-responses": ResponsesDecoder,
-    "anthropic-messages": AnthropicDecoder,
+DECODERS: dict[str, tuple[Callable[[str], Decoder], Callable[[], Framing]]] = {
+    "openai-chat": (ChatDecoder, BodyDecoder),
+    "openai-responses": (ResponsesDecoder, BodyDecoder),
+    "anthropic-messages": (AnthropicDecoder, BodyDecoder),
+    "gemini": (GeminiDecoder, BodyDecoder),
+    "ollama": (OllamaDecoder, JsonLines),
+    "cohere": (CohereDecoder, JsonLines),
+    "bedrock": (BedrockDecoder, AwsFrames),
 }
 
 
@@ -73,7 +82,10 @@ def check(case: Case, answer: Answer) -> None:
     assert answer.refusal == (want.get("refusal") or "")
     if want.get("run_tools", True):
         check_calls(answer, want.get("tool_calls", []))
-        assert answer.order == [kind for kind in want["order"] if kind != "redacted"]
+        order = [kind for kind in want["order"] if kind != "redacted"]
+        signed = any(item.get("on") == "text" for item in want.get("opaque", []))
+        # A signature of text is kept as an empty thought behind it.
+        assert answer.order == [*order, "reasoning"] if signed else order
     if error is None:
         assert answer.finish in want.get("finish_accept", [want["finish"]])
         assert answer.raw == want["finish_raw"]
@@ -109,6 +121,12 @@ def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
                 sealed = item["encrypted_content"]
                 summary = [{"text": t, "type": "summary_text"} for t in item["summary"]]
                 forms.append({"id": item["id"], "encrypted_content": sealed, "summary": summary})
+            case "signature":
+                forms.append({"signature": item["signature"]})
+            case "redacted":
+                forms.append({"redacted": item["data"]})
+            case "thoughtSignature" if item["on"] == "text":
+                forms.append({"thoughtSignature": item["data"]})
             case _:
                 pass  # of chat completions (kept by the server's own names), or not kept
     if forms:
@@ -117,7 +135,8 @@ def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
 
 def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
     """Without HTTP: as the client does, and with the end that the case's connection has."""
-    sse, chat = BodyDecoder(), DECODERS[case.facts["api"]](case.facts["provider"])
+    decoder, framing = DECODERS[case.facts["api"]]
+    sse, chat = framing(), decoder(case.facts["provider"])
     events: list[StreamEvent] = []
     for piece in cut:
         for event in sse.feed(piece):

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
+from agent.provider.framing import Framing
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.anthropic_request import THINKING, build_body, refused
 from agent.provider.protocols.refusals import REASONING
 from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.sse import BodyDecoder
 
 PATH = "/messages"
 VERSION = "2023-06-01"
@@ -22,6 +24,13 @@ class AnthropicWire:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
+
+    def path(self, request: ModelRequest) -> str:
+        _ = request
+        return PATH
+
+    def framing(self) -> Framing:
+        return BodyDecoder()
 
     def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
         return build_body(request, without)

@@ -24,7 +24,7 @@ from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import is_object, parse_object
+from agent.provider.protocols.wire_json import is_object, object_in, parse_object, text_in
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.usage import AnthropicUsage
 
@@ -79,16 +79,16 @@ class AnthropicDecoder:
         events: list[StreamEvent] = []
         match kind:
             case "message_start":
-                self._usage.take(_object(data, "message").get("usage"))
+                self._usage.take(object_in(data, "message").get("usage"))
             case "content_block_start":
-                self._start(data.get("index"), _object(data, "content_block"), events)
+                self._start(data.get("index"), object_in(data, "content_block"), events)
             case "content_block_delta":
-                self._delta(data.get("index"), _object(data, "delta"), events)
+                self._delta(data.get("index"), object_in(data, "delta"), events)
             case "content_block_stop":
                 self._stop(self._blocks.get(_key(data.get("index"))), events)
             case "message_delta":
                 self._usage.take(data.get("usage"))
-                self._take_reason(_object(data, "delta"), events)
+                self._take_reason(object_in(data, "delta"), events)
             case "message_stop":
                 events.extend(self._finish())
             case _:
@@ -125,10 +125,10 @@ class AnthropicDecoder:
         self._blocks[_key(index)] = self._open = block
         match kind:
             case "text":
-                self._part.text(_text(content, "text"), events)
+                self._part.text(text_in(content, "text"), events)
             case "thinking":
-                block.signature = _text(content, "signature")
-                self._part.reason(_text(content, "thinking"), events)
+                block.signature = text_in(content, "signature")
+                self._part.reason(text_in(content, "thinking"), events)
             case "redacted_thinking":
                 self._part.end(events)
                 if data := content.get("data"):
@@ -137,8 +137,8 @@ class AnthropicDecoder:
                 self._part.end(events)
                 block.key = f"call-{self._calls}"
                 self._calls += 1
-                block.name = self._names.own(_text(content, "name"))
-                block.call_id = _text(content, "id") or None
+                block.name = self._names.own(text_in(content, "name"))
+                block.call_id = text_in(content, "id") or None
                 block.started = content.get("input")
                 events.append(ToolInputStart(block.key, block.name, block.call_id))
             case _:
@@ -150,13 +150,13 @@ class AnthropicDecoder:
             return
         match block.kind, delta.get("type"):
             case "text", "text_delta":
-                self._part.text(_text(delta, "text"), events)
+                self._part.text(text_in(delta, "text"), events)
             case "thinking", "thinking_delta":
-                self._part.reason(_text(delta, "thinking"), events)
+                self._part.reason(text_in(delta, "thinking"), events)
             case "thinking", "signature_delta":
-                block.signature = _text(delta, "signature")
+                block.signature = text_in(delta, "signature")
             case "tool_use", "input_json_delta":
-                self._append(block, _text(delta, "partial_json"), events)
+                self._append(block, text_in(delta, "partial_json"), events)
             case _:
                 pass
 
@@ -193,7 +193,7 @@ class AnthropicDecoder:
             events.append(ToolCall(block.key, block.name, block.arguments, block.call_id, cut=cut))
 
     def _take_reason(self, delta: JsonObject, events: list[StreamEvent]) -> None:
-        reason = _text(delta, "stop_reason")
+        reason = text_in(delta, "stop_reason")
         if reason:
             self._raw_finish = reason
             if FINISHES.get(reason) != "length":
@@ -224,13 +224,3 @@ class AnthropicDecoder:
 
 def _key(index: Json) -> int:
     return index if isinstance(index, int) else -1
-
-
-def _object(data: JsonObject, name: str) -> JsonObject:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(data: JsonObject, name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
+from agent.provider.framing import Framing
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.openai_chat_request import build_body, refused
 from agent.provider.providers import Quirks
+from agent.provider.sse import BodyDecoder
 
 PATH = "/chat/completions"
 
@@ -19,6 +21,13 @@ class ChatWire:
     def __init__(self, provider: str, quirks: Quirks) -> None:
         self._provider = provider
         self._quirks = quirks
+
+    def path(self, request: ModelRequest) -> str:
+        _ = request
+        return PATH
+
+    def framing(self) -> Framing:
+        return BodyDecoder()
 
     def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
         return build_body(request, self._quirks, without)

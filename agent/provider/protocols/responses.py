@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
+from agent.provider.framing import Framing
 from agent.provider.protocols.refusals import REASONING
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.responses_request import build_body, refused
 from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.sse import BodyDecoder
 
 PATH = "/responses"
 
@@ -19,6 +21,13 @@ class ResponsesWire:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
+
+    def path(self, request: ModelRequest) -> str:
+        _ = request
+        return PATH
+
+    def framing(self) -> Framing:
+        return BodyDecoder()
 
     def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
         return build_body(request, without)

@@ -15,7 +15,7 @@ from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.responses_calls import ResponsesCalls
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import parse_object
+from agent.provider.protocols.wire_json import object_in, parse_object, text_in
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.usage import chat_usage
 
@@ -68,7 +68,7 @@ class ResponsesDecoder:
         if event.event == BODY:
             return self._fail(unreadable(self._provider, event))
         if kind in ENDS or kind in ("response.failed", "response.cancelled"):
-            return self._end(_object(data, "response"))
+            return self._end(object_in(data, "response"))
         return self._inner(kind, data)
 
     def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
@@ -81,15 +81,15 @@ class ResponsesDecoder:
         place = _place(data)
         name, _, step = kind.rpartition(".")
         if kind == "response.output_item.added":
-            self._added(place, _object(data, "item"), events)
+            self._added(place, object_in(data, "item"), events)
         elif kind == "response.output_item.done":
-            self._item_done(place, _object(data, "item"), events)
+            self._item_done(place, object_in(data, "item"), events)
         elif name in TEXTS and step in ("delta", "done"):
             self._piece(place, name, step, data, events)
         elif name in CALL_INPUTS and step == "delta":
-            self._calls.append(place, _text(data, "delta"), events)
+            self._calls.append(place, text_in(data, "delta"), events)
         elif name in CALL_INPUTS and step == "done":
-            given = _text(data, "arguments") or _text(data, "input")
+            given = text_in(data, "arguments") or text_in(data, "input")
             self._calls.complete(place, given, events)
         return events
 
@@ -106,9 +106,9 @@ class ResponsesDecoder:
         number = str(data.get("summary_index", data.get("content_index", 0)))
         key = (place, f"{name} {number}")
         if step == "delta":
-            text = _text(data, "delta")
+            text = text_in(data, "delta")
         else:
-            text = next((_text(data, word) for word in WHOLE if _text(data, word)), "")
+            text = next((text_in(data, word) for word in WHOLE if text_in(data, word)), "")
             if key in self._told:
                 return
         if text:
@@ -153,14 +153,14 @@ class ResponsesDecoder:
             for number, part in enumerate(parts if isinstance(parts, list) else []):
                 name = names.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if name is not None and isinstance(part, dict):
-                    text = _text(part, "text") or _text(part, "refusal")
+                    text = text_in(part, "text") or text_in(part, "refusal")
                     if text:
                         self._write((place, name, f"{field} {number}"), text, events)
 
     def _end(self, response: JsonObject) -> list[StreamEvent]:
         """The last event, which holds the whole response."""
         usage = chat_usage(response.get("usage"))
-        status = _text(response, "status")
+        status = text_in(response, "status")
         error = response.get("error")
         if error or status in ("failed", "cancelled"):
             what = f"the answer ended as {status or 'failed'}"
@@ -174,7 +174,7 @@ class ResponsesDecoder:
                     self._item_done(str(number), item, events)
         self.done = True
         self._end_part(events)
-        reason = _text(_object(response, "incomplete_details"), "reason")
+        reason = text_in(object_in(response, "incomplete_details"), "reason")
         raw = f"incomplete:{reason}" if reason else status or "completed"
         finish: Finish = "tool-calls" if self._calls.any else "stop"
         if reason or status == "incomplete":
@@ -195,7 +195,7 @@ class ResponsesDecoder:
 
 def _sealed(item: JsonObject) -> JsonObject | None:
     """What has to go back of a reasoning item, None where nothing can (nothing is stored)."""
-    name, sealed = _text(item, "id"), _text(item, "encrypted_content")
+    name, sealed = text_in(item, "id"), text_in(item, "encrypted_content")
     if not name or not sealed:
         return None
     summary = item.get("summary")
@@ -212,14 +212,4 @@ def _place(data: JsonObject) -> str:
 
 
 def _item_id(data: JsonObject) -> Json:
-    return _object(data, "item").get("id")
-
-
-def _object(data: JsonObject, name: str) -> JsonObject:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(data: JsonObject, name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
+    return object_in(data, "item").get("id")

@@ -10,6 +10,7 @@ import httpx2
 from agent.errors import ProviderError, ProviderErrorKind
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
+from agent.provider.framing import Framing
 from agent.provider.http import Answer, Post, StreamLimits
 from agent.provider.protocols.refusals import IMAGES
 from agent.provider.protocols.wire_json import encode
@@ -24,15 +25,16 @@ class Endpoint:
 
     provider: str
     base_url: str
-    path: str
     key: str = ""
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    @property
-    def url(self) -> str:
-        base, mark, query = self.base_url.partition("?")
-        return f"{base.rstrip('/')}{self.path}{mark}{query}"
+    def url(self, path: str) -> str:
+        """The address of *path*; queries of both are joined."""
+        base, _, query = self.base_url.partition("?")
+        path, _, more = path.partition("?")
+        joined = "&".join(part for part in (query, more) if part)
+        return f"{base.rstrip('/')}{path}{'?' if joined else ''}{joined}"
 
     def all_headers(self, more: Mapping[str, str]) -> dict[str, str]:
         """The headers of one request: ours, the protocol's *more*, and the user's over all."""
@@ -77,6 +79,14 @@ class Wire(Protocol):
         """Those names whose refusal says something of one session only, not of the model."""
         ...
 
+    def path(self, request: ModelRequest) -> str:
+        """Where under the base URL *request* is sent."""
+        ...
+
+    def framing(self) -> Framing:
+        """How the messages of an answer's body are told apart."""
+        ...
+
     def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject: ...
 
     def headers(self, body: JsonObject) -> Mapping[str, str]: ...
@@ -114,7 +124,9 @@ class WireClient:
         for repair in range(MOST_REPAIRS + 1):
             body = self._wire.body(request, without)
             try:
-                async with Answer(self._http, self._post(body), self._limits) as answer:
+                post = self._post(body, self._wire.path(request))
+                framing = self._wire.framing()
+                async with Answer(self._http, post, self._limits, framing) as answer:
                     self._remember(request, without)
                     decoder = self._wire.decoder(request)
                     async with aclosing(self._decode(answer, decoder)) as events:
@@ -161,10 +173,10 @@ class WireClient:
         for decoded in decoder.close(failure):
             yield decoded
 
-    def _post(self, body: JsonObject) -> Post:
+    def _post(self, body: JsonObject, path: str) -> Post:
         return Post(
             provider=self._endpoint.provider,
-            url=self._endpoint.url,
+            url=self._endpoint.url(path),
             headers=self._endpoint.all_headers(self._wire.headers(body)),
             body=encode(body),
             secret=self._endpoint.key,

@@ -39,6 +39,24 @@ def parse_object(text: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
+def object_in(data: JsonObject, name: str) -> JsonObject:
+    """The object *name* of *data*, empty where there is none."""
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def text_in(data: JsonObject, name: str) -> str:
+    """The text *name* of *data*, empty where there is none."""
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def objects_in(data: JsonObject, name: str) -> list[JsonObject]:
+    """The objects of the list *name* of *data*."""
+    value = data.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def _dumps(value: JsonObject, separators: tuple[str, str] | None = None) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators)

@@ -1,0 +1,128 @@
+"""Bodies that are no server-sent events: JSON lines, and AWS' binary event stream (spec 5, R9).
+
+Both come out as ``SseEvent``, so that a decoder need not know how its messages travelled.
+"""
+
+import binascii
+import struct
+from typing import Protocol
+
+from agent.provider.sse import BOM, MAX_EVENT_BYTES, BodyDecoder, EventTooLong, SseEvent
+
+
+class Framing(Protocol):
+    """Feed it bytes, take complete events; ``close`` gives what the end completes."""
+
+    def feed(self, piece: bytes) -> list[SseEvent]:
+        """The events that *piece* completes. Raises ``EventTooLong``, ``BrokenFrame``."""
+        ...
+
+    def close(self) -> list[SseEvent]: ...
+
+
+class BrokenFrame(ValueError):
+    """A frame that cannot be one: its lengths or checksums are wrong."""
+
+
+class JsonLines:
+    """One event a line; a body of server-sent events is read as that."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._sse: BodyDecoder | None = None
+        self._decided = False
+
+    def feed(self, piece: bytes) -> list[SseEvent]:
+        if self._sse is not None:
+            return self._sse.feed(piece)
+        self._line += piece
+        if not self._decided:
+            start = bytes(self._line[:64]).removeprefix(BOM).lstrip()
+            if not start or BOM.startswith(start):
+                return []
+            self._decided = True
+            if start[:1] not in b"{[<":
+                self._sse = BodyDecoder()
+                return self._sse.feed(bytes(self._line))
+        if len(self._line) > MAX_EVENT_BYTES:
+            raise EventTooLong
+        *whole, rest = self._line.split(b"\n")
+        self._line = bytearray(rest)
+        return [_line(bytes(line)) for line in whole if line.strip()]
+
+    def close(self) -> list[SseEvent]:
+        if self._sse is not None:
+            return self._sse.close()
+        line, self._line = bytes(self._line), bytearray()
+        return [_line(line)] if line.strip() else []
+
+
+def _line(line: bytes) -> SseEvent:
+    return SseEvent(line.removeprefix(BOM).decode("utf-8", "replace").strip())
+
+
+PRELUDE = struct.Struct(">III")
+"""Whole length, length of the headers, checksum of these two."""
+TEXT_HEADER = 7
+LEAST_FRAME = PRELUDE.size + 4
+
+
+class AwsFrames:
+    """Messages of ``application/vnd.amazon.eventstream``: prelude, headers, payload, checksum.
+
+    The event's name is ``:event-type``, or ``:exception-type`` for an error. A body that begins
+    with a bracket is no event stream and is handed on whole.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._whole: BodyDecoder | None = None
+
+    def feed(self, piece: bytes) -> list[SseEvent]:
+        if self._whole is not None:
+            return self._whole.feed(piece)
+        self._bytes += piece
+        if bytes(self._bytes[:1]) in (b"{", b"<", b"["):
+            self._whole = BodyDecoder()
+            return self._whole.feed(bytes(self._bytes))
+        events: list[SseEvent] = []
+        while len(self._bytes) >= PRELUDE.size:
+            length, headers, checksum = PRELUDE.unpack_from(self._bytes)
+            if binascii.crc32(self._bytes[:8]) != checksum or length < LEAST_FRAME + headers:
+                raise BrokenFrame
+            if length > MAX_EVENT_BYTES:
+                raise EventTooLong
+            if len(self._bytes) < length:
+                break
+            frame = bytes(self._bytes[:length])
+            del self._bytes[:length]
+            events.append(_message(frame, headers))
+        return events
+
+    def close(self) -> list[SseEvent]:
+        return self._whole.close() if self._whole is not None else []
+
+
+def _message(frame: bytes, headers: int) -> SseEvent:
+    if binascii.crc32(frame[:-4]) != struct.unpack(">I", frame[-4:])[0]:
+        raise BrokenFrame
+    end = PRELUDE.size + headers
+    named = _headers(frame[PRELUDE.size : end])
+    name = named.get(":event-type") or named.get(":exception-type") or named.get(":error-code", "")
+    return SseEvent(frame[end:-4].decode("utf-8", "replace"), name or "message")
+
+
+def _headers(data: bytes) -> dict[str, str]:
+    """The text headers; AWS sends no others here, so one of another type ends the reading."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(data):
+        size = data[at]
+        name = data[at + 1 : at + 1 + size].decode("utf-8", "replace")
+        at += 1 + size
+        if data[at : at + 1] != bytes([TEXT_HEADER]) or at + 3 > len(data):
+            break
+        (length,) = struct.unpack_from(">H", data, at + 1)
+        found[name] = data[at + 3 : at + 3 + length].decode("utf-8", "replace")
+        at += 3 + length
+    return found

@@ -1,0 +1,181 @@
+"""Bedrock's Converse stream decoded to our events (spec 5, R9).
+
+What arrives here are the messages of AWS' event stream, taken out of their frames by
+``agent.provider.framing``. Thoughts carry a signature, or are sealed and may not be read.
+"""
+
+from dataclasses import dataclass
+
+from agent.errors import ProviderError
+from agent.jsontypes import Json, JsonObject
+from agent.model import Finish, Usage
+from agent.provider.client import (
+    StepFinish,
+    StreamError,
+    StreamEvent,
+    ToolCall,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
+)
+from agent.provider.errors import from_event
+from agent.provider.protocols.open_part import OpenPart
+from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.wire_json import object_in, parse_object, text_in
+from agent.provider.sse import BODY, SseEvent
+from agent.provider.usage import tokens
+
+FINISHES: dict[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool-calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "content-filter",
+    "content_filtered": "content-filter",
+    "malformed_tool_use": "error",
+    "malformed_model_output": "error",
+}
+
+
+@dataclass(slots=True)
+class _Block:
+    """One content block: a call, or text or thoughts. *sealed* is what goes back unread."""
+
+    key: str = ""
+    name: str = ""
+    call_id: str | None = None
+    arguments: str = ""
+    signature: str = ""
+    sealed: str = ""
+
+
+class BedrockDecoder:
+    """The state of one answer. After ``done`` nothing more is to be fed."""
+
+    def __init__(self, provider: str, names: ToolNames | None = None) -> None:
+        self.done = False
+        self._provider = provider
+        self._names = names or ToolNames()
+        self._part = OpenPart()
+        self._blocks: dict[str, _Block] = {}
+        self._count = 0
+        self._raw_finish: str | None = None
+        self._usage: Usage | None = None
+
+    @property
+    def finishing(self) -> bool:
+        """Whether the model has finished, and only usage can still come."""
+        return self._raw_finish is not None
+
+    def feed(self, event: SseEvent) -> list[StreamEvent]:
+        """The events that *event* stands for; the last of an answer ends it."""
+        data = parse_object(event.data)
+        if data is None:
+            return self._fail(unreadable(self._provider, event))
+        if event.event.endswith(("Exception", "Error")) or event.event == BODY:
+            told: JsonObject = {"type": event.event, **data} if event.event != BODY else data
+            return self._fail(from_event(self._provider, told))
+        events: list[StreamEvent] = []
+        place = str(data.get("contentBlockIndex", 0))
+        match event.event:
+            case "contentBlockStart":
+                self._start(place, object_in(object_in(data, "start"), "toolUse"), events)
+            case "contentBlockDelta":
+                self._delta(place, object_in(data, "delta"), events)
+            case "contentBlockStop":
+                self._stop(place, events)
+            case "messageStop":
+                self._raw_finish = text_in(data, "stopReason") or "end_turn"
+                self._stop_all(events)
+            case "metadata":
+                self._usage = _usage(data.get("usage"))
+                if self.finishing:
+                    events += self._finish()
+            case _:
+                pass  # messageStart, and events that are newer than this program
+        return events
+
+    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
+        """The end of the body, or *error* that broke it. A stop reason makes it complete."""
+        if self.done:
+            return []
+        if self.finishing:
+            return self._finish()
+        return self._fail(error or incomplete(self._provider))
+
+    def _start(self, place: str, tool: JsonObject, events: list[StreamEvent]) -> None:
+        if not tool:
+            return
+        self._part.end(events)
+        name = self._names.own(text_in(tool, "name"))
+        block = _Block(f"call-{self._count}", name, text_in(tool, "toolUseId") or None)
+        self._count += 1
+        self._blocks[place] = block
+        events.append(ToolInputStart(block.key, block.name, block.call_id))
+
+    def _delta(self, place: str, delta: JsonObject, events: list[StreamEvent]) -> None:
+        block = self._blocks.setdefault(place, _Block())
+        if block.key:
+            text = text_in(object_in(delta, "toolUse"), "input")
+            if text:
+                block.arguments += text
+                events.append(ToolInputDelta(block.key, text))
+            return
+        thought = object_in(delta, "reasoningContent")
+        self._part.reason(text_in(thought, "text"), events)
+        block.signature += text_in(thought, "signature")
+        block.sealed += text_in(thought, "redactedContent")
+        self._part.text(text_in(delta, "text"), events)
+
+    def _stop(self, place: str, events: list[StreamEvent], *, cut: bool = False) -> None:
+        block = self._blocks.pop(place, None)
+        if block is None:
+            return
+        if block.key:
+            events.append(ToolInputEnd(block.key))
+            call = ToolCall(block.key, block.name, block.arguments, block.call_id, cut=cut)
+            events.append(call)
+        elif block.sealed:
+            self._part.end(events, {"redacted": block.sealed})
+        else:
+            self._part.end(events, {"signature": block.signature} if block.signature else None)
+
+    def _stop_all(self, events: list[StreamEvent]) -> None:
+        cut = FINISHES.get(self._raw_finish or "") == "length"
+        for place in list(self._blocks):
+            self._stop(place, events, cut=cut)
+
+    def _finish(self) -> list[StreamEvent]:
+        self.done = True
+        events: list[StreamEvent] = []
+        self._part.end(events)
+        raw = self._raw_finish or ""
+        if raw.startswith("malformed") and not self._count:
+            return [*events, StreamError(from_event(self._provider, {"message": raw}), self._usage)]
+        events.append(StepFinish(FINISHES.get(raw, "other"), raw, self._usage))
+        return events
+
+    def _fail(self, error: ProviderError) -> list[StreamEvent]:
+        """Close what is open; no call is given out after the break (spec 1, L12)."""
+        self.done = True
+        events: list[StreamEvent] = []
+        self._part.end(events)
+        events += [ToolInputEnd(block.key) for block in self._blocks.values() if block.key]
+        events.append(StreamError(error, self._usage))
+        return events
+
+
+def _usage(raw: Json) -> Usage | None:
+    """Cached tokens are counted beside ``inputTokens``, and are put back into the whole."""
+    if not isinstance(raw, dict) or not raw:
+        return None
+    read = tokens(raw.get("cacheReadInputTokens"))
+    write = tokens(raw.get("cacheWriteInputTokens"))
+    return Usage(
+        input=tokens(raw.get("inputTokens")) + read + write,
+        output=tokens(raw.get("outputTokens")),
+        cache_read=read,
+        cache_write=write,
+    )

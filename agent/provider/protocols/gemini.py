@@ -1,0 +1,42 @@
+"""Google's Gemini API, and what is compatible with it."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from agent.jsontypes import JsonObject
+from agent.provider.client import ModelRequest
+from agent.provider.framing import Framing
+from agent.provider.protocols.gemini_decode import GeminiDecoder
+from agent.provider.protocols.gemini_request import build_body, refused
+from agent.provider.protocols.refusals import REASONING
+from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.sse import BodyDecoder
+
+
+class GeminiWire:
+    """The ``Wire`` of Gemini at *provider*."""
+
+    per_session: frozenset[str] = frozenset({REASONING})
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+
+    def path(self, request: ModelRequest) -> str:
+        name = request.model.wire_id or request.model.id
+        return f"/models/{quote(name.removeprefix('models/'))}:streamGenerateContent?alt=sse"
+
+    def framing(self) -> Framing:
+        return BodyDecoder()
+
+    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
+        return build_body(request, without)
+
+    def headers(self, body: JsonObject) -> Mapping[str, str]:
+        _ = body
+        return {}
+
+    def decoder(self, request: ModelRequest) -> GeminiDecoder:
+        return GeminiDecoder(self._provider, ToolNames(request.tools))
+
+    def refused(self, body: JsonObject, message: str) -> str | None:
+        return refused(body, message)

@@ -1,0 +1,160 @@
+"""Gemini's stream decoded to our events, without any input or output of its own.
+
+Each event is a piece of one response. There is no end mark: after the event with a finish
+reason only usage can come, and the body ends. Parts of a kind that is not known here (code that
+the provider ran itself, images) are passed over. Nothing in the shape of an event is relied on.
+
+A thought signature belongs to the part that it came with and has to go back there: with a call
+it is kept as ``{"thoughtSignature"}``, with text as an empty thought behind it.
+"""
+
+import json
+
+from agent.errors import ProviderError
+from agent.jsontypes import Json, JsonObject
+from agent.model import Finish, Usage
+from agent.provider.client import StepFinish, StreamError, StreamEvent
+from agent.provider.errors import from_event
+from agent.provider.protocols.open_part import OpenPart
+from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.whole_calls import WholeCalls
+from agent.provider.protocols.wire_json import object_in, objects_in, parse_object, text_in
+from agent.provider.sse import BODY, SseEvent
+from agent.provider.usage import tokens
+
+SIGNATURE = "thoughtSignature"
+
+FILTERED = frozenset({
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE", "MODEL_ARMOR",
+})  # fmt: skip
+MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+
+
+class GeminiDecoder:
+    """The state of one answer. After ``done`` nothing more is to be fed."""
+
+    def __init__(self, provider: str, names: ToolNames | None = None) -> None:
+        self.done = False
+        self._provider = provider
+        self._part = OpenPart()
+        self._calls = WholeCalls(self._part, names or ToolNames())
+        self._raw_finish: str | None = None
+        self._said = ""
+        self._usage: Usage | None = None
+
+    @property
+    def finishing(self) -> bool:
+        """Whether the model has finished, and only usage can still come."""
+        return self._raw_finish is not None
+
+    def feed(self, event: SseEvent) -> list[StreamEvent]:
+        """The events that *event* stands for; an error ends the answer."""
+        text = event.data.strip()
+        if not text or text == "[DONE]":
+            return []
+        pieces = _pieces(text) if event.event == BODY else _one(parse_object(text))
+        if not pieces:
+            return self._fail(unreadable(self._provider, event))
+        events: list[StreamEvent] = []
+        for data in pieces:
+            if data.get("error"):
+                return [*events, *self._fail(from_event(self._provider, data["error"]))]
+            if event.event == BODY and "candidates" not in data and "promptFeedback" not in data:
+                return self._fail(unreadable(self._provider, event))
+            self._take(data, events)
+        return events
+
+    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
+        """The end of the body, or *error* that broke it. A finish reason makes it complete."""
+        if self.done:
+            return []
+        if not self.finishing:
+            return self._fail(error or incomplete(self._provider))
+        self.done = True
+        events: list[StreamEvent] = []
+        self._part.end(events)
+        raw = self._raw_finish or ""
+        if raw in MALFORMED and not self._calls.count:
+            told = from_event(self._provider, {"message": f"{raw}: {self._said}"})
+            return [*events, StreamError(told, self._usage)]
+        events.append(StepFinish(self._finish(raw), raw, self._usage))
+        return events
+
+    def _take(self, data: JsonObject, events: list[StreamEvent]) -> None:
+        # A response inside "response" is Vertex' and Code Assist's envelope.
+        data = object_in(data, "response") or data
+        for candidate in objects_in(data, "candidates")[:1]:
+            for part in objects_in(object_in(candidate, "content"), "parts"):
+                self._piece(part, events)
+            reason = text_in(candidate, "finishReason")
+            if reason not in ("", "FINISH_REASON_UNSPECIFIED"):
+                self._raw_finish = reason
+                self._said = text_in(candidate, "finishMessage")
+        blocked = text_in(object_in(data, "promptFeedback"), "blockReason")
+        if blocked and self._raw_finish is None:
+            self._raw_finish = blocked
+        self._usage = _usage(data.get("usageMetadata")) or self._usage
+
+    def _piece(self, part: JsonObject, events: list[StreamEvent]) -> None:
+        signature = text_in(part, SIGNATURE)
+        opaque: JsonObject | None = {SIGNATURE: signature} if signature else None
+        call = part.get("functionCall")
+        if isinstance(call, dict):
+            name = text_in(call, "name")
+            call_id = text_in(call, "id") or None
+            self._calls.add(name, call.get("args"), events, call_id=call_id, opaque=opaque)
+        elif text := text_in(part, "text"):
+            if part.get("thought") is True:
+                self._part.reason(text, events)
+            else:
+                self._part.text(text, events)
+        if opaque is not None and not isinstance(call, dict):
+            self._part.end(events, opaque)
+
+    def _finish(self, raw: str) -> Finish:
+        if raw in MALFORMED:
+            return "error"
+        if raw in FILTERED:
+            return "content-filter"
+        if raw == "MAX_TOKENS":
+            return "length"
+        if raw == "STOP":
+            return "tool-calls" if self._calls.count else "stop"
+        return "other"
+
+    def _fail(self, error: ProviderError) -> list[StreamEvent]:
+        """Close what is open; no call is given out after the break (spec 1, L12)."""
+        self.done = True
+        events: list[StreamEvent] = []
+        self._part.end(events)
+        events.append(StreamError(error, self._usage))
+        return events
+
+
+def _one(data: JsonObject | None) -> list[JsonObject]:
+    return [] if data is None else [data]
+
+
+def _pieces(text: str) -> list[JsonObject]:
+    """The pieces of a body that is no event stream: one object, or a list of them."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, dict)]
+
+
+def _usage(raw: Json) -> Usage | None:
+    """Thoughts are counted beside the candidates; cached tokens are part of the prompt."""
+    if not isinstance(raw, dict) or not raw:
+        return None
+    thoughts = tokens(raw.get("thoughtsTokenCount"))
+    return Usage(
+        input=tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount")),
+        output=tokens(raw.get("candidatesTokenCount")) + thoughts,
+        reasoning=thoughts,
+        cache_read=tokens(raw.get("cachedContentTokenCount")),
+    )

@@ -1,0 +1,117 @@
+"""JSON schemas in the subset that Gemini takes for its functions (spec 5, R4).
+
+It is OpenAPI's: one type, ``nullable``, enums of strings, no references, nothing about further
+properties. What it does not know makes the whole request fail, so it is left out.
+"""
+
+from agent.jsontypes import Json, JsonObject
+from agent.provider.protocols.wire_json import object_in, objects_in
+
+KEPT = (
+    "title", "description", "nullable", "minItems", "maxItems", "minimum", "maximum",
+    "minLength", "maxLength", "pattern",
+)  # fmt: skip
+FORMATS = frozenset({"enum", "date-time", "int32", "int64", "float", "double"})
+DEEPEST = 12
+
+
+def reduced(schema: JsonObject) -> JsonObject:
+    """*schema* in Gemini's subset; an object without properties becomes {}."""
+    return _reduced(schema, schema, 0)
+
+
+def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
+    schema = _resolved(schema, root)
+    if depth > DEEPEST:
+        return {"type": "string"}
+    made: JsonObject = {key: schema[key] for key in KEPT if key in schema}
+    kinds = schema.get("type")
+    named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+    if "null" in named:
+        made["nullable"] = True
+    real = [kind for kind in named if isinstance(kind, str) and kind != "null"]
+    choices = [*objects_in(schema, "anyOf"), *objects_in(schema, "oneOf")]
+    if choices:
+        return _chosen(made, choices, root, depth)
+    if len(real) > 1:
+        branches: list[Json] = [
+            _reduced({**schema, "type": kind}, root, depth + 1) for kind in real
+        ]
+        return {**made, "anyOf": branches}
+    kind = real[0] if real else _guessed(schema)
+    made["type"] = kind
+    if schema.get("format") in FORMATS:
+        made["format"] = schema["format"]
+    _add_enum(made, schema)
+    if kind == "object":
+        _add_properties(made, schema, root, depth)
+    if kind == "array":
+        made["items"] = _reduced(object_in(schema, "items") or {"type": "string"}, root, depth + 1)
+    return made
+
+
+def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
+    """*schema* with its reference followed and its only ``allOf`` taken in."""
+    for _ in range(DEEPEST):
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            target: Json = root
+            for name in reference[2:].split("/"):
+                target = target.get(name) if isinstance(target, dict) else None
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**target, **rest} if isinstance(target, dict) else rest
+            continue
+        merged = objects_in(schema, "allOf")
+        if not merged:
+            break
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        schema = {**{key: value for one in merged for key, value in one.items()}, **rest}
+    return schema
+
+
+def _chosen(
+    made: JsonObject, choices: list[JsonObject], root: JsonObject, depth: int
+) -> JsonObject:
+    """One of several schemas; "or null" is only a mark."""
+    real = [choice for choice in choices if choice.get("type") != "null"]
+    if len(real) < len(choices):
+        made["nullable"] = True
+    branches = [_reduced(choice, root, depth + 1) for choice in real]
+    if len(branches) == 1:
+        return {**branches[0], **made}
+    return {**made, "anyOf": list[Json](branches)}
+
+
+def _guessed(schema: JsonObject) -> str:
+    if "properties" in schema:
+        return "object"
+    return "array" if "items" in schema else "string"
+
+
+def _add_enum(made: JsonObject, schema: JsonObject) -> None:
+    """Enums are of strings only; of numbers the choice goes into the description."""
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if not isinstance(values, list):
+        return
+    if made["type"] == "string":
+        made["enum"] = [str(value) for value in values if value is not None]
+    else:
+        told = f"One of {', '.join(str(value) for value in values)}."
+        made["description"] = f"{made.get('description', '')} {told}".strip()
+
+
+def _add_properties(made: JsonObject, schema: JsonObject, root: JsonObject, depth: int) -> None:
+    properties = object_in(schema, "properties")
+    reduced_ones = {
+        name: _reduced(value, root, depth + 1)
+        for name, value in properties.items()
+        if isinstance(value, dict)
+    }
+    if not reduced_ones:
+        return  # an object without properties is refused when "properties" is empty
+    made["properties"] = dict[str, Json](reduced_ones)
+    required = schema.get("required")
+    asked = required if isinstance(required, list) else []
+    names: list[Json] = [name for name in asked if name in reduced_ones]
+    if names:
+        made["required"] = names

@@ -1,0 +1,76 @@
+"""Ollama's own stream (JSON lines) decoded to our events (spec 5, R9)."""
+
+from agent.errors import ProviderError
+from agent.jsontypes import JsonObject
+from agent.model import Finish, Usage
+from agent.provider.client import StepFinish, StreamError, StreamEvent
+from agent.provider.errors import from_event
+from agent.provider.protocols.open_part import OpenPart
+from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.whole_calls import WholeCalls
+from agent.provider.protocols.wire_json import object_in, objects_in, parse_object, text_in
+from agent.provider.sse import SseEvent
+from agent.provider.usage import tokens
+
+FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
+
+
+class OllamaDecoder:
+    """The state of one answer. After ``done`` nothing more is to be fed."""
+
+    finishing = False
+    """The line that tells of the end is the end."""
+
+    def __init__(self, provider: str, names: ToolNames | None = None) -> None:
+        self.done = False
+        self._provider = provider
+        self._part = OpenPart()
+        self._calls = WholeCalls(self._part, names or ToolNames())
+
+    def feed(self, event: SseEvent) -> list[StreamEvent]:
+        """The events that one line stands for; the last of an answer ends it."""
+        data = parse_object(event.data)
+        if data is None:
+            return self._fail(unreadable(self._provider, event))
+        if data.get("error"):
+            return self._fail(from_event(self._provider, data["error"]))
+        events: list[StreamEvent] = []
+        message = object_in(data, "message")
+        self._part.reason(text_in(message, "thinking"), events, "thinking")
+        self._part.text(text_in(message, "content"), events)
+        for call in objects_in(message, "tool_calls"):
+            function = object_in(call, "function")
+            name, call_id = text_in(function, "name"), text_in(call, "id") or None
+            self._calls.add(name, function.get("arguments"), events, call_id=call_id)
+        if data.get("done") is True:
+            self._end(data, events)
+        return events
+
+    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
+        """The end of the body, or *error* that broke it: without its last line an answer is
+        never complete."""
+        return [] if self.done else self._fail(error or incomplete(self._provider))
+
+    def _end(self, data: JsonObject, events: list[StreamEvent]) -> None:
+        self.done = True
+        self._part.end(events)
+        raw = text_in(data, "done_reason") or "stop"
+        finish = FINISHES.get(raw, "other")
+        if finish == "stop" and self._calls.count:
+            finish = "tool-calls"
+        events.append(StepFinish(finish, raw, _usage(data)))
+
+    def _fail(self, error: ProviderError) -> list[StreamEvent]:
+        self.done = True
+        events: list[StreamEvent] = []
+        self._part.end(events)
+        events.append(StreamError(error))
+        return events
+
+
+def _usage(data: JsonObject) -> Usage | None:
+    """None where nothing is counted; a prompt that was wholly cached is left out by the server."""
+    if "eval_count" not in data and "prompt_eval_count" not in data:
+        return None
+    return Usage(input=tokens(data.get("prompt_eval_count")), output=tokens(data.get("eval_count")))
