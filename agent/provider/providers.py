@@ -1,8 +1,8 @@
 """The providers that are known without any configuration (spec 5, R2): one entry each.
 
-Anthropic and OpenAI are asked in their own protocols, the others in OpenAI's chat completions;
-``provider.<id>.api`` of the config chooses another. An entry names the base URL (``${NAME}`` is
-filled from the environment), the variables that may hold the key, its name in litellm's price
+Anthropic, OpenAI, Google, Cohere and Bedrock are asked in their own protocols, the others in
+OpenAI's chat completions; ``provider.<id>.api`` of the config chooses another. An entry names
+the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key, its name in litellm's price
 list, and what its chat completions do differently.
 """
 
@@ -108,12 +108,31 @@ _ALL = (
     _remote(
         "google",
         "Google Gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://generativelanguage.googleapis.com/v1beta",
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",
         "GOOGLE_GENERATIVE_AI_API_KEY",
         prices="gemini",
+        api="gemini",
         flagship="gemini-pro-latest",
+    ),
+    _remote(
+        "cohere",
+        "Cohere",
+        "https://api.cohere.com",
+        "COHERE_API_KEY",
+        "CO_API_KEY",
+        prices="cohere_chat",
+        api="cohere",
+        flagship="command-a-03-2025",
+    ),
+    _remote(
+        "bedrock",
+        "Amazon Bedrock",
+        "https://bedrock-runtime.${AWS_REGION}.amazonaws.com",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        prices="bedrock_converse",
+        api="bedrock",
     ),
     _remote(
         "openrouter",

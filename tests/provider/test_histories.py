@@ -1,4 +1,4 @@
-"""R4, L10: whatever a session holds, its history is valid in each of the three dialects."""
+"""R4, L10: whatever a session holds, its history is valid in each of the four dialects."""
 
 import json
 from dataclasses import replace
@@ -25,12 +25,13 @@ from agent.provider.client import ModelInfo, ModelRequest, ToolSchema, Turn
 from agent.provider.protocols import openai_chat_request, responses_request
 from agent.provider.protocols.anthropic import AnthropicWire
 from agent.provider.protocols.anthropic_messages import messages_of as anthropic_messages
+from agent.provider.protocols.gemini import GeminiWire
 from agent.provider.protocols.openai_chat_messages import messages_of as chat_messages
 from agent.provider.protocols.responses_input import items_of
 from agent.provider.protocols.wire_json import encode
 from agent.provider.providers import Quirks
 from agent.session.history import turns_of
-from tests.support import strict_anthropic, strict_chat, strict_responses
+from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
 from tests.support.wire import seal
 
 MODELS = ("acme/one", "acme/two")
@@ -147,6 +148,8 @@ def test_r4_every_history_is_valid_in_every_dialect(
     assert strict_anthropic.violations(json.loads(encode(body)), dict(wire.headers(body))) == []
     body = responses_request.build_body(asked)
     assert strict_responses.violations(json.loads(encode(body))) == []
+    body = GeminiWire("acme").body(asked, frozenset())
+    assert strict_gemini.violations(json.loads(encode(body)), {"x-goog-api-key": "k"}) == []
 
 
 @settings(max_examples=150, deadline=None)

@@ -12,7 +12,7 @@ import pytest
 
 from agent.model import Completed, Failed
 from tests.support.aftermath import left_clean
-from tests.support.harness import APIS, Harness, open_harness
+from tests.support.harness import APIS, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Answer,
     Call,
@@ -66,7 +66,7 @@ CASES: dict[str, Case] = {
     ),
     "no finish reason": Case((unfinished(Text("part")), OK), requests=2),
     "no finish reason after a call": Case(
-        (unfinished(add("a"), HALF), OK), ran="a", failed=1, requests=2
+        (unfinished(add("a"), HALF), OK), ran="a", failed=1, requests=2, apis=TEXT_APIS
     ),
     "end mark alone": Case(((Text("whole"), Done()),), requests=1, apis=APIS[:1]),
     "nothing at all": Case(((), OK), requests=2),
@@ -83,18 +83,24 @@ CASES: dict[str, Case] = {
         ran="a",
         failed=1,
         requests=2,
+        apis=TEXT_APIS,
     ),
     "overloaded, then fine": Case((Failure(529), Failure(503), OK), requests=3),
     "unknown tool": Case((answer(Call("frobnicate", {"x": 1})), OK), failed=1),
     "case of a name": Case((answer(Call("BASH", {"command": "echo a >> log.txt"})), OK), ran="a"),
-    "arguments are no JSON": Case((answer(Call("bash", '{"command": "ec')), OK), failed=1),
-    "arguments are no object": Case((answer(Call("bash", '["echo"]')), OK), failed=1),
+    "arguments are no JSON": Case(
+        (answer(Call("bash", '{"command": "ec')), OK), failed=1, apis=TEXT_APIS
+    ),
+    "arguments are no object": Case(
+        (answer(Call("bash", '["echo"]')), OK), failed=1, apis=TEXT_APIS
+    ),
     "arguments are empty": Case((answer(Call("bash", "")), OK), failed=1),
     "arguments are empty and that is fine": Case((answer(Call("list", "")), OK)),
     "arguments miss a field": Case((answer(Call("write", {"content": "x"})), OK), failed=1),
     "arguments twice over": Case(
         (answer(Call("bash", '{"command": "echo a >> log.txt"}{"command": "echo b"}')), OK),
         failed=1,
+        apis=TEXT_APIS,
     ),
     "ids are missing": Case(
         (answer(add("a", id=None), add("b", id=None)), OK), ran="ab", apis=APIS[:1]

@@ -28,15 +28,16 @@ class Script:
     def __call__(self, body: dict) -> Answer:
         said = str(body)
         for word, answers in self._children.items():
-            if f"<{word}>" in said and not any(
-                tool_name(tool) == "task" for tool in body.get("tools", [])
-            ):
+            if f"<{word}>" in said and "task" not in tool_names(body):
                 return answers.pop(0)
         return self._parent.pop(0)
 
 
-def tool_name(tool: dict) -> str:
-    return tool.get("name") or tool["function"]["name"]
+def tool_names(body: dict) -> set[str]:
+    """The names of the tools that a request offers, in any of the protocols."""
+    tools = body.get("tools", [])
+    tools = [f for tool in tools for f in tool.get("functionDeclarations", [tool])]
+    return {tool.get("name") or tool["function"]["name"] for tool in tools}
 
 
 async def children(harness: Harness, session: Session) -> list[Session]:
@@ -82,8 +83,7 @@ async def test_s1_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
         harness.server.always(Script(answer(task("look", "explore")), done, look=[done]))
         await harness.turn(await harness.session(), "a secret wish")
         first, second, _ = harness.server.requests
-        offered = {tool_name(tool) for tool in first.body["tools"]}
-        left = {tool_name(tool) for tool in second.body["tools"]}
+        offered, left = tool_names(first.body), tool_names(second.body)
         assert {"task", "todowrite", "edit"} <= offered
         assert not left & {"task", "todowrite", "todoread", "edit", "write"}
         assert {"read", "grep", "bash"} <= left

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from tests.support import strict_anthropic, strict_chat, strict_responses
+from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
 from tests.support.anthropic_dialect import AnthropicWriter
 from tests.support.chat_dialect import ChatWriter
+from tests.support.gemini_dialect import GeminiWriter
 from tests.support.responses_dialect import ResponsesWriter
 from tests.support.script import Failure, Piece
 
@@ -39,6 +40,11 @@ def _openai_refusal(problems: list[str]) -> Failure:
     return Failure(400, json.dumps({"error": error | {"param": None, "code": None}}))
 
 
+def _gemini_refusal(problems: list[str]) -> Failure:
+    error = {"code": 400, "message": "; ".join(problems), "status": "INVALID_ARGUMENT"}
+    return Failure(400, json.dumps({"error": error}))
+
+
 def _anthropic_refusal(problems: list[str]) -> Failure:
     error = {"type": "invalid_request_error", "message": "; ".join(problems)}
     return Failure(400, json.dumps({"type": "error", "error": error, "request_id": "req_1"}))
@@ -52,6 +58,9 @@ _DIALECTS = {
     ),
     "/responses": Dialect(
         lambda body, _: strict_responses.violations(body), _openai_refusal, ResponsesWriter
+    ),
+    ":streamGenerateContent": Dialect(
+        strict_gemini.violations, _gemini_refusal, lambda _, number: GeminiWriter(number)
     ),
     "/messages": Dialect(
         strict_anthropic.violations,

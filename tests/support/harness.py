@@ -33,7 +33,10 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-APIS = ("openai-chat", "openai-responses", "anthropic-messages")
+TEXT_APIS = ("openai-chat", "openai-responses", "anthropic-messages")
+"""Those of the wire protocols below in which arguments are text, which may be no JSON."""
+
+APIS = (*TEXT_APIS, "gemini")
 """The wire protocols that the scripted server speaks."""
 
 

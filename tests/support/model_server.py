@@ -29,7 +29,8 @@ class Request:
 
 class ModelServer:
     """Speaks OpenAI chat completions at ``{url}/chat/completions``, OpenAI responses at
-    ``{url}/responses`` and Anthropic messages at ``{url}/messages``.
+    ``{url}/responses``, Anthropic messages at ``{url}/messages`` and Gemini at
+    ``{url}/models/{model}:streamGenerateContent``.
 
     *cut_after* bytes of the next answer the connection is closed, once. *chunk* splits
     answers into pieces of so many bytes.

@@ -23,6 +23,7 @@ from agent.provider.client import (
 from agent.provider.protocols.call_ids import CallIds
 from agent.provider.protocols.placeholders import (
     BLIND,
+    GO_ON,
     LOST_RESULT,
     NO_OUTPUT,
     PDF,
@@ -30,9 +31,6 @@ from agent.provider.protocols.placeholders import (
     unseen,
 )
 from agent.provider.protocols.tool_names import clean
-
-GO_ON = "Go on."
-"""Said where a conversation would begin or end with the model's own words."""
 
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})

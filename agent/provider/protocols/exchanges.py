@@ -20,7 +20,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.call_ids import CallIds
-from agent.provider.protocols.placeholders import LOST_RESULT, NO_OUTPUT
+from agent.provider.protocols.placeholders import GO_ON, LOST_RESULT, NO_OUTPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,18 @@ Exchange: TypeAlias = Asked | Answered | Returned
 
 
 def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
-    """*turns*, with nothing empty in them and every call answered."""
+    """*turns*, with nothing empty in them and every call answered; the user begins and ends."""
+    last: Exchange | None = None
+    for exchange in _exchanges(turns):
+        if last is None and not isinstance(exchange, Asked):
+            yield Asked((TextContent(GO_ON),))
+        yield exchange
+        last = exchange
+    if isinstance(last, Answered):
+        yield Asked((TextContent(GO_ON),))
+
+
+def _exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
     ids = CallIds()
     open_calls: list[SentCall] = []
     for turn in turns:

@@ -9,6 +9,8 @@ from agent.provider.protocols.refusals import IMAGES
 
 LOST_RESULT = "The result of this call was lost; it may or may not have run."
 NO_OUTPUT = "(no output)"
+GO_ON = "Go on."
+"""Said where a conversation would begin or end with the model's own words."""
 
 PDF = "application/pdf"
 
