@@ -2,8 +2,8 @@
 
 Anthropic, OpenAI, Google, Cohere and Bedrock are asked in their own protocols, the others in
 OpenAI's chat completions; ``provider.<id>.api`` of the config chooses another. An entry names
-the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key, its name in litellm's price
-list, and what its chat completions do differently.
+the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key,
+its name in litellm's price list, and what its chat completions do differently.
 """
 
 import re
