@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from agent.model import Completed
-from tests.session.test_subagents import tool_name
-from tests.support.harness import open_harness
+from tests.support.harness import open_harness, tool_names
 from tests.support.script import Call, Text, answer
 
 PATCH = """\
@@ -29,7 +28,7 @@ async def test_the_patch_tool_is_offered_asked_for_once_and_applied(tmp_path: Pa
         assert [one.need.pattern for one in request.needs] == ["a.txt", "b.txt"]
         harness.answer(request, "once")
         await harness.idle(session)
-        offered = {tool_name(tool) for tool in harness.server.requests[0].body["tools"]}
+        offered = tool_names(harness.server.requests[0].body)
         assert "apply_patch" in offered
         assert not offered & {"edit", "multiedit", "write"}
         (call,) = await harness.tools(session)
@@ -42,6 +41,6 @@ async def test_other_models_are_offered_the_edit_tools(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Text("hi")))
         await harness.turn(await harness.session(), "go")
-        offered = {tool_name(tool) for tool in harness.server.requests[0].body["tools"]}
+        offered = tool_names(harness.server.requests[0].body)
         assert {"edit", "multiedit", "write"} <= offered
         assert "apply_patch" not in offered

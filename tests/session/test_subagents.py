@@ -9,7 +9,7 @@ from agent.display import SubtaskBlock
 from agent.events import PartUpdated, PermissionAsked, SessionCreated, SessionIdle
 from agent.model import Completed, Failed, Idle, Running, Session, ToolPart
 from tests.support.aftermath import left_clean, marked_processes
-from tests.support.harness import APIS, Harness, open_harness
+from tests.support.harness import APIS, Harness, open_harness, tool_names
 from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answer
 
 
@@ -31,13 +31,6 @@ class Script:
             if f"<{word}>" in said and "task" not in tool_names(body):
                 return answers.pop(0)
         return self._parent.pop(0)
-
-
-def tool_names(body: dict) -> set[str]:
-    """The names of the tools that a request offers, in any of the protocols."""
-    tools = body.get("tools", [])
-    tools = [f for tool in tools for f in tool.get("functionDeclarations", [tool])]
-    return {tool.get("name") or tool["function"]["name"] for tool in tools}
 
 
 async def children(harness: Harness, session: Session) -> list[Session]:

@@ -133,6 +133,13 @@ class Harness:
         return [part for part in await self.parts(session) if isinstance(part, ToolPart)]
 
 
+def tool_names(body: dict) -> set[str]:
+    """The names of the tools that a request offers, in any of the protocols."""
+    tools = body.get("tools", [])
+    tools = [f for tool in tools for f in tool.get("functionDeclarations", [tool])]
+    return {tool.get("name") or tool["function"]["name"] for tool in tools}
+
+
 @asynccontextmanager
 async def open_harness(
     tmp_path: Path,
