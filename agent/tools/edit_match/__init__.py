@@ -5,10 +5,11 @@ never written. ``apply`` goes from the strictest tier to the loosest:
 
     exact      old_string byte for byte; line endings and a byte order mark don't count
     block      whole lines, white space and typographic characters aside
-    spoiling   both again, with line numbers, escapes or entities taken off old_string
+    numbering  both again, with the line numbers of read output taken off
+    spoiling   both again, with escapes or entities of old_string undone
     near       all lines but one, with rare ones among them and no rival place
 
-The last three end in ``merge``. ``placing`` puts the chunks of patches in place by the same
+All but the first end in ``merge``. ``placing`` puts the chunks of patches in place by the same
 means. Every refusal names its rule and shows the nearest text.
 """
 

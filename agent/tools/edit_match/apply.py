@@ -1,14 +1,17 @@
 """One edit of a text: from the strictest way to find ``old_string`` to the loosest (E1)."""
 
+from dataclasses import replace
+
 from agent.tools.edit_match.block import find_blocks, first_line
 from agent.tools.edit_match.document import Document, to_lf
 from agent.tools.edit_match.exact import apply_exact
 from agent.tools.edit_match.keys import LineKeys, split_text
 from agent.tools.edit_match.merge import merge_blocks
 from agent.tools.edit_match.near import find_near
+from agent.tools.edit_match.numbering import without_numbers
 from agent.tools.edit_match.records import Edit, EditRefused
 from agent.tools.edit_match.spoiling import unspoilt
-from agent.tools.edit_match.wording import bent, check_applied, not_found, several
+from agent.tools.edit_match.wording import ONE_LINE, bent, check_applied, not_found, several
 
 MAX_LOOSE = 20_000_000
 """Characters of a file up to which it is cut into lines and searched loosely: the lines and
@@ -47,12 +50,13 @@ def _find(document: Document, old: str, new: str, *, replace_all: bool) -> Edit:
     edit = _strict(document, old, new, replace_all=replace_all)
     if edit is not None:
         return edit
+    if len(document.lf) <= MAX_LOOSE and (bare := without_numbers(document, old, new)):
+        edit = _find(document, *bare, replace_all=replace_all)
+        return replace(edit, notes=("line numbers were taken off", *edit.notes))
     for meant in unspoilt(old, new):
         edit = _strict(document, meant.old, meant.new, replace_all=replace_all)
         if edit is not None:
-            return Edit(edit.text, edit.replacements, edit.places, (meant.note, *edit.notes))
-        if meant.certain:
-            old, new = meant.old, meant.new
+            return replace(edit, notes=(meant.note, *edit.notes))
     if len(document.lf) > MAX_LOOSE:
         raise EditRefused(
             "old_string was not found in the file. In a file of this size only the exact text "
@@ -62,7 +66,7 @@ def _find(document: Document, old: str, new: str, *, replace_all: bool) -> Edit:
     block = None if replace_all else find_near(document, old)
     if block is None:
         raise not_found(document, old)
-    return merge_blocks(document, [block], split_text(old), split_text(new), bent("one line"))
+    return merge_blocks(document, [block], split_text(old), split_text(new), ONE_LINE)
 
 
 def _strict(document: Document, old: str, new: str, *, replace_all: bool) -> Edit | None:

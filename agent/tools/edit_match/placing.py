@@ -14,7 +14,7 @@ from agent.tools.edit_match.keys import LineKeys, blind
 from agent.tools.edit_match.merge import merge_blocks
 from agent.tools.edit_match.near import find_near
 from agent.tools.edit_match.records import Edit, EditRefused, Splice, rebuild
-from agent.tools.edit_match.wording import bent, check_applied, not_found
+from agent.tools.edit_match.wording import ONE_LINE, bent, check_applied, not_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def place_lines(text: str, placing: Placing, below: int = 0) -> Placed:
     if found is None:
         check_applied(document, "\n".join(placing.new))
         old = "\n".join(placing.old)
-        block, note = find_near(document, old), bent("one line")
+        block, note = find_near(document, old), ONE_LINE
         if block is None:
             raise not_found(document, old)
     else:

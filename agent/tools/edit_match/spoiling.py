@@ -1,4 +1,4 @@
-"""Ways in which models spoil ``old_string``, and how each is undone (spec 3, E3).
+"""Escapes and entities by which models spoil ``old_string``, and how each is undone (E3).
 
 ``new_string`` is undone only where it shows the same spoiling and never the plain form: then
 it was spoilt on the same way. Otherwise it is what the model wants to be written.
@@ -9,17 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-_NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(\u2192|\t|\| |\|$|: |:$|:\t)")
-
 
 @dataclass(frozen=True, slots=True)
 class Unspoilt:
-    """Both strings as they were meant, and what was taken off."""
+    """Both strings as they were meant, and what was undone."""
 
     old: str
     new: str
     note: str
-    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +29,11 @@ class _Spoiling:
 
 def unspoilt(old: str, new: str) -> Iterator[Unspoilt]:
     """The readings of *old* and *new* (in LF) with one kind of spoiling undone, likely first."""
-    bare = _without_numbers(old)
-    if bare is not None:
-        meant = _without_numbers(new)
-        yield Unspoilt(
-            bare, new if meant is None else meant, "line numbers were taken off", certain=True
-        )
     for spoiling in _SPOILINGS:
         if not spoiling.shows(old):
             continue
         meant_old = spoiling.undo(old)
-        if meant_old == old:
+        if meant_old == old or not meant_old.strip():
             continue
         yield Unspoilt(meant_old, _meant_new(spoiling, old, new), spoiling.note)
 
@@ -56,21 +47,6 @@ def _meant_new(spoiling: _Spoiling, old: str, new: str) -> str:
     if spoiling.shows(fresh) and not spoiling.plain(fresh):
         return spoiling.undo(new)
     return "\n".join(spoiling.undo(line) if line in spoilt else line for line in lines)
-
-
-def _without_numbers(text: str) -> str | None:
-    """*text* without the line numbers that a tool printed, None if it has no such numbers."""
-    ends = text.endswith("\n")
-    lines = text.removesuffix("\n").split("\n")
-    found = [_NUMBERED.match(line) for line in lines]
-    numbers = [int(match[1]) for match in found if match]
-    marks = {match[2].rstrip() or match[2] for match in found if match}
-    if len(numbers) < len(lines) or len(marks) != 1:
-        return None
-    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-        return None
-    bare = [line[match.end() :] for line, match in zip(lines, found, strict=True) if match]
-    return "\n".join(bare) + ("\n" if ends else "")
 
 
 def _unquoted(text: str) -> str:
@@ -140,7 +116,7 @@ _SPOILINGS = (
     _Spoiling("escapes were undone", _decoded, _one_line, _has_break),
     _Spoiling(
         "entities were made plain",
-        html_unescape := (lambda text: _ENTITY.sub(lambda match: html.unescape(match[0]), text)),
+        lambda text: _ENTITY.sub(lambda match: html.unescape(match[0]), text),
         lambda text: _ENTITY.search(text) is not None,
         lambda text: re.search(r"[<>]|&(?!\w+;|#\d+;)", text) is not None,
     ),

@@ -12,6 +12,9 @@ from agent.tools.edit_match.records import EditRefused
 SHOWN_PLACES = 10
 """Line numbers listed when there are several matches."""
 
+ONE_LINE = "matched but for one line"
+"""The note on a success by the loosest measure."""
+
 MIN_APPLIED = 8
 """Characters, white space aside, of a new_string that is known again."""
 

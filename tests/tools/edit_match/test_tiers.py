@@ -133,15 +133,33 @@ def test_new_lines_take_the_ending_of_those_around_them() -> None:
         ("\tx = 1\n\ty = 2\n", "\\tx = 1\\n\\ty = 2", "\\tx = 3\\n\\ty = 2", "\tx = 3\n\ty = 2\n"),
         ("re(r'\\d')\n", "re(r'\\\\d')", "re(r'\\\\w')", "re(r'\\w')\n"),
         ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "1: a = 1\n2: b = 3", "a = 1\nb = 3\n"),
-        ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "7: up\n9: down", "7: up\n9: down\n"),
+        # A line removed, a line added without a number, numbers that go on.
+        ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "2: b = 2", "b = 2\n"),
+        ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "1: a = 1\nx\n2: b = 2", "a = 1\nx\nb = 2\n"),
+        ("a = 1\nb = 2\n", "1:a = 1\n2:b = 2", "1:a = 1\n2:x\n3:b = 2", "a = 1\nx\nb = 2\n"),
     ],
 )
 def test_e3_known_spoilings_are_undone(text: str, old: str, new: str, result: str) -> None:
     assert after(text, old, new) == result
 
 
-def test_numbers_that_do_not_rise_by_one_are_text() -> None:
+def test_numbers_that_are_not_those_of_lines_are_text() -> None:
     assert "not found" in refusal("x\ny\n", "1: x\n3: y", "1: x\n3: z").reason
+    # One line or two must have their true numbers: this is a map.
+    text = "codes = {\n    500: broken,\n}\n"
+    assert "not found" in refusal(text, "404: broken,", "404: gone,").reason
+    assert after(text, "2:     500: broken,", "2:     500: gone,") == text.replace("broken", "gone")
+
+
+@pytest.mark.parametrize("old", ["1: ", "1: \n2: \n3: ", "\\t", "\\n", "\\n\\t"])
+@pytest.mark.parametrize("replace_all", [False, True])
+def test_nothing_but_white_space_is_left_is_no_reading(old: str, *, replace_all: bool) -> None:
+    assert "not found" in refusal("a\n\tb\n", old, "x", replace_all=replace_all).reason
+
+
+def test_numbers_in_some_lines_of_new_string_are_not_guessed_at() -> None:
+    told = refusal("a\nb\n", "1: a\n2: b", "1: a\nx\n2: c")
+    assert "some lines of new_string have line numbers" in told.reason
 
 
 # All but one line
