@@ -32,12 +32,11 @@ from agent.provider.retry import RetryPolicy
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
-from agent.session.instructions import Instructions
+from agent.session.guidance import Guidance
 from agent.session.queue import Queues
 from agent.session.service import CLOSING, SessionService
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
-from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
@@ -68,6 +67,7 @@ class Runtime:
     clients: Clients
     registry: Registry
     trust: Trust
+    guidance: Guidance
     shells: Shells
     notices: tuple[str, ...]
 
@@ -158,10 +158,9 @@ def _compose(opened: _Opened) -> Runtime:
         deny_wins=config.permission_mode == "deny-wins",
     )
     shells = Shells(bus)
-    skills = Skills(
-        opened.directory, opened.project, opened.paths, opened.env, lambda: opened.trust.trusted
-    )
-    tools = replace(_tool_deps(config, opened.paths, store, shells, agents), skills=skills)
+    guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
+    tools = _tool_deps(config, opened.paths, store, shells, agents)
+    tools = replace(tools, skills=guidance.skills)
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -175,7 +174,7 @@ def _compose(opened: _Opened) -> Runtime:
         registry=registry,
         shells=shells,
         queues=Queues(store, bus),
-        briefing=_briefing(opened, config, agents, skills),
+        briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         limits=_limits(config),
@@ -195,28 +194,9 @@ def _compose(opened: _Opened) -> Runtime:
         clients=deps.clients,
         registry=registry,
         trust=opened.trust,
+        guidance=guidance,
         notices=(*loaded.notices, *store.notices),
         shells=shells,
-    )
-
-
-def _briefing(opened: _Opened, config: Config, agents: Agents, skills: Skills) -> Briefing:
-    instructions = Instructions(
-        opened.paths,
-        opened.env,
-        lambda: opened.trust.trusted,
-        entries=config.instructions,
-        mode=config.instructions_mode,
-    )
-    return Briefing(
-        BriefingDeps(
-            agents=agents,
-            instructions=instructions,
-            skills=skills,
-            bus=opened.bus,
-            store=opened.store,
-            prompts=config.prompts,
-        )
     )
 
 

@@ -91,6 +91,19 @@ def names() -> Iterator[str]:
         yield from known.slash
 
 
+REMEMBER = "folder.remember"
+"""The action that a line with a ``#`` in front runs (U8)."""
+
+
+def _instruction(text: str) -> str:
+    """The line that *text* adds to the instructions, "" for any other text. A number behind
+    the ``#`` is an issue's, more of them begin a heading inside something pasted."""
+    line = text.strip()
+    if not text.startswith("#") or "\n" in line or line[1:2].isdigit() or line[1:2] == "#":
+        return ""
+    return line[1:].strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A prompt that is a command: the action, or None where there is none of that *name*."""
@@ -101,11 +114,15 @@ class Command:
 
 
 def parse(text: str) -> Command | None:
-    """Read a prompt as a command: ``/name argument``, or a bare word such as ``exit``.
+    """Read a prompt as a command: ``/name argument``, ``# a line for the instructions``, or a
+    bare word such as ``exit``.
 
     None for a prompt that is for the model. A path such as ``/usr/bin is full`` is one: a
     command's name holds no second slash.
     """
+    line = _instruction(text)
+    if line:
+        return Command("#", line, find(REMEMBER))
     stripped = text.strip()
     for known in _actions.values():
         if stripped in known.words:

@@ -18,21 +18,21 @@ from agent.model import Completed, MessageWithParts, Session, ToolPart, UserMess
 from agent.permission.rules import decide
 from agent.provider.client import ModelInfo
 from agent.session.compaction import compacted
-from agent.session.instructions import Instruction, Instructions
+from agent.session.guidance import Guidance
+from agent.session.instructions import Instruction
 from agent.session.prompts import head
 from agent.session.situation import FILE, MODES, Situation, repository_of, today
-from agent.skills import Skills, listing
+from agent.skills import listing
 from agent.store.store import Store
 from agent.told import ContextPart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BriefingDeps:
     """*prompts* are the user's own by family; *now* gives the local time."""
 
     agents: Agents
-    instructions: Instructions
-    skills: Skills
+    guidance: Guidance
     bus: Bus
     store: Store
     prompts: Mapping[str, str]
@@ -97,7 +97,7 @@ class Briefing:
         shown = attached_in(compacted(history)) | claimed
         found: list[Instruction] = []
         for path in touched:
-            collected = await self._deps.instructions.nested(
+            collected = await self._deps.guidance.instructions.nested(
                 path, session.directory, session.project, frozenset(known)
             )
             self._tell(collected.notes)
@@ -113,7 +113,9 @@ class Briefing:
     ) -> Situation:
         """How things are now; *fresh* asks the addresses of instructions again."""
         collected, repository, skills = await asyncio.gather(
-            self._deps.instructions.collect(session.directory, session.project, fetch=fresh),
+            self._deps.guidance.instructions.collect(
+                session.directory, session.project, fetch=fresh
+            ),
             repository_of(session.directory),
             self._skills(agent, callers),
         )
@@ -130,7 +132,7 @@ class Briefing:
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
         """The skills that the agent may load (I3)."""
-        found = await asyncio.to_thread(self._deps.skills.find)
+        found = await self._deps.guidance.find_skills()
         self._tell(found.notes)
         agents = self._deps.agents
         if "skill" not in agents.offered(agent, ("skill",), callers):

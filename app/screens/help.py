@@ -18,6 +18,7 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("ctrl+j, or \\ then enter", "New line, everywhere"),
     ("up, down", "Earlier prompts that begin like this one"),
     ("page up, page down", "Scroll the session"),
+    ("# and a line", "Add the line to the project's instructions (AGENTS.md)"),
     ("esc", "Close what is open, else interrupt"),
     ("ctrl+c", "Interrupt; clear the prompt; twice on an empty one to leave"),
     ("ctrl+d", "Leave, on an empty prompt"),

@@ -1,0 +1,44 @@
+"""What guides the agent in an opened folder: instruction files and skills (spec 6)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from agent.config.model import Config
+from agent.config.paths import Paths
+from agent.permission.trust import Trust
+from agent.session.instructions import Instructions
+from agent.session.remember import Remember
+from agent.skills import Found, Skills
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """*remember* adds to the instructions what the user types behind a ``#``."""
+
+    instructions: Instructions
+    skills: Skills
+    remember: Remember
+
+    @classmethod
+    def of(
+        cls, directory: Path, trust: Trust, paths: Paths, env: Mapping[str, str], config: Config
+    ) -> Self:
+        """The guidance in *directory*, by the settings and by whether its project is trusted
+        when it is asked for."""
+
+        def trusted() -> bool:
+            return trust.trusted
+
+        mode = config.instructions_mode
+        return cls(
+            Instructions(paths, env, trusted, entries=config.instructions, mode=mode),
+            Skills(directory, trust.project, paths, env, trusted),
+            Remember(directory, trust.project, trust, mode),
+        )
+
+    async def find_skills(self) -> Found:
+        """The skills that there are now."""
+        return await asyncio.to_thread(self.skills.find)

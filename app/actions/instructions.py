@@ -1,0 +1,110 @@
+"""Actions on what the agent is told: instruction files and skills."""
+
+from collections.abc import Iterable
+
+from textual.content import Content
+
+from agent.model import Completed, ToolPart
+from app.clean import clean, clean_line
+from app.commands import action
+from app.context import Context
+from app.screens.page import PageScreen
+from app.screens.permission import PermissionScreen
+from app.state import SessionView
+from app.tasks import ask
+
+SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
+LEFT_OUT = "This folder is not trusted, so its own files are left out. /trust changes that."
+NONE = "No instruction file is in force. /init writes one, and # adds a line."
+
+
+@action(
+    "folder.remember",
+    "Add a line to the project's instructions",
+    "Prompt",
+    slash=("remember",),
+    argument="[line]",
+)
+async def remember(context: Context, argument: str) -> None:
+    """Ask about the change like about any edit, then write it."""
+    notes = context.live.runtime.guidance.remember
+    draft = await notes.draft(argument)
+    reply = await ask(context.app, PermissionScreen(draft.request, grace=0.0))
+    if reply is None or reply == "cancel" or reply.answer == "reject":
+        if not context.prompt.text:
+            context.prompt.put(f"# {argument}")
+        return
+    name = await notes.write(draft, reply)
+    used = context.live.runtime.trust.trusted
+    more = "" if used else " It is used once you trust this folder (/trust)."
+    context.tell(f"Added to {clean_line(name)}.{more}")
+
+
+@action(
+    "folder.init",
+    "Have the agent write the project's instructions",
+    "Session",
+    slash=("init",),
+    argument="[what matters]",
+)
+async def init(context: Context, argument: str) -> None:
+    """Send the request as a prompt. What the user has written themselves is trusted."""
+    from agent.session.prompts import template  # noqa: PLC0415 - brings the harness
+
+    more = f"\nThe person adds: {argument}" if argument else ""
+    context.live.runtime.trust.vouch()
+    await context.live.send(template("init").replace("{{more}}", more).strip())
+
+
+@action(
+    "folder.instructions",
+    "Show the instructions and skills in force",
+    "Program",
+    slash=("instructions", "skills", "memory"),
+)
+async def instructions(context: Context, argument: str) -> None:
+    del argument
+    runtime = context.live.runtime
+    directory, project = str(runtime.directory), str(runtime.project)
+    found = await runtime.guidance.instructions.collect(directory, project, fetch=False)
+    skills = await runtime.guidance.find_skills()
+    rows = [
+        _row(each.source, f"{SCOPES.get(each.scope, each.scope)}, {len(each.text):,} characters")
+        for each in found.files
+    ]
+    rows += [
+        _row(name, "came with a file that was read or changed")
+        for name in attached(context.live.view)
+    ]
+    sections = [rows or [Content.styled(NONE, "$tone-muted")]]
+    if runtime.trust.standing in {"open", "refused"}:
+        sections.append([Content.styled(LEFT_OUT, "$tone-warn")])
+    if skills.skills:
+        heading = Content.styled("Skills", "bold")
+        listed = [_row(s.name, s.description) for s in skills.skills.values()]
+        sections.append([heading, *listed])
+    notes = [Content.styled(clean(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
+    if notes:
+        sections.append(notes)
+    await ask(context.app, PageScreen("Instructions", _joined(sections)))
+
+
+def attached(view: SessionView | None) -> list[str]:
+    """The instruction files that came with results of the open session, each once."""
+    names: dict[str, None] = {}
+    for message_id in view.message_ids if view is not None else ():
+        entry = view.entry(message_id) if view is not None else None
+        for part in entry.parts if entry is not None else ():
+            if isinstance(part, ToolPart) and isinstance(part.state, Completed):
+                names |= dict.fromkeys(mark.rpartition(" ")[0] for mark in part.state.attached)
+    return list(names)
+
+
+def _row(name: str, note: str) -> Content:
+    return Content.assemble(
+        (clean_line(name), "$tone-accent"), (f"   {clean_line(note)}", "$tone-muted")
+    )
+
+
+def _joined(sections: Iterable[list[Content]]) -> Content:
+    return Content("\n\n").join([Content("\n").join(section) for section in sections])
