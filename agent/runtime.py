@@ -38,10 +38,13 @@ from agent.session.service import CLOSING, SessionService
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
 from agent.store.store import Store
+from agent.tools.addresses import Allowed
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
 from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo
+from agent.tools.web import Web, WebLimits
+from agent.tools.websearch import ENGINES, engine_of
 
 log = logging.getLogger(__name__)
 
@@ -159,8 +162,7 @@ def _compose(opened: _Opened) -> Runtime:
     )
     shells = Shells(bus)
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
-    tools = _tool_deps(config, opened.paths, store, shells, agents)
-    tools = replace(tools, skills=guidance.skills)
+    tools = replace(_tool_deps(opened, config, shells, agents), skills=guidance.skills)
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -259,15 +261,22 @@ def _opened(directory: Path) -> Path:
     return found
 
 
-def _tool_deps(
-    config: Config, paths: Paths, store: Store, shells: Shells, agents: Agents
-) -> ToolDeps:
+def _tool_deps(opened: _Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
     secret = {name for spec in KNOWN.values() for name in spec.keys}
     secret |= {name for provider in config.provider.values() for name in provider.env}
+    secret |= {spec.key for spec in ENGINES.values() if spec.key}
+    search = config.websearch
     return ToolDeps(
-        store=store,
+        store=opened.store,
         shells=shells,
-        data_dir=paths.data,
+        data_dir=opened.paths.data,
+        web=Web(
+            allowed=Allowed.of(config.webfetch.allow),
+            limits=WebLimits(
+                seconds=config.webfetch.timeout / 1000, bytes=config.webfetch.max_bytes
+            ),
+        ),
+        search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
         secret_names=frozenset(secret),
         subagents=tuple(SubagentInfo(a.name, a.description) for a in agents.callable()),
         strict_env=config.bash.env == "strict",

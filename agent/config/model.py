@@ -192,6 +192,38 @@ class BashConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebfetchConfig:
+    """How pages of the web are fetched (spec 3, 3.2)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    allow: tuple[str, ...] = ()
+    """Names, addresses and networks beside the public internet that may be fetched from, e.g.
+    ``localhost``, ``*.corp.example``, ``10.0.0.0/8``. Each host is asked for all the same."""
+    timeout: int = 30_000
+    """Milliseconds that a fetch may take when the model names no time."""
+    max_bytes: int = 5_242_880
+    """Bytes of a page, unpacked (5 MB)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebsearchConfig:
+    """The search engine behind the ``websearch`` tool; without a *provider* there is no such
+    tool. The key may also stand in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    provider: Literal["searxng", "brave", "tavily", "exa"] | None = None
+    """Which engine answers. A SearXNG server needs its *url*."""
+    url: str | None = None
+    """Address of the engine, where it is not the usual one."""
+    api_key: str | None = field(default=None, repr=False)
+    """The key; better written as ``{env:NAME}`` than in full."""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further HTTP headers of every search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
     """What happens when a provider fails for a while (spec 5, R7)."""
 
@@ -259,6 +291,10 @@ class Config:
     """What the model reads of a long tool output."""
     bash: BashConfig = field(default_factory=BashConfig)
     """How commands are run."""
+    webfetch: WebfetchConfig = field(default_factory=WebfetchConfig)
+    """How pages of the web are fetched."""
+    websearch: WebsearchConfig = field(default_factory=WebsearchConfig)
+    """The search engine behind ``websearch``."""
     retry: RetryConfig = field(default_factory=RetryConfig)
     """What happens when a provider fails for a while."""
     limits: LimitsConfig = field(default_factory=LimitsConfig)

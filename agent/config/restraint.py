@@ -18,6 +18,8 @@ OWN_KEYS: dict[str, str] = {
     "limits": "limits are set in your own settings",
     "server": "a project starts no server",
     "autoupdate": "a project does not choose what is installed",
+    "webfetch": "what may be fetched from your network is set in your own settings",
+    "websearch": "where your searches are sent is set in your own settings",
 }
 """Keys of the user's settings alone, with the reason."""
 
@@ -26,6 +28,11 @@ STRICTER: dict[KeyPath, str] = {
     ("bash", "env"): "strict",
 }
 """Settings that a project may only tighten: to this value."""
+
+OWN_PATHS: dict[KeyPath, str] = {
+    ("bash", "keep"): "which of your variables commands see is set in your own settings",
+}
+"""The same for single settings of a table that is not the user's alone."""
 
 NAMED = ("mcp", "formatter", "lsp")
 """Tables of programs by name: a project may add its own, not change those of the user."""
@@ -72,12 +79,7 @@ def restrain(values: JsonObject, own: Own) -> list[tuple[KeyPath, str]]:
         if parent.pop(str(path[-1]), None) is not None:
             taken.append((path, reason))
 
-    for key, reason in OWN_KEYS.items():
-        take(values, (key,), reason)
-    for path, value in STRICTER.items():
-        parent = _at(values, path[:-1])
-        if parent is not None and parent.get(str(path[-1]), value) != value:
-            take(parent, path, f"a project may only set it to {value}")
+    _restrain_own(values, take)
     _restrain_providers(values, own, take)
     _restrain_tables(values, own, take)
     return taken + _take_outside(values)
@@ -115,6 +117,19 @@ def _take_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
     ]
     values["instructions"] = [entry for entry in entries if not _leads_out(entry)]
     return taken
+
+
+def _restrain_own(values: JsonObject, take: _Take) -> None:
+    for key, reason in OWN_KEYS.items():
+        take(values, (key,), reason)
+    for path, reason in OWN_PATHS.items():
+        parent = _at(values, path[:-1])
+        if parent is not None:
+            take(parent, path, reason)
+    for path, value in STRICTER.items():
+        parent = _at(values, path[:-1])
+        if parent is not None and parent.get(str(path[-1]), value) != value:
+            take(parent, path, f"a project may only set it to {value}")
 
 
 def _restrain_options(options: JsonObject, at: KeyPath, take: _Take) -> None:

@@ -1,4 +1,4 @@
-"""Images and documents that a tool hands to the model: loaded whole, checked, attached."""
+"""Images and documents that a tool hands to the model: checked whole, then attached."""
 
 import base64
 from dataclasses import dataclass
@@ -22,10 +22,20 @@ class Attached:
 
 
 def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolContext) -> Attached:
-    """The image or document whole and checked. Raises ``ToolError`` if it can't be shown."""
+    """The image or document of a file, whole and checked. Blocks.
+
+    *found* is its mime type and name. Raises ``ToolError`` if it can't be shown, ``OSError``.
+    """
+    most = check_wanted(target.shown, found, size, ctx)
+    return checked(target.shown, load(target.real, most).data)
+
+
+def check_wanted(shown: str, found: tuple[str, str], size: int, ctx: ToolContext) -> int:
+    """The most bytes that such a thing may have. Raises ``ToolError`` if the model does not
+    see it, or if it has more."""
     mime, name = found
     image = mime.startswith("image/")
-    what = f"{target.shown} is a {name} of {size:,} bytes"
+    what = f"{shown} is a {name} of {size:,} bytes"
     if not (ctx.vision if image else ctx.documents):
         raise ToolError(
             f"{what}, and the current model sees no {'images' if image else 'PDF documents'}. "
@@ -37,7 +47,12 @@ def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolCon
         raise ToolError(
             f"{what}; at most {most:,} bytes can be shown. Make {smaller} with a program (bash)."
         )
-    data = load(target.real, most).data
+    return most
+
+
+def checked(shown: str, data: bytes) -> Attached:
+    """*data*, which no provider will refuse. Raises ``ToolError``."""
+    what = f"{shown} has {len(data):,} bytes of an image or document"
     try:
         media = examine(data)
     except BrokenMedia as error:
@@ -50,7 +65,8 @@ def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolCon
     return Attached(media, data)
 
 
-def attach(target: ToolPath, found: Attached, ctx: ToolContext) -> Result:
+def attach(shown: str, found: Attached, ctx: ToolContext) -> Result:
+    """The result of a call that gives *found*, which is called *shown*."""
     media, size = found.media, len(found.data)
     sides = f"{media.width:,}×{media.height:,} pixels, " if media.is_image else ""
     file = FilePart(
@@ -58,11 +74,11 @@ def attach(target: ToolPath, found: Attached, ctx: ToolContext) -> Result:
         session_id=ctx.session_id,
         message_id=ctx.message_id,
         mime=media.mime,
-        path=target.shown,
+        path=shown,
         data=base64.b64encode(found.data).decode("ascii"),
     )
     return Result(
-        f"{target.shown} is a {media.name}, {sides}{size:,} bytes. It is attached.",
-        blocks=(ImageBlock(target.shown, media.mime, media.width, media.height, size),),
+        f"{shown} is a {media.name}, {sides}{size:,} bytes. It is attached.",
+        blocks=(ImageBlock(shown, media.mime, media.width, media.height, size),),
         files=(file,),
     )

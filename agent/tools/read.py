@@ -140,7 +140,7 @@ class ReadTool:
             case Result():
                 return found
             case Attached():
-                return await asyncio.to_thread(attach, target, found, ctx)
+                return await asyncio.to_thread(attach, target.shown, found, ctx)
             case _Cells(page):
                 _record(target, page, ctx)
                 return replace(_result(target, page, CELLS), touched=(target.real,))

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,9 @@ from agent.tools.skill import SkillTool
 from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
+from agent.tools.web import Web
+from agent.tools.webfetch import WebfetchTool
+from agent.tools.websearch import Engine, WebsearchTool
 from agent.tools.write import WriteTool
 
 AnyTool = Tool[Any, Any]
@@ -41,13 +44,15 @@ class ToolDeps:
     *shells* are those in the background; *data_dir* is the data directory, whose ``spill``
     folder keeps what was cut; *secret_names* are variables that no command gets to see; with
     *strict_env* it sees but a few harmless ones and those named by *kept_env*. *subagents* are
-    those that the ``task`` tool may start, none leaves it out; *skills* are
-    what the ``skill`` tool loads.
+    those that the ``task`` tool may start, none leaves it out; *skills* are what the ``skill``
+    tool loads; without *search* there is no ``websearch``.
     """
 
     store: Store
     shells: Shells
     data_dir: Path
+    web: Web = field(default_factory=Web)
+    search: Engine | None = None
     secret_names: frozenset[str] = frozenset()
     subagents: tuple[SubagentInfo, ...] = ()
     skills: Skills | None = None
@@ -143,6 +148,8 @@ def build_tools(deps: ToolDeps) -> Registry:
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
         *((TaskTool(deps.subagents),) if deps.subagents else ()),
+        WebfetchTool(deps.web),
+        *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
         TodoReadTool(deps.store),
         TodoWriteTool(deps.store),
         WriteTool(),

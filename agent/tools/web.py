@@ -1,0 +1,285 @@
+"""One page out of the web, with the rules for asking strangers (security reference, 9.3).
+
+A name is resolved here, every address that it has is judged, and the connection goes to one
+of these very addresses, so that no second look-up can lead elsewhere; each redirect is
+treated so again. No cookies, no credentials, no referrer. Bytes are counted after
+decompression.
+"""
+
+import asyncio
+import contextlib
+import socket
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.errors import ToolError
+from agent.tools.addresses import Allowed, parse
+from agent.tools.web_address import PORTS, environment_proxy, host_of, parse_url
+
+if TYPE_CHECKING:  # kept off the start-up path
+    import httpx2
+
+MEGABYTE = 1024 * 1024
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""The addresses of a host and port, as text. Raises ``OSError``."""
+
+Follow = Callable[["httpx2.URL"], Awaitable[None]]
+"""Asked before a redirect to another host is followed; raises to refuse."""
+
+
+async def resolve(host: str, port: int) -> tuple[str, ...]:
+    """What the system's resolver says."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebLimits:
+    """*seconds* for all hops together (waiting for consent not counted), *bytes* of a body."""
+
+    seconds: float = 30.0
+    bytes: int = 5 * MEGABYTE
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A body and what was told of it. *url* is where it came from in the end; *proxy* tells
+    that a proxy fetched it."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    proxy: bool = False
+
+    @property
+    def mime(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str:
+        """The encoding that the server names, empty without one."""
+        _, _, rest = self.headers.get("content-type", "").lower().partition("charset=")
+        return rest.partition(";")[0].strip(" \"'")
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Time that is left for asking; it stands still while the user is asked."""
+
+    left: float
+    got: int = 0
+
+    async def spend(self, work: Awaitable["_Hop"]) -> "_Hop":
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self.left):
+                return await work
+        finally:
+            self.left = max(0.0, self.left - (time.monotonic() - began))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    url: "httpx2.URL"
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    answer: Answer
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Web:
+    """Fetches pages. *allowed* are the addresses beside the public ones."""
+
+    allowed: Allowed = field(default_factory=Allowed)
+    limits: WebLimits = field(default_factory=WebLimits)
+    resolve: Resolve = resolve
+    proxy_of: Callable[["httpx2.URL"], str | None] = environment_proxy
+
+    async def get(
+        self, url: "httpx2.URL", follow: Follow, headers: Mapping[str, str], seconds: float
+    ) -> Answer:
+        """The page at *url*, redirects followed. Raises ``ToolError``, and what *follow* does."""
+        clock = _Clock(seconds)
+        try:
+            for _ in range(self.limits.redirects + 1):
+                hop = await clock.spend(self._hop(_Request(url, headers), clock))
+                if not hop.location:
+                    return hop.answer
+                following = parse_url(str(url.join(hop.location)))
+                if host_of(following) != host_of(url):
+                    await follow(following)
+                url = following
+        except TimeoutError:
+            raise ToolError(
+                f"{host_of(url)} did not answer completely within {seconds:g} seconds "
+                f"({clock.got:,} bytes came). Nothing was kept."
+            ) from None
+        raise ToolError(f"More than {self.limits.redirects} redirects, the last one to {url}.")
+
+    async def ask(
+        self, url: "httpx2.URL", headers: Mapping[str, str], body: bytes | None, seconds: float
+    ) -> Answer:
+        """One request without redirects, a POST if there is a *body*. Raises ``ToolError``."""
+        clock = _Clock(seconds)
+        try:
+            hop = await clock.spend(self._hop(_Request(url, headers, body), clock))
+        except TimeoutError:
+            raise ToolError(f"{host_of(url)} did not answer within {seconds:g} seconds.") from None
+        if hop.location:
+            raise ToolError(f"{host_of(url)} redirects elsewhere, which is not followed here.")
+        return hop.answer
+
+    async def _hop(self, request: "_Request", clock: _Clock) -> _Hop:
+        url = request.url
+        proxy = self.proxy_of(url)
+        addresses = await self._addresses(url, proxied=proxy is not None)
+        refused: Exception | None = None
+        for address in addresses if proxy is None else (None,):
+            try:
+                return await self._ask(request, address, proxy, clock)
+            except ConnectionError as error:
+                refused = error
+        raise ToolError(f"{host_of(url)} cannot be reached: {refused}.")
+
+    async def _addresses(self, url: "httpx2.URL", *, proxied: bool) -> tuple[str, ...]:
+        """The addresses of the host, all of which may be asked. Raises ``ToolError``."""
+        host = host_of(url)
+        try:
+            found = await self.resolve(host, url.port or PORTS[url.scheme])
+        except (OSError, UnicodeError) as error:
+            if proxied:
+                return ()  # behind a proxy only the proxy may know the names outside
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ToolError(f"The host {host} cannot be found: {reason}.") from None
+        for address in found:
+            self._judge(host, address)
+        if not found:
+            raise ToolError(f"The host {host} has no address.")
+        return found
+
+    def check_literal(self, url: "httpx2.URL") -> None:
+        """Refuse an address of digits without a look-up, before anybody is asked."""
+        host = host_of(url)
+        if host == "localhost":
+            self._judge(host, "127.0.0.1")
+        with contextlib.suppress(ValueError):
+            self._judge(host, str(parse(host)))
+
+    def _judge(self, host: str, address: str) -> None:
+        if self.allowed.permits(host, parse(address)):
+            return
+        spelled = "" if address == host else f" ({address})"
+        raise ToolError(
+            f"{host}{spelled} is not an address of the public internet, so it is not fetched. If "
+            "the user wants it, they can list it in their settings under webfetch.allow, or you "
+            "can ask for a command such as curl."
+        )
+
+    async def _ask(
+        self, request: "_Request", address: str | None, proxy: str | None, clock: _Clock
+    ) -> _Hop:
+        """One request to *address* (None: by the proxy). ``ConnectionError``: try another."""
+        import httpx2  # noqa: PLC0415 - kept off the start-up path
+
+        url = request.url
+        sent = {"accept-encoding": "gzip, deflate", "user-agent": "opencode-py", **request.headers}
+        extensions: dict[str, str] = {}
+        target = url
+        if address is not None:
+            sent["host"] = url.netloc.decode("ascii")
+            target = url.copy_with(host=address)
+            if url.scheme == "https" and address != host_of(url):
+                extensions["sni_hostname"] = host_of(url)
+        # Its own certificates and proxy may come from the environment, credentials never.
+        transport = httpx2.AsyncHTTPTransport(proxy=proxy)
+        try:
+            async with (
+                httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client,
+                client.stream(
+                    "GET" if request.body is None else "POST",
+                    target,
+                    headers=sent,
+                    content=request.body,
+                    extensions=extensions,
+                ) as response,
+            ):
+                given = {name.lower(): value for name, value in response.headers.items()}
+                if response.status_code in _REDIRECTS and given.get("location"):
+                    empty = Answer(url=str(url), status=response.status_code, headers={}, body=b"")
+                    return _Hop(empty, given["location"])
+                body = await self._body(response, given, clock)
+        except httpx2.ConnectError as error:
+            raise ConnectionError(_reason(error)) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise ToolError(f"{host_of(url)} could not be read: {_reason(error)}.") from None
+        return _Hop(
+            Answer(
+                url=str(url),
+                status=response.status_code,
+                headers=given,
+                body=body,
+                proxy=proxy is not None,
+            )
+        )
+
+    async def _body(
+        self, response: "httpx2.Response", headers: Mapping[str, str], clock: _Clock
+    ) -> bytes:
+        size = headers.get("content-length", "")
+        if size.isdecimal() and int(size) > self.limits.bytes:
+            raise self._too_large()
+        body = bytearray()
+        unpacked = _unpacked(response.aiter_raw(64 * 1024), headers, self.limits.bytes)
+        async for piece in unpacked:
+            body += piece
+            clock.got = len(body)
+            if len(body) > self.limits.bytes:
+                raise self._too_large()
+        return bytes(body)
+
+    def _too_large(self) -> ToolError:
+        return ToolError(
+            f"The answer is larger than {self.limits.bytes / MEGABYTE:g} MB. Save it to a file "
+            "with a command such as curl and read that in parts."
+        )
+
+
+async def _unpacked(
+    pieces: AsyncIterator[bytes], headers: Mapping[str, str], most: int
+) -> AsyncIterator[bytes]:
+    """The body without its compression; never more than some *most* bytes of a piece at once."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding in {"", "identity"}:
+        async for piece in pieces:
+            yield piece
+        return
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise ToolError(f"The answer is compressed as {encoding[:40]!r}, which was not asked for.")
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        async for piece in pieces:
+            yield unpack.decompress(piece, most + 1)
+            if unpack.unconsumed_tail:
+                yield unpack.decompress(unpack.unconsumed_tail, most + 1)
+        yield unpack.flush(64 * 1024)
+    except zlib.error as error:
+        raise ToolError(f"The answer could not be unpacked: {error}.") from None
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip().rstrip(".")
+    if "CERTIFICATE_VERIFY_FAILED" in text.upper().replace(" ", "_"):
+        return "its certificate is not trusted"
+    return text or type(error).__name__

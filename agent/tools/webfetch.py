@@ -1,0 +1,262 @@
+"""The ``webfetch`` tool: a page of the web as Markdown, or an image of it."""
+
+import asyncio
+import contextlib
+import math
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from agent.display import Block, TextBlock, ToolLabel
+from agent.errors import ToolError
+from agent.files import decode
+from agent.questions import Need, PermissionReply
+from agent.tools.attaching import attach, check_wanted, checked
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.encodable import encodable
+from agent.tools.media import media_type
+from agent.tools.web import MEGABYTE, Answer, Web
+from agent.tools.web_address import host_of, parse_url
+from agent.tools.web_text import visible
+
+if TYPE_CHECKING:  # kept off the start-up path
+    import httpx2
+
+DEFAULT_TIMEOUT = 30_000
+MAX_TIMEOUT = 120_000
+"""Milliseconds."""
+
+CONVERSION = 10.0
+"""Seconds that a page may take to be turned into text."""
+
+SHOWN = 6_000
+"""Characters that the transcript keeps."""
+
+LONG_URL = 200
+"""Characters of a path and query that may leave without a question of their own."""
+
+LONG_WORD = 40
+"""Characters of one word in a URL from which on it may be data that is led out."""
+
+Format = Literal["markdown", "text", "html"]
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+_TEXT = re.compile(
+    r"text/|application/(?:.*\+)?(?:json|xml|yaml|x-yaml|toml|javascript|ecmascript|x-sh|sql"
+    r"|x-ndjson|jsonl|graphql|xhtml\+xml)$|image/svg\+xml$"
+)
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_META_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}?charset=["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE
+)
+
+
+class WebfetchArgs(ToolArgs):
+    """Arguments of ``webfetch``."""
+
+    url: str = Field(description="The whole address, http or https")
+    format: Format = Field(
+        default="markdown",
+        description="What to make of an HTML page: markdown, plain text, or html as it is",
+    )
+    timeout: int | None = Field(
+        default=None, gt=0, description=f"Time limit in milliseconds (default {DEFAULT_TIMEOUT})"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPlan:
+    """*seconds* is the time limit; *url* is what was shown."""
+
+    url: "httpx2.URL"
+    format: Format
+    seconds: float
+
+
+class WebfetchTool:
+    """Fetches pages over *web*. *conversion* is how long one may take to become text (seconds)."""
+
+    def __init__(self, web: Web, *, conversion: float = CONVERSION) -> None:
+        self._web = web
+        self._conversion = conversion
+        self.spec = ToolSpec(
+            name="webfetch",
+            verb="Fetch",
+            aliases=("web_fetch", "fetch", "fetch_url", "browse"),
+            variables={
+                "max_mib": f"{web.limits.bytes / MEGABYTE:g}",
+                "redirects": str(web.limits.redirects),
+            },
+        )
+
+    args = WebfetchArgs
+
+    def concurrency_safe(self, args: WebfetchArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: WebfetchArgs, ctx: ToolContext) -> Plan[FetchPlan]:
+        _ = ctx
+        url = parse_url(args.url)
+        self._web.check_literal(url)
+        milliseconds = args.timeout or round(self._web.limits.seconds * 1000)
+        return Plan(
+            label=ToolLabel("Fetch", str(url)),
+            payload=FetchPlan(url, args.format, min(milliseconds, MAX_TIMEOUT) / 1000),
+            needs=(web_need(url),),
+            blocks=(TextBlock(str(url)),),
+            heading="Fetch this page?",
+        )
+
+    async def execute(
+        self, plan: Plan[FetchPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        call = plan.payload
+
+        async def follow(url: "httpx2.URL") -> None:
+            await ctx.ask((web_need(url, came_from=host_of(call.url)),), "Follow this redirect?")
+
+        accept = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5"
+        answer = await self._web.get(call.url, follow, {"accept": accept}, call.seconds)
+        if answer.status < 400 and (found := media_type(answer.body)) is not None:
+            check_wanted(answer.url, found, len(answer.body), ctx)
+            return await asyncio.to_thread(
+                attach, answer.url, checked(answer.url, answer.body), ctx
+            )
+        text = await _text(answer, call.format, self._conversion)
+        if answer.status >= 400:
+            told = f"{answer.url} answered with HTTP {answer.status}."
+            raise ToolError(f"{told}\n\n{text[:1_000].strip()}".rstrip())
+        return _result(call, answer, text)
+
+
+def web_need(url: "httpx2.URL", *, came_from: str = "") -> Need:
+    """Consent to ask a host; the address itself when it may carry something out (9.3)."""
+    host = host_of(url)
+    carries = carried(url)
+    reason = f"{came_from} redirects there" if came_from else ""
+    if carries:
+        reason = "; ".join(part for part in (reason, f"the address {carries}") if part)
+    return Need(
+        "webfetch",
+        host,
+        always=None if carries else host,
+        shown=str(url),
+        reason=reason,
+        strict="unknown" if carries else "",
+    )
+
+
+def carried(url: "httpx2.URL") -> str:
+    """Why *url* may tell its host something of the user's, empty for a plain address."""
+    sent = url.raw_path.decode("ascii", "replace")
+    if len(url.query) > LONG_URL or len(sent) > 4 * LONG_URL:
+        return "is very long"
+    for word in re.split(r"[^A-Za-z0-9+=~]+", sent):
+        if len(word) >= LONG_WORD and not re.fullmatch(r"[0-9a-fA-F]+", word):
+            counts = Counter(word).values()
+            bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts)
+            if bits > 4:
+                return "holds what looks like encoded data"
+    return ""
+
+
+async def _text(answer: Answer, wanted: Format, seconds: float) -> str:
+    mime = answer.mime
+    known = not mime or _TEXT.match(mime) is not None
+    if b"\0" in answer.body[:8_192] or not (known or _looks_like_text(answer.body)):
+        raise ToolError(
+            f"{answer.url} is {mime or 'data'} of {len(answer.body):,} bytes, not text. Save it "
+            "to a file with a command such as curl if it is needed."
+        )
+    text = await asyncio.to_thread(_decoded, answer)
+    is_html = mime in _HTML or (
+        not mime and text.lstrip()[:15].lower().startswith("<!doctype html")
+    )
+    if is_html and wanted != "html":
+        return await _converted(text, answer.url, wanted, seconds)
+    return text
+
+
+def _looks_like_text(body: bytes) -> bool:
+    try:
+        body[:4_096].decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start > 4_000
+    return True
+
+
+def _decoded(answer: Answer) -> str:
+    meta = _META_CHARSET.search(answer.body[:4_096]) if answer.mime in _HTML else None
+    named = answer.charset or (meta[1].decode("ascii") if meta else "")
+    if named and named.lower() not in {"utf-8", "utf8"}:
+        with contextlib.suppress(LookupError, UnicodeDecodeError):
+            return answer.body.decode(named, "strict")
+    return decode(answer.body).text
+
+
+async def _converted(html: str, base: str, wanted: Format, seconds: float) -> str:
+    """The page as text, made in a process of its own that can be stopped."""
+    code = (
+        f"import sys; sys.path.insert(0, {_ROOT!r}); "
+        "from agent.tools.html_markdown import main; sys.exit(main())"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-I", "-c", code),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    page = f"{base}\n{wanted}\n{html}".encode("utf-8", "replace")
+    try:
+        async with asyncio.timeout(seconds):
+            output, _ = await process.communicate(page)
+    except TimeoutError:
+        raise ToolError(
+            f"The page at {base} took too long to be turned into text. Fetch it again with the "
+            "format html, or save it with a command such as curl and search it."
+        ) from None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+    if process.returncode:
+        raise ToolError(f"The page at {base} could not be turned into text. Try the format html.")
+    return output.decode("utf-8", "replace")
+
+
+def _result(call: FetchPlan, answer: Answer, text: str) -> Result:
+    whole = encodable(text)
+    text = visible(whole)
+    removed = len(whole) - len(text)
+    notes: list[str] = []
+    if answer.url != str(call.url):
+        notes.append(f"Redirected to {answer.url}.")
+    if answer.proxy:
+        notes.append("Fetched through the proxy that the environment names.")
+    if removed:
+        notes.append(f"{removed:,} invisible characters were removed.")
+    if not text.strip():
+        notes.append("The page has no text; it may be drawn by scripts, which are not run.")
+    shown = text[:SHOWN]
+    is_markdown = call.format == "markdown" and answer.mime in {*_HTML, "text/markdown"}
+    block: Block = TextBlock(shown, markdown=is_markdown)
+    told = f"({' '.join(notes)})" if notes else ""
+    return Result(
+        "\n\n".join(part for part in (told, text) if part),
+        label=ToolLabel("Fetch", str(call.url)),
+        blocks=(block,) if shown.strip() else (),
+        facts=(_size(len(answer.body)),),
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count} B" if count < 1024 else f"{count / 1024:,.0f} KB"

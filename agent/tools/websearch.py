@@ -1,0 +1,217 @@
+"""The ``websearch`` tool: asks the search engine that the user has configured."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from agent.display import ListingBlock, ToolLabel
+from agent.errors import ToolError
+from agent.jsontypes import Json, JsonObject
+from agent.questions import Need, PermissionReply
+from agent.tools.addresses import Allowed
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.encodable import encodable
+from agent.tools.web import Web
+from agent.tools.web_address import host_of, parse_url
+from agent.tools.web_text import visible
+
+MOST = 10
+"""Results of one search."""
+
+SNIPPET = 400
+"""Characters shown of what a page says."""
+
+Provider = Literal["searxng", "brave", "tavily", "exa"]
+Fields: TypeAlias = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One engine of the user's. *key* is empty where none is needed."""
+
+    provider: Provider
+    url: str
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """How a kind of engine is asked. *key* names the variable and the header of its key;
+    *query* makes the address's query or the body; *results* is the path to the list, *fields*
+    the names of title, address and text (the first that is there)."""
+
+    url: str
+    key: str
+    header: str
+    post: bool
+    query: Callable[[str], JsonObject]
+    results: tuple[str, ...]
+    fields: Fields
+
+
+ENGINES: dict[Provider, EngineSpec] = {
+    "searxng": EngineSpec(
+        url="",
+        key="",
+        header="",
+        post=False,
+        query=lambda words: {"q": words, "format": "json"},
+        results=("results",),
+        fields=("title", "url", ("content",)),
+    ),
+    "brave": EngineSpec(
+        url="https://api.search.brave.com/res/v1/web/search",
+        key="BRAVE_API_KEY",
+        header="x-subscription-token",
+        post=False,
+        query=lambda words: {"q": words, "count": MOST},
+        results=("web", "results"),
+        fields=("title", "url", ("description",)),
+    ),
+    "tavily": EngineSpec(
+        url="https://api.tavily.com/search",
+        key="TAVILY_API_KEY",
+        header="authorization",
+        post=True,
+        query=lambda words: {"query": words, "max_results": MOST},
+        results=("results",),
+        fields=("title", "url", ("content",)),
+    ),
+    "exa": EngineSpec(
+        url="https://api.exa.ai/search",
+        key="EXA_API_KEY",
+        header="x-api-key",
+        post=True,
+        query=lambda words: {
+            "query": words,
+            "numResults": MOST,
+            "contents": {"text": {"maxCharacters": SNIPPET}},
+        },
+        results=("results",),
+        fields=("title", "url", ("text", "summary")),
+    ),
+}
+
+
+def engine_of(
+    provider: Provider | None,
+    url: str | None,
+    key: str | None,
+    headers: Mapping[str, str],
+    env: Mapping[str, str],
+) -> Engine | None:
+    """The engine that the settings name, None without one or without what it needs."""
+    if provider is None:
+        return None
+    spec = ENGINES[provider]
+    found = key or (env.get(spec.key, "") if spec.key else "")
+    where = url or spec.url
+    if not where or (spec.key and not found):
+        return None
+    return Engine(provider=provider, url=where, key=found, headers=headers)
+
+
+class WebsearchArgs(ToolArgs):
+    """Arguments of ``websearch``."""
+
+    query: str = Field(min_length=1, max_length=400, description="What to search for")
+
+
+class WebsearchTool:
+    """Asks *engine*."""
+
+    spec = ToolSpec(
+        name="websearch", verb="Search", aliases=("web_search",), variables={"most": str(MOST)}
+    )
+    args = WebsearchArgs
+
+    def __init__(self, engine: Engine, web: Web) -> None:
+        self._engine = engine
+        # The user has named this server: it may well be one of their own network.
+        host = host_of(parse_url(engine.url))
+        self._web = Web(
+            allowed=Allowed.of((host,)),
+            limits=web.limits,
+            resolve=web.resolve,
+            proxy_of=web.proxy_of,
+        )
+
+    def concurrency_safe(self, args: WebsearchArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: WebsearchArgs, ctx: ToolContext) -> Plan[str]:
+        _ = ctx
+        query = " ".join(args.query.split())
+        if not query:
+            raise ToolError("The query is empty. Say what to search for.")
+        need = Need("websearch", query, always="*", reason=f"sent to {self._engine.provider}")
+        return Plan(
+            label=ToolLabel("Search", f'"{query}"'),
+            payload=query,
+            needs=(need,),
+            heading="Search the web for this?",
+        )
+
+    async def execute(
+        self, plan: Plan[str], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply, ctx
+        found = await self._ask(plan.payload)
+        lines: list[str] = []
+        for number, (title, url, text) in enumerate(found, 1):
+            lines += [f"{number}. {title}", f"   {url}", *([f"   {text}"] if text else []), ""]
+        return Result(
+            "\n".join(lines).rstrip() or "Nothing was found. Try other words.",
+            blocks=(ListingBlock(tuple(f"{t}  {url}" for t, url, _ in found), len(found)),),
+            facts=(f"{len(found)} {'result' if len(found) == 1 else 'results'}",),
+        )
+
+    async def _ask(self, query: str) -> list[tuple[str, str, str]]:
+        engine, spec = self._engine, ENGINES[self._engine.provider]
+        headers = {"accept": "application/json", **engine.headers}
+        if engine.key:
+            bearer = spec.header == "authorization"
+            headers[spec.header] = f"Bearer {engine.key}" if bearer else engine.key
+        asked = spec.query(query)
+        body: bytes | None = None
+        url = parse_url(engine.url)
+        if spec.post:
+            body = json.dumps(asked).encode()
+            headers["content-type"] = "application/json"
+        else:
+            url = url.copy_merge_params({name: str(value) for name, value in asked.items()})
+        answer = await self._web.ask(url, headers, body, self._web.limits.seconds)
+        if answer.status != 200:
+            told = answer.body[:300].decode("utf-8", "replace")
+            if engine.key:
+                told = told.replace(engine.key, "***")
+            raise ToolError(f"The search engine answered with HTTP {answer.status}: {told}")
+        return results_of(answer.body, spec)
+
+
+def results_of(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
+    """Title, address and text of each result. Raises ``ToolError`` for another answer."""
+    try:
+        value: Json = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ToolError("The search engine's answer is no JSON. Is its address right?") from None
+    for step in spec.results:
+        value = value.get(step) if isinstance(value, dict) else None
+    found: list[tuple[str, str, str]] = []
+    for entry in value if isinstance(value, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        url = _line(entry.get(spec.fields[1]))
+        text = next((t for name in spec.fields[2] if (t := _line(entry.get(name)))), "")
+        if url:
+            found.append((_line(entry.get(spec.fields[0])) or url, url, text[:SNIPPET]))
+    return found[:MOST]
+
+
+def _line(value: Json) -> str:
+    return " ".join(visible(encodable(value)).split()) if isinstance(value, str) else ""
