@@ -30,7 +30,7 @@ class TaskArgs(ToolArgs):
 
     description: str = Field(min_length=1, description="The task in three to six words")
     prompt: str = Field(min_length=1, description="The whole task: the sub-agent sees only this")
-    agent: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
+    subagent_type: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
     session_id: str | None = Field(
         default=None, description="The session id of an earlier sub-agent that is to go on"
     )
@@ -65,21 +65,21 @@ class TaskTool:
 
     async def prepare(self, args: TaskArgs, ctx: ToolContext) -> Plan[SpawnRequest]:
         _ = ctx
-        if args.agent not in self._names:
+        if args.subagent_type not in self._names:
             known = ", ".join(self._names)
-            raise ToolError(f"There is no sub-agent {args.agent!r}. There are: {known}.")
+            raise ToolError(f"There is no sub-agent {args.subagent_type!r}. There are: {known}.")
         request = SpawnRequest(
             session_id=args.session_id or new_id("ses"),
-            agent=args.agent,
+            agent=args.subagent_type,
             description=" ".join(args.description.split()),
             prompt=args.prompt,
             resume=args.session_id is not None,
         )
         return Plan(
-            label=ToolLabel(args.agent.capitalize(), request.description),
+            label=ToolLabel(args.subagent_type.capitalize(), request.description),
             payload=request,
-            needs=(Need("task", args.agent, always=args.agent, floor="allow"),),
-            blocks=(SubtaskBlock(request.session_id, args.agent, args.prompt),),
+            needs=(Need("task", args.subagent_type, always=args.subagent_type, floor="allow"),),
+            blocks=(SubtaskBlock(request.session_id, args.subagent_type, args.prompt),),
             heading="Start this sub-agent?",
         )
 

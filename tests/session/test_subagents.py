@@ -14,7 +14,12 @@ from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answ
 
 
 def task(description: str, agent: str = "general", **more: object) -> Call:
-    args = {"description": description, "prompt": f"<{description}>", "agent": agent, **more}
+    args = {
+        "description": description,
+        "prompt": f"<{description}>",
+        "subagent_type": agent,
+        **more,
+    }
     return Call("task", args)
 
 

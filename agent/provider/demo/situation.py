@@ -17,6 +17,9 @@ from agent.provider.client import (
     UserTurn,
 )
 
+STEERED = "The user sent this message"
+"""How a message that was sent during a turn is introduced (spec 1, L3)."""
+
 _REMINDER = re.compile(r"<system-reminder>\n(.*?)</system-reminder>", re.DOTALL)
 
 
@@ -141,6 +144,6 @@ def _words(turn: UserTurn) -> str:
         reminder = _REMINDER.fullmatch(content.text.strip())
         if reminder is None:
             typed.append(_REMINDER.sub("", content.text))
-        elif reminder[1].count("\n") >= 3:  # a heading line, the words, and a closing line
+        elif reminder[1].startswith(STEERED):  # a heading line, the words, and a closing line
             steered.append(reminder[1].strip("\n").split("\n", 1)[1].rsplit("\n", 1)[0])
     return "\n".join(typed or steered).strip()
