@@ -8,7 +8,7 @@ from typing import Self
 
 from agent.config.model import Config
 from agent.config.paths import Paths
-from agent.permission.trust import Trust
+from agent.permission.trust import Standing, Trust
 from agent.session.instructions import Instructions
 from agent.session.remember import Remember
 from agent.skills import Found, Skills
@@ -32,9 +32,13 @@ class Guidance:
         def trusted() -> bool:
             return trust.trusted
 
+        def standing(project: str) -> Standing:
+            # A session of another project may be open here: that one was not asked about.
+            return trust.standing if project == str(trust.project) else "refused"
+
         mode = config.instructions_mode
         return cls(
-            Instructions(paths, env, trusted, entries=config.instructions, mode=mode),
+            Instructions(paths, env, standing, entries=config.instructions, mode=mode),
             Skills(directory, trust.project, paths, env, trusted),
             Remember(directory, trust.project, trust, mode),
         )

@@ -16,8 +16,10 @@ from agent.config.finding import folders
 from agent.config.paths import Paths, home_of
 from agent.model import Completed
 from agent.permission.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
+from agent.permission.trust import Standing
 from agent.session.instruction_text import Bounds, Reading, read_instructions
 from agent.session.remote_text import fetch_text
+from agent.tools.paths import printable
 
 MAX_TOTAL = 120_000
 """Characters of all files together (some 30,000 tokens); what comes after is left out."""
@@ -58,20 +60,21 @@ class Collected:
 
 class Instructions:
     """Finds and reads instructions. *entries* are the ``instructions`` of the config;
-    *trusted* tells whether the project's files count now."""
+    *standing* tells where a project (its path) stands with the user now: its files count only
+    if it is trusted."""
 
     def __init__(
         self,
         paths: Paths,
         env: Mapping[str, str],
-        trusted: Callable[[], bool],
+        standing: Callable[[str], Standing],
         *,
         entries: Iterable[str] = (),
         mode: Mode = "nearest",
     ) -> None:
         self._paths = paths
         self._home = home_of(env)
-        self._trusted = trusted
+        self._standing = standing
         self._entries = tuple(entries)
         self._mode: Mode = mode
         self._fetched: dict[str, str] = {}
@@ -92,8 +95,12 @@ class Instructions:
     ) -> Collected:
         """The instructions of folders deeper than *directory* on the way to the file *touched*
         (a real path), the outermost first; without those whose source is *known*."""
-        if not self._trusted():
+        standing = self._standing(project)
+        if standing not in {"trusted", "nothing"}:
             return Collected()
+        if standing == "nothing":
+            new = nested_files(Path(touched), Path(directory), Path(project))
+            return Collected(notes=_waiting(new, Path(project)))
         work = partial(self._nested, Path(touched), Path(directory), Path(project), known)
         return await asyncio.to_thread(work)
 
@@ -114,7 +121,11 @@ class Instructions:
                 found.append(Instruction(entry, self._fetched[entry], "config"))
             for path in self._outside(entry):
                 add(path, own, "config")
-        if self._trusted():
+        standing = self._standing(str(project))
+        waiting: tuple[str, ...] = ()
+        if standing == "nothing":
+            waiting = _waiting(project_files(directory, project, self._mode), project)
+        if standing == "trusted":
             inside = Bounds(project.resolve(), project)
             for path in project_files(directory, project, self._mode):
                 add(path, inside, "project")
@@ -123,7 +134,7 @@ class Instructions:
                     add(path, inside, "config")
         files, left_out = _bounded(found)
         notes = [f"{name} is left out: the instructions are too long." for name in left_out]
-        return Collected(files, (*reading.notes, *notes))
+        return Collected(files, (*reading.notes, *notes, *waiting))
 
     def _own_file(self) -> list[Path]:
         """The user's own file: ours, else the one of another program."""
@@ -216,6 +227,12 @@ def nested_files(touched: Path, directory: Path, project: Path) -> list[Path]:
         if os.path.lexists(folder / ".git"):
             found.clear()
     return found[::-1]
+
+
+def _waiting(paths: Iterable[Path], project: Path) -> tuple[str, ...]:
+    """What is said of files that were not there, or not found, when the folder was opened."""
+    names = (printable(path.relative_to(project).as_posix()) for path in paths)
+    return tuple(f"{name} is used once you trust this folder (/trust)." for name in names)
 
 
 def _bounded(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...], list[str]]:

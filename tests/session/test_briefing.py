@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -96,6 +97,19 @@ async def test_m9_nothing_of_an_untrusted_project_reaches_a_prompt(tmp_path: Pat
         await harness.turn(await harness.session(), "go")
         for word in ("ROOT-WORD", "SUB-WORD", "SKILL-WORD"):
             assert word not in text(harness.server.requests[-1].body)
+
+
+async def test_m9_a_session_of_another_project_gets_nothing_of_that_one(tmp_path: Path) -> None:
+    """The trust of the opened folder is not that of the session's."""
+    other = tmp_path / "other"
+    write(other, {"AGENTS.md": "OTHER-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"})
+    async with trusted(tmp_path, {"AGENTS.md": "ROOT-WORD"}, permission="allow") as harness:
+        harness.server.script(reads("sub/a.txt"), DONE)
+        session = replace(await harness.session(), directory=str(other), project=str(other))
+        await harness.runtime.store.save(session)
+        await harness.turn(session, "go")
+        body = text(harness.server.requests[-1].body)
+        assert not [w for w in ("OTHER-WORD", "SUB-WORD", "ROOT-WORD") if w in body]
 
 
 async def test_f04_each_marker_comes_exactly_once_where_it_applies(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
+from agent.permission.trust import Standing
 from agent.session.instruction_text import MAX_CHARACTERS, imports
 from agent.session.instructions import MAX_TOTAL, Collected, Instructions
 
@@ -18,7 +19,7 @@ class Place:
 
     home: Path
     project: Path
-    trusted: bool = True
+    standing: Standing = "trusted"
     entries: tuple[str, ...] = ()
     mode: str = "nearest"
 
@@ -33,7 +34,11 @@ class Place:
     def reader(self) -> Instructions:
         env = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config")}
         return Instructions(
-            Paths.find(env), env, lambda: self.trusted, entries=self.entries, mode=self.mode
+            Paths.find(env),
+            env,
+            lambda project: self.standing if project == str(self.project) else "refused",
+            entries=self.entries,
+            mode=self.mode,
         )
 
     async def collect(self, directory: str = "sub/deep") -> Collected:
@@ -97,8 +102,9 @@ async def test_i4_the_users_own_come_first_and_ours_before_another_programs(plac
     assert sources(await place.collect()) == ["~/.config/opencode-py/AGENTS.md", "AGENTS.md"]
 
 
-async def test_m9_without_trust_only_the_users_own_count(place: Place) -> None:
-    place.trusted = False
+@pytest.mark.parametrize("standing", ["open", "refused", "nothing"])
+async def test_m9_without_trust_only_the_users_own_count(place: Place, standing: Standing) -> None:
+    place.standing = standing
     place.entries = ("docs/*.md", "~/team/*.md")
     place.write(
         {
@@ -108,7 +114,11 @@ async def test_m9_without_trust_only_the_users_own_count(place: Place) -> None:
             "~/.config/opencode-py/AGENTS.md": "own",
         }
     )
-    assert sources(await place.collect()) == ["~/.config/opencode-py/AGENTS.md", "~/team/b.md"]
+    found = await place.collect()
+    assert sources(found) == ["~/.config/opencode-py/AGENTS.md", "~/team/b.md"]
+    told = ("AGENTS.md is used once you trust this folder (/trust).",)
+    assert found.notes == (told if standing == "nothing" else ())
+    place.write({"docs/AGENTS.md": "docs"})
     assert await place.nested("docs/a.md") == []
 
 
