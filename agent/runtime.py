@@ -35,6 +35,7 @@ from agent.session.guards import TurnLimits
 from agent.session.guidance import Guidance
 from agent.session.queue import Queues
 from agent.session.service import CLOSING, SessionService
+from agent.session.titles import Titles
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
 from agent.store.store import Store
@@ -71,6 +72,7 @@ class Runtime:
     registry: Registry
     trust: Trust
     guidance: Guidance
+    titles: Titles
     shells: Shells
     notices: tuple[str, ...]
 
@@ -80,6 +82,7 @@ class Runtime:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(self.sessions.close(), self.shells.close())
+        await self.titles.close()
         kill_all()
         await self.clients.aclose()
         await self.store.close()
@@ -182,6 +185,8 @@ def _compose(opened: _Opened) -> Runtime:
         limits=_limits(config),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
+    titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
+    titles.start()
     return Runtime(
         directory=opened.directory,
         project=opened.project,
@@ -197,6 +202,7 @@ def _compose(opened: _Opened) -> Runtime:
         registry=registry,
         trust=opened.trust,
         guidance=guidance,
+        titles=titles,
         notices=(*loaded.notices, *store.notices),
         shells=shells,
     )

@@ -15,12 +15,10 @@ from agent.provider.client import (
     ModelClient,
     ModelInfo,
     ModelRequest,
-    StepFinish,
-    StreamError,
     TextContent,
-    TextDelta,
     UserTurn,
 )
+from agent.provider.once import answer_to
 from agent.session.context import Budget, weight
 from agent.session.history import turns_of
 from agent.told import ContextPart
@@ -161,22 +159,5 @@ async def _ask(
         turns=(*turns_of(messages), UserTurn((TextContent(REQUEST),))),
         session_id=session_id,
     )
-    pieces: list[str] = []
-    end: StepFinish | None = None
-    stream = client.stream(request)
-    try:
-        async for event in stream:
-            if isinstance(event, StreamError):
-                raise event.error
-            if isinstance(event, TextDelta):
-                pieces.append(event.text)
-            if isinstance(event, StepFinish):
-                end = event
-    finally:
-        await stream.aclose()
-    summary = "".join(pieces).strip()
-    if end is None:
-        raise ProviderError(ProviderErrorKind.NETWORK, "The summary ended without an end mark.")
-    if not summary:
-        raise ProviderError(ProviderErrorKind.INVALID_REQUEST, "The model gave an empty summary.")
-    return Summary(summary, end.usage)
+    answer = await answer_to(client, request, "summary")
+    return Summary(answer.text, answer.usage)

@@ -62,7 +62,10 @@ def test_i1_every_template_is_whole_and_short(family: str) -> None:
 
 def test_i1_every_file_of_prompts_is_used() -> None:
     names = {path.name for path in files("agent.prompts").iterdir() if path.name.endswith(".txt")}
-    used = {f"{name}.txt" for name in (*FAMILIES, "shared", "plan", "build", "init", "compaction")}
+    used = {
+        f"{name}.txt"
+        for name in (*FAMILIES, "shared", "plan", "build", "init", "compaction", "title")
+    }
     assert names == used
 
 

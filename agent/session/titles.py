@@ -1,0 +1,126 @@
+"""Better titles: the small model names a session while its first turn runs.
+
+Without ``small_model`` in the config a session keeps the first words of its first prompt.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import replace
+
+from agent.bus import Bus, Subscription
+from agent.errors import OpencodePyError
+from agent.events import Event, SessionStatusChanged
+from agent.model import Busy, Session, TextPart, UserMessage
+from agent.provider.catalog import Catalog
+from agent.provider.client import ModelRequest, TextContent, UserTurn
+from agent.provider.clients import Clients
+from agent.provider.once import answer_to
+from agent.provider.usage import cost as cost_of
+from agent.session.directory import Directory
+from agent.session.prompts import template
+from agent.session.title import title_of
+from agent.store.store import Store
+
+MAX_PROMPT = 4_000
+"""Characters of the first prompt that the small model reads."""
+
+MAX_OUTPUT = 1_000
+"""Tokens that it may write: a reasoning model thinks before it names."""
+
+log = logging.getLogger(__name__)
+
+
+class Titles:
+    """Follows the bus of an opened folder from ``start`` to ``close``."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        directory: Directory,
+        catalog: Catalog,
+        clients: Clients,
+        small_model: str | None,
+    ) -> None:
+        self._bus = bus
+        self._store = store
+        self._directory = directory
+        self._catalog = catalog
+        self._clients = clients
+        self._model = small_model
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._seen: set[str] = set()
+        self._subscription: Subscription | None = None
+
+    def start(self) -> None:
+        if self._model is not None:
+            self._subscription = self._bus.subscribe(_begins)
+            self._spawn(self._follow(self._subscription))
+
+    async def close(self) -> None:
+        """Give up on what is being named."""
+        if self._subscription is not None:
+            self._subscription.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name="titles")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _follow(self, subscription: Subscription) -> None:
+        async for event in subscription:
+            if isinstance(event, SessionStatusChanged) and event.session_id not in self._seen:
+                self._seen.add(event.session_id)
+                self._spawn(self._name(event.session_id))
+
+    async def _name(self, session_id: str) -> None:
+        """Name a session that has only just begun. What fails leaves the title as it is."""
+        try:
+            session = await self._store.session(session_id)
+            prompt = await self._first_prompt(session)
+            if prompt is not None:
+                await self._rename(session, prompt)
+        except OpencodePyError as error:
+            log.info("no title for %s: %s", session_id, error.message)
+
+    async def _first_prompt(self, session: Session) -> str | None:
+        """The first prompt, None for a session that has its name already."""
+        if session.turns or session.parent_id is not None:
+            return None
+        for item in await self._store.messages(session.id):
+            if isinstance(item.message, UserMessage) and not item.message.synthetic:
+                texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic]
+                prompt = "\n".join(texts)
+                return prompt if session.title == title_of(prompt) else None
+        return None
+
+    async def _rename(self, session: Session, prompt: str) -> None:
+        model = self._catalog.model(self._model or "")
+        request = ModelRequest(
+            model=model,
+            system=(template("title"),),
+            turns=(UserTurn((TextContent(prompt[:MAX_PROMPT]),)),),
+            max_output=min(MAX_OUTPUT, model.output_limit or MAX_OUTPUT),
+            session_id=session.id,
+        )
+        answer = await answer_to(self._clients.client_for(model), request, "title")
+        title = title_of(answer.text.splitlines()[0].strip().strip("\"'“”"))
+        spent = cost_of(answer.usage, model.price)
+
+        def change(now: Session) -> Session:
+            cost = now.cost if spent is None else (now.cost or 0.0) + spent
+            usage = now.usage + answer.usage if answer.usage else now.usage
+            # A name that the user gave meanwhile stays.
+            named = title if now.title == session.title else now.title
+            return replace(now, title=named, usage=usage, cost=cost)
+
+        await self._directory.update(session.id, change)
+
+
+def _begins(event: Event) -> bool:
+    return isinstance(event, SessionStatusChanged) and isinstance(event.status, Busy)

@@ -1,0 +1,87 @@
+"""Titles by the small model (spec 6; spec 10: small_model)."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agent.events import SessionUpdated
+from agent.model import Session
+from tests.support.harness import MODEL, Harness, open_harness
+from tests.support.script import Failure, Hold, Text, Tokens, answer
+
+DONE = answer(Text("done"), Tokens(prompt=100, completion=10))
+
+
+@asynccontextmanager
+async def named_by(tmp_path: Path, titles: list) -> AsyncIterator[Harness]:
+    """A runtime whose server gives *titles* to requests for one and "done" to all others."""
+
+    def script(body: dict):
+        asks = "You name conversations" in json.dumps(body["messages"][0])
+        return titles.pop(0) if asks else DONE
+
+    async with open_harness(tmp_path, small_model=MODEL) as harness:
+        harness.server.always(script)
+        yield harness
+
+
+async def renamed(harness: Harness, session: Session, title: str) -> Session:
+    event = await harness.until(
+        lambda e: (
+            isinstance(e, SessionUpdated)
+            and e.session.id == session.id
+            and e.session.title == title
+        )
+    )
+    assert isinstance(event, SessionUpdated)
+    return event.session
+
+
+async def test_i1_the_small_model_names_a_session_by_its_first_prompt(tmp_path: Path) -> None:
+    given = answer(Text('"Fix the CSV import"\nignored'), Tokens(prompt=50, completion=5))
+    async with named_by(tmp_path, [given]) as harness:
+        session = await harness.session()
+        await harness.turn(session, "please help: the import of a CSV crashes")
+        await renamed(harness, session, "Fix the CSV import")
+        await harness.turn(session, "and again")
+        asked = [r.body for r in harness.server.requests if "tools" not in r.body]
+        assert len(asked) == 1
+        assert "the import of a CSV crashes" in json.dumps(asked[0]["messages"])
+        stored = await harness.runtime.store.session(session.id)
+        assert stored.title == "Fix the CSV import"
+        assert stored.usage.input == 250
+
+
+async def test_a_failure_leaves_the_title_as_it_was(tmp_path: Path) -> None:
+    async with named_by(tmp_path, [Failure(500), answer(Text("Second"))]) as harness:
+        session = await harness.session()
+        await harness.turn(session, "first words")
+        other = await harness.session()
+        await harness.turn(other, "other words")
+        await renamed(harness, other, "Second")
+        assert (await harness.runtime.store.session(session.id)).title == "first words"
+
+
+async def test_a_name_that_the_user_gave_stays(tmp_path: Path) -> None:
+    hold = Hold()
+    async with named_by(tmp_path, [answer(hold, Text("Theirs"), Tokens(prompt=7))]) as harness:
+        session = await harness.session()
+        await harness.turn(session, "first words")
+        await hold.reached.wait()
+        await harness.runtime.sessions.directory.rename(session.id, "Mine")
+        hold.gate.set()
+        await harness.until(
+            lambda e: isinstance(e, SessionUpdated) and e.session.usage.input == 107
+        )
+        assert (await harness.runtime.store.session(session.id)).title == "Mine"
+
+
+async def test_closing_does_not_wait_for_a_title(tmp_path: Path) -> None:
+    hold = Hold()
+    async with named_by(tmp_path, [answer(hold, Text("late"))]) as harness:
+        session = await harness.session()
+        await harness.turn(session, "first words")
+        await hold.reached.wait()
+    hold.gate.set()
+    assert session.id
