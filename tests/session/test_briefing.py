@@ -138,7 +138,7 @@ async def test_f04_a_child_agent_has_the_same_instructions(tmp_path: Path) -> No
     files = {"AGENTS.md": "ROOT-WORD @x.md", "x.md": "IMPORT-WORD", "sub/AGENTS.md": "SUB-WORD",
              "sub/a.txt": "x"}  # fmt: skip
     async with trusted(tmp_path, files) as harness:
-        task = {"description": "look", "prompt": "CHILD-TASK", "agent": "explore"}
+        task = {"description": "look", "prompt": "CHILD-TASK", "subagent_type": "explore"}
         harness.server.script(
             answer(Call("task", task)), reads("sub/a.txt"), answer(Text("report")), DONE
         )
