@@ -74,8 +74,8 @@ class Skills:
             try:
                 skill = _skill(path)
             except (FrontmatterError, OSError, ValueError) as error:
-                why = error.strerror or "" if isinstance(error, OSError) else str(error)
-                notes.append(f"The skill {place} is left out: {why.lower().rstrip('.')}.")
+                system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
+                notes.append(f"The skill {place} is left out: {system or error}.")
                 continue
             before = found.get(skill.name)
             if before is not None and before.path.resolve() != path.resolve():

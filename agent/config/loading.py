@@ -8,6 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.config.agent_files import AgentFile, agent_files
+from agent.config.definitions import project_tops, user_tops
 from agent.config.finding import Found, Source, find
 from agent.config.model import Config
 from agent.config.paths import Paths
@@ -61,11 +63,15 @@ def load_config(
     Unless the project is *trusted*, its files only tighten (M9); if it is, *keyed* are the
     providers that may hold a key of the user's, beside those that their settings name.
     """
-    found = find(directory, project, paths or Paths.find(env), env)
+    paths = paths or Paths.find(env)
+    found = find(directory, project, paths, env)
+    own = tuple(agent_files(user_tops(paths, env), env))
+    tops = project_tops(directory, project, env) if trusted else ()
+    theirs = tuple(agent_files(tops, env, project))
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    if not given and not any((found.before, found.project, found.after)):
+    if not given and not any((found.before, found.project, found.after, own, theirs)):
         return LoadedConfig()
-    limits = _Limits(trusted, frozenset(keyed), project)
+    limits = _Limits(trusted, frozenset(keyed), project, own, theirs)
     return _load(found, given, Source("command line", directory), env, limits)
 
 
@@ -74,6 +80,8 @@ class _Limits:
     trusted: bool
     keyed: frozenset[str]
     root: Path
+    own_agents: tuple[AgentFile, ...]
+    agents: tuple[AgentFile, ...]
 
 
 def _load(
@@ -87,6 +95,7 @@ def _load(
     from agent.config import checking, merging, reading, rules  # noqa: PLC0415 - see above
 
     before = [reading.read_layer(source, env) for source in found.before]
+    before += map(reading.agent_layer, limits.own_agents)
     after = [reading.read_layer(source, env) for source in found.after]
     if given:
         after.append(reading.given_layer(given, command_line, env))
@@ -95,6 +104,7 @@ def _load(
         merging.merge(own, deepcopy(layer.values), layer.source.name, {})
     trust = reading.limits_of(own, limits.keyed, limits.root) if limits.trusted else None
     project = [reading.read_layer(source, env, trust) for source in found.project]
+    project += [reading.agent_layer(file, trust) for file in limits.agents]
     layers = [*before, *project, *after]
 
     values: dict[str, Json] = {}

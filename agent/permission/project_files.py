@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import foreign, jsonc
+from agent.config.agent_files import AgentFile, agent_files, read_agent
 from agent.config.definitions import files_of, project_tops
 from agent.config.finding import find, folders, read, read_text
+from agent.config.frontmatter import FrontmatterError
 from agent.config.paths import Paths, home_of
 from agent.jsontypes import Json, JsonObject
 from agent.permission.project_programs import TABLES, Runs, programs
@@ -78,7 +80,7 @@ def look_through(
         foreign.translate(values)
         looker.config(source.name, source.folder, values)
     for top in project_tops(directory, project, env):
-        looker.top(top)
+        looker.top(top, env)
     for folder in folders(directory, project):
         looker.folder(folder, own_hooks=folder == home_of(env))
     for pattern in patterns:
@@ -127,12 +129,13 @@ class _Looker:
         if settings:
             self._steers[Steers("settings", f"{name}: {', '.join(settings)}")] = None
 
-    def top(self, top: Path) -> None:
+    def top(self, top: Path, env: Mapping[str, str]) -> None:
         """Definitions and code below a folder such as ``.opencode-py``."""
         for path in files_of("command", top, self._project):
             self.steer("command", path)
-        for path in files_of("agent", top, self._project):
-            self.steer("agent", path)
+        for file in agent_files((top,), env, self._project):
+            self.steer("agent", file.path)
+            self._agent(file)
         for path in files_of("skill", top, self._project):
             self.steer("skill", path)
         for path in files_of("plugin", top, self._project):
@@ -156,6 +159,15 @@ class _Looker:
 
     def steer(self, kind: SteerKind, path: Path) -> None:
         self._steers[Steers(kind, self._name(path))] = None
+
+    def _agent(self, file: AgentFile) -> None:
+        """What an agent would allow. One that cannot be read has no effect."""
+        try:
+            values: JsonObject = {"agent": {file.name: read_agent(file)}}
+        except (FrontmatterError, OSError, ValueError):
+            return
+        name = self._name(file.path)
+        self._add(name, file.path.parent, programs(values, name))
 
     def _code(self, runs: Runs, path: Path) -> None:
         self._runs.append(runs)

@@ -149,7 +149,7 @@ WRONG = {
     ".limit.output: expected a whole number.",
     '{"provider": {"x": {"models": {"m": {"cost": {"inpt": 1}}}}}}': "did you mean input?",
     '{"provider": {"x": {"api": "soap"}}}': 'x.api: expected "openai-chat", "openai-responses",'
-    ' "anthropic-messages" or "gemini".',
+    ' "anthropic-messages", "gemini"',
     '{"permission": {"bash": {\n"*": "alow"}}}': '2: permission.bash.*: expected "allow", "ask"'
     ' or "deny"; until it is mended it asks.',
 }

@@ -136,6 +136,13 @@ RUNNING = {
                                     "https://x.test/a.md"),
     "allow rule": ("opencode.json", {"permission": {"bash": {"curl *": "allow"}}},
                    "allowed without asking", "bash", "curl *"),
+    "allow rule of an agent in markdown": (
+        ".opencode/agents/a/b.md",
+        "---\npermission:\n  bash:\n    'git *': allow\n---\nLook.",
+        "allowed without asking",
+        "bash (agent a/b)",
+        "git *",
+    ),
     "allow rule of an agent": (
         "opencode.json",
         {"agent": {"build": {"tools": {"write": True}}}},
@@ -160,6 +167,7 @@ CHANGES = {
     "tool file": "print()",
     "instructions from elsewhere": "a.md",
     "allow rule": "curl",
+    "allow rule of an agent in markdown": "git",
     "allow rule of an agent": "build",
 }
 
@@ -174,7 +182,7 @@ async def test_m9_what_would_run_is_listed_whole_and_bound_to_its_content(
     assert (runs.kind, runs.name, runs.shown, runs.source) == (kind, what, shown, name)
     assert await place.open("trust")
     assert len(place.asked) == 1
-    if path.suffix != ".py":
+    if path.suffix in {".json", ".jsonc"}:
         path.write_text(json.dumps(json.loads(path.read_text()), indent=4))
     assert await place.open()
     if case in CHANGES:

@@ -1,0 +1,125 @@
+"""Agents in markdown (K7)."""
+
+import os
+
+import pytest
+
+from agent.agents import Agents
+from agent.config.loading import load_config
+
+
+def load(setting, *, trusted=False):
+    return load_config(setting.project, setting.project, setting.env, trusted=trusted)
+
+
+def test_k7_the_users_agents_are_found_in_their_places(setting):
+    places = {
+        ".config/opencode-py/agents/a.md": "a",
+        ".config/opencode/agent/deep/b.md": "deep/b",
+        ".opencode/agents/c.md": "c",
+        ".claude/agents/d.md": "d",
+        ".agents/agents/e.md": "e",
+        ".config/opencode-py/modes/f.md": "f",
+    }
+    for place in places:
+        setting.write(setting.home / place, "---\ndescription: d\n---\nYou look.\n")
+    loaded = load(setting)
+    assert not loaded.notices
+    assert set(loaded.config.agent) == set(places.values())
+    modes = {name: agent.mode for name, agent in loaded.config.agent.items()}
+    assert modes == {"a": "all", "deep/b": "all", "c": "all", "d": "subagent", "e": "subagent",
+                     "f": "primary"}  # fmt: skip
+    assert loaded.config.agent["deep/b"].prompt == "You look."
+    assert loaded.sources["agent.a.prompt"] == "~/.config/opencode-py/agents/a.md"
+    assert Agents(loaded).get("c").prompt == "You look."
+
+
+def test_k7_all_settings_and_rules_count(setting):
+    setting.write(
+        setting.home / ".config/opencode-py/agents/review.md",
+        "---\nname: other\ndescription: Use when: reviewing\nmode: primary\nmodel: lab/big\n"
+        "temperature: 0.2\nmaxSteps: 7\ntools:\n  write: false\n"
+        "permission:\n  bash:\n    '*': ask\n    git diff*: allow\n---\nReview.",
+    )
+    loaded = load(setting)
+    assert not loaded.notices
+    agent = loaded.config.agent["review"]
+    assert (agent.description, agent.mode, agent.model) == (
+        "Use when: reviewing",
+        "primary",
+        "lab/big",
+    )
+    assert (agent.temperature, agent.steps, agent.prompt) == (0.2, 7, "Review.")
+    rules = [(r.permission, r.pattern, r.action) for r in loaded.agent_rules["review"]]
+    assert rules == [
+        ("edit", "*", "deny"),
+        ("bash", "*", "ask"),
+        ("bash", "git diff*", "allow"),
+    ]
+
+
+def test_k7_another_programs_agent_is_read_and_its_tools_only_take_away(setting):
+    setting.write(
+        setting.home / ".claude/agents/look.md",
+        "---\nname: look\ndescription: Looks.\ntools: Read, Grep, Bash\nmodel: sonnet\n"
+        "color: red\n---\nLook.",
+    )
+    loaded = load(setting)
+    assert not loaded.notices
+    assert loaded.config.agent["look"].model is None
+    rules = {r.permission: r.action for r in loaded.agent_rules["look"]}
+    assert set(rules.values()) == {"deny"}
+    assert not set(rules) & {"read", "grep", "bash"}
+    assert {"edit", "webfetch", "task"} <= set(rules)
+
+
+def test_m9_a_projects_agents_count_only_with_trust_and_within_its_limits(setting):
+    setting.theirs(
+        "---\ndescription: d\npermission:\n  '*': allow\n  webfetch: allow\n---\n{env:SECRET}",
+        ".opencode-py/agents/theirs.md",
+    )
+    setting.env["SECRET"] = "s3cret"
+    assert not load(setting).config.agent
+    loaded = load(setting, trusted=True)
+    assert loaded.config.agent["theirs"].prompt == "{env:SECRET}"
+    (rule,) = loaded.agent_rules["theirs"]
+    assert (rule.permission, rule.action) == ("webfetch", "allow")
+    assert rule.source == "project .opencode-py/agents/theirs.md, agent theirs"
+    assert "may not allow everything" in loaded.notices[0]
+
+
+def test_k7_of_two_the_later_counts_and_a_config_file_may_add(setting):
+    setting.own({"agent": {"a": {"steps": 3}}})
+    setting.write(setting.home / ".claude/agents/a.md", "---\ndescription: first\n---\none")
+    setting.write(setting.home / ".config/opencode-py/agents/a.md", "two")
+    agent = load(setting).config.agent["a"]
+    assert (agent.prompt, agent.description, agent.steps) == ("two", "first", 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        ("---\n- a\n---\nx", "no list of names"),
+        (b"\xff\xfe\xff", "UTF-8"),
+        ("---\nstepps: 5\n---\nx", "did you mean steps?"),
+        ("---\nmode: boss\n---\nx", 'expected "primary"'),
+    ],
+)
+def test_k2_what_is_wrong_with_one_is_told_and_the_others_apply(setting, content, word):
+    folder = setting.home / ".config/opencode-py/agents"
+    setting.write(folder / "bad.md", content)
+    setting.write(folder / "good.md", "Good.")
+    os.mkfifo(folder / "pipe.md")
+    loaded = load(setting)
+    assert len(loaded.notices) == 1
+    assert word in loaded.notices[0]
+    assert "agents/bad.md" in loaded.notices[0]
+    assert loaded.config.agent["good"].prompt == "Good."
+
+
+def test_k2_an_agent_whose_rules_cannot_be_read_makes_everything_ask(setting):
+    setting.own({"permission": {"bash": "allow"}})
+    setting.write(
+        setting.home / ".config/opencode-py/agents/bad.md", "---\npermission: alow\n---\n"
+    )
+    assert [rule.action for rule in load(setting).rules] == ["ask", "ask"]
