@@ -15,7 +15,7 @@ from agent.events import (
 from agent.model import Completed, Failed, Pending, Retry, Running, TextPart, ToolPart, UserMessage
 from agent.questions import PermissionRequest
 from app.clean import clean, clean_line
-from app.screens.subject import subject
+from app.widgets.subject import plain_text
 
 
 class Printer:
@@ -47,7 +47,7 @@ class Printer:
         count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
         self.line(f"\n{request.heading}  [{request.agent}]{count}")
         if request.blocks:
-            self.line(subject(request.blocks).plain)
+            self.line("\n".join(plain_text(request.blocks)))
         for judged in request.needs:
             need = judged.need
             reason = judged.reason or need.reason

@@ -111,6 +111,12 @@ class PermissionService:
             return PermissionReply("once")
         return await self._question(_record(request, judged, heading, blocks), request.on_asked)
 
+    async def check(self, request: AskContext, needs: tuple[Need, ...]) -> None:
+        """Raise ``PermissionRejected`` if a rule denies one of *needs*, which the user has given
+        consent to."""
+        await self._load(request.root_id)
+        self._raise_denied(self._judge(request, needs))
+
     def reply(self, request_id: str, reply: PermissionReply) -> bool:
         """Answer a question. False when it was answered or withdrawn before (M5)."""
         waiting = self._waiting.get(request_id)

@@ -196,9 +196,13 @@ class Pipeline:
         progress: _Progress,
     ) -> CallCompleted:
         comments: list[str] = []
+        by_user = False
         while True:
             plan = await self._prepare(call, context, observer, progress)
             reply: PermissionReply | None = None
+            if by_user:
+                await self._permissions.check(asking, plan.needs)
+                break
             if plan.needs:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
             if reply is not None and reply.comment:
@@ -206,7 +210,8 @@ class Pipeline:
             edited = _edited(call, reply)
             if edited is None:
                 break
-            # What the user wrote is judged like what the model wrote: a deny still holds.
+            # What the user wrote needs no second question, but a deny still holds.
+            by_user = True
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
             comments.append(f"The user changed the command. What ran is: {edited['command']}")

@@ -1,7 +1,8 @@
 """The permission dialog (spec 4, M5 and M6): shows everything, grants nothing by accident."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +14,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent.display import ShellBlock
-from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
+from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
-from app.screens.subject import subject
+from app.screens.asked import need_rows, offer, reach
+from app.widgets.command_editor import CommandEditor
+from app.widgets.subject import HunkChoice, Subject
 
 Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
@@ -29,6 +32,12 @@ QUIET_LIMIT = 2.0
 """Seconds after which it listens however fast somebody types."""
 
 SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
+
+
+EDITED = Content.styled(
+    "You changed the command: it is checked again before it runs.", "$tone-warn"
+)
 
 
 class Grace:
@@ -46,62 +55,6 @@ class Grace:
         if now - quiet_since >= self._seconds or now - self._opened >= QUIET_LIMIT:
             self._seconds = 0.0
         return self._seconds > 0.0
-
-
-def need_rows(needs: tuple[JudgedNeed, ...]) -> Content:
-    """One line for each part of the call: verdict, what, why."""
-    shown = [clean(judged.need.shown or judged.need.pattern) for judged in needs]
-    width = min(34, max((Content(text).cell_length for text in shown), default=0)) + 3
-
-    def lines() -> Iterator[Content]:
-        for judged, text in zip(needs, shown, strict=True):
-            tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
-            if judged.need.destructive:
-                tone = "$tone-err"
-            pad = " " * max(2, width - Content(text).cell_length)
-            reason = clean(judged.reason or judged.need.reason)
-            yield Content.assemble(
-                (judged.action.ljust(6), tone), text, pad, (reason, "$tone-muted")
-            )
-
-    return Content("\n").join(list(lines()))
-
-
-def reach(request: PermissionRequest, home: str) -> Content:
-    """Where the call reaches: paths outside the project, the folder, how much text it is."""
-    outside = [
-        clean(judged.need.pattern)
-        for judged in request.needs
-        if judged.need.permission == "external_directory"
-    ]
-    folder = clean(request.folder)
-    if home and (folder == home or folder.startswith(home + "/")):
-        folder = "~" + folder[len(home) :]
-    parts = [("outside  ", "$tone-muted"), ", ".join(outside) or "none"]
-    parts += [("      folder  ", "$tone-muted"), folder]
-    commands = [block.command for block in request.blocks if isinstance(block, ShellBlock)]
-    if commands:
-        text = "\n".join(commands)
-        lines = text.count("\n") + 1
-        parts += [("      lines  ", "$tone-muted"), str(lines)]
-        if len(text) > 400:
-            parts += [("      characters  ", "$tone-muted"), f"{len(text):,}"]
-    return Content.assemble(*parts)
-
-
-def offer(request: PermissionRequest) -> Content:
-    """Exactly what "always" would allow."""
-    if not request.always:
-        return Content.styled("Always is not offered for this.", "$tone-muted")
-    patterns = [
-        clean(pattern if permission == request.tool else f"{permission}: {pattern}")
-        for permission, pattern in request.always
-    ]
-    return Content.assemble(
-        ("Always would allow  ", "$tone-muted"),
-        ("\n                    ").join(patterns),
-        ("   for this session", "$tone-muted"),
-    )
 
 
 class PermissionScreen(ModalScreen[Outcome]):
@@ -126,6 +79,9 @@ class PermissionScreen(ModalScreen[Outcome]):
             ("once", "always", "reject") if request.always else ("once", "reject")
         )
         self._chosen: Answer | None = None
+        shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
+        self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
+        self._edited: str | None = None
 
     def compose(self) -> ComposeResult:
         request = self.request
@@ -134,7 +90,8 @@ class PermissionScreen(ModalScreen[Outcome]):
                 yield Static(Content.styled(clean(request.heading), "bold"), id="ask-heading")
                 yield Static(self._who(), id="ask-who")
             with VerticalScroll(id="ask-subject", can_focus=False):
-                yield Static(subject(request.blocks), id="ask-blocks")
+                yield Subject(request.blocks, id="ask-blocks")
+            yield CommandEditor(id="ask-edit")
             with VerticalScroll(id="ask-details", can_focus=False):
                 yield Static(need_rows(request.needs), id="ask-needs")
                 yield Static(reach(request, str(Path.home())), id="ask-reach")
@@ -147,6 +104,7 @@ class PermissionScreen(ModalScreen[Outcome]):
 
     def on_mount(self) -> None:
         self.query_one("#ask-comment", Input).display = False
+        self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = bool(self.request.blocks)
 
     def on_resize(self) -> None:
@@ -189,6 +147,8 @@ class PermissionScreen(ModalScreen[Outcome]):
                 event.stop()
                 self._close_comment(keep=False)
             return
+        if self.query_one(CommandEditor).has_focus:
+            return
         event.stop()
         event.prevent_default()
         if self._grace.swallows():
@@ -205,6 +165,10 @@ class PermissionScreen(ModalScreen[Outcome]):
         elif key == "c":
             comment.display = True
             comment.focus()
+        elif key == "e" and self._shell is not None:
+            self._edit(self._shell)
+        elif self._subject.choice.offered and (key in HUNKS or key == "space"):
+            self._change_hunk(key)
         elif key in SCROLLS:
             self._scroll(SCROLLS[key])
         elif key in {"home", "end"}:
@@ -230,7 +194,56 @@ class PermissionScreen(ModalScreen[Outcome]):
 
     def _answer(self, answer: Answer) -> None:
         comment = self.query_one("#ask-comment", Input).value.strip()
-        self.dismiss(PermissionReply(answer, comment))
+        hunks = None if answer == "reject" else self._subject.choice.accepted
+        if hunks == frozenset():  # nothing is kept: that is a refusal
+            self.dismiss(PermissionReply("reject", comment))
+            return
+        edited = None if answer == "reject" else self._edited
+        self.dismiss(PermissionReply(answer, comment, hunks, edited))
+
+    @property
+    def _subject(self) -> Subject:
+        return self.query_one(Subject)
+
+    def _change_hunk(self, key: str) -> None:
+        """Go to the next change or the one before, or keep or refuse the present one."""
+        subject = self._subject
+        region = subject.toggle() if key == "space" else subject.move(HUNKS[key])
+        self.query_one("#ask-subject", VerticalScroll).scroll_to_region(
+            region.translate(subject.virtual_region.offset), animate=False
+        )
+
+    def _edit(self, shell: ShellBlock) -> None:
+        editor = self.query_one(CommandEditor)
+        editor.begin(self._edited if self._edited is not None else shell.command)
+        self.query_one("#ask-subject").display = False
+        editor.display = True
+        editor.focus()
+        self._fit()
+
+    def on_command_editor_done(self, event: CommandEditor.Done) -> None:
+        """The command was edited, or left as it is (None)."""
+        event.stop()
+        self.query_one(CommandEditor).display = False
+        self.query_one("#ask-subject").display = True
+        self.set_focus(None)
+        if event.command is not None and self._shell is not None:
+            changed = event.command.strip() != self._shell.command.strip()
+            self._edited = event.command if changed and event.command.strip() else None
+            self._subject.show((replace(self._shell, command=self._edited or self._shell.command),))
+            self._offer_always(allowed=self._edited is None)
+        self.call_after_refresh(self._fit)
+
+    def _offer_always(self, *, allowed: bool) -> None:
+        """What "always" would allow was worked out for the command as the model sent it."""
+        offered = bool(self.request.always) and allowed
+        self._answers = ("once", "always", "reject") if offered else ("once", "reject")
+        self._chosen = None
+        for button in self.query(".answer"):
+            button.remove_class("-chosen")
+            button.display = button.id != "ask-always" or offered
+        text = offer(self.request) if allowed else EDITED
+        self.query_one("#ask-offer", Static).update(text)
 
     def _choose(self, step: int) -> None:
         answers = self._answers
@@ -253,18 +266,23 @@ class PermissionScreen(ModalScreen[Outcome]):
 
     def _who(self) -> Content:
         several = f"1 of {self._waiting} waiting   " if self._waiting > 1 else ""
-        return Content.styled(several + clean(self.request.agent), "$tone-muted")
+        callers = self.request.callers
+        working = f", working for {callers[0]}" if callers else ""
+        return Content.styled(several + clean(self.request.agent + working), "$tone-muted")
 
     @staticmethod
     def _label(answer: Answer) -> Content:
         tone = {"once": "$tone-ok", "always": "$tone-blue", "reject": "$tone-err"}[answer]
         return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
 
-    @staticmethod
-    def _hints() -> Content:
-        return Content.assemble(
-            ("c", "bold"),
-            (" comment   ", "$tone-muted"),
-            ("esc", "bold"),
-            (" reject", "$tone-muted"),
-        )
+    def _hints(self) -> Content:
+        hints: list[tuple[str, str]] = []
+        if HunkChoice(self.request.blocks).offered:
+            hints += [("space", " keep/refuse"), ("n p", " move")]
+        if self._shell is not None:
+            hints.append(("e", " edit"))
+        hints += [("c", " comment"), ("esc", " reject")]
+        parts: list[tuple[str, str]] = []
+        for key, words in hints:
+            parts += [(key, "bold"), (f"{words}   ", "$tone-muted")]
+        return Content.assemble(*parts)

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import MessageUpdated, PartUpdated, SessionIdle, SessionStatusChanged
+from agent.events import (
+    MessageUpdated,
+    PartUpdated,
+    PermissionAsked,
+    SessionIdle,
+    SessionStatusChanged,
+)
 from agent.model import (
     AssistantMessage,
     Busy,
@@ -19,6 +25,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
+from agent.questions import PermissionReply
 from tests.support.harness import Harness, open_harness
 from tests.support.script import (
     Call,
@@ -204,6 +211,43 @@ async def test_m5_once_allows_a_write_and_the_file_is_there(harness: Harness) ->
     assert (await harness.idle(session)).outcome == "completed"
     assert (harness.folder / "new.txt").read_text() == "hello\n"
     assert waiting[-1] in {request.id, None}
+
+
+async def test_m6_a_change_accepted_in_part_is_told_to_the_model(harness: Harness) -> None:
+    lines = [f"line {n}" for n in range(40)]
+    changed = [f"changed {n}" if n in {2, 20, 38} else line for n, line in enumerate(lines)]
+    file = harness.folder / "a.txt"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    write = {"file_path": "a.txt", "content": "\n".join(changed) + "\n"}
+    harness.server.script(
+        answer(Call("read", {"file_path": "a.txt"})),
+        answer(Call("write", write)),
+        answer(Text("k")),
+    )
+    session = await harness.session()
+    await harness.send(session, "change it")
+    request = await harness.asked()
+    reply = PermissionReply("once", "not in the middle", frozenset({0, 2}))
+    assert harness.runtime.permissions.reply(request.id, reply)
+    assert (await harness.idle(session)).outcome == "completed"
+    now = file.read_text("utf-8").splitlines()
+    assert (now[2], now[20], now[38]) == ("changed 2", "line 20", "changed 38")
+    told = harness.server.requests[-1].body["messages"][-1]["content"]
+    assert "2 of 3 hunks" in told
+    assert "not in the middle" in told
+
+
+async def test_m6_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> None:
+    harness.server.script(answer(Call("bash", {"command": "touch one"})), answer(Text("k")))
+    session = await harness.session()
+    await harness.send(session, "run it")
+    request = await harness.asked()
+    edited = PermissionReply("once", edited_command="touch two")
+    assert harness.runtime.permissions.reply(request.id, edited)
+    await harness.idle(session)
+    assert sum(isinstance(e, PermissionAsked) for e in harness.events) == 1
+    assert sorted(path.name for path in harness.folder.iterdir()) == ["two"]
+    assert "What ran is: touch two" in str(harness.server.requests[-1].body["messages"][-1])
 
 
 async def test_m5_reject_without_words_stops_the_turn(harness: Harness) -> None:

@@ -1,5 +1,7 @@
 """The permission dialog (M5, M6; trials PERM-VIEW, PERM-QUEUE, NARROW)."""
 
+from dataclasses import replace
+
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
@@ -9,6 +11,7 @@ from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 from app.asking import Asking
 from app.screens.permission import Grace, Outcome, PermissionScreen
 from app.themes import register
+from tests.support.snapshots import assert_snapshot
 
 
 def request(
@@ -243,3 +246,129 @@ async def test_a_withdrawn_question_closes_without_an_answer() -> None:
         assert host.dialog() is None
         assert host.replies == []
         assert host.cancelled == 0
+
+
+def three_changes() -> DiffBlock:
+    hunks = tuple(
+        Hunk(
+            n,
+            (
+                DiffLine("context", 10 * n + 1, 10 * n + 1, "def part():"),
+                DiffLine("remove", 10 * n + 2, None, f"    return old_{n}"),
+                DiffLine("add", None, 10 * n + 2, f"    return new_{n}"),
+            ),
+        )
+        for n in range(3)
+    )
+    return DiffBlock("src/parts.py", hunks, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("keys", "reply"),
+    [
+        (["o"], PermissionReply("once")),
+        (["n", "space", "o"], PermissionReply("once", hunks=frozenset({0, 2}))),
+        (["space", "n", "n", "space", "p", "o"], PermissionReply("once", hunks=frozenset({1}))),
+        (["space", "space", "o"], PermissionReply("once")),
+        (["space", "n", "space", "n", "space", "o"], PermissionReply("reject")),
+        (["n", "space", "r"], PermissionReply("reject")),
+    ],
+)
+async def test_m6_changes_are_kept_or_refused_one_by_one(
+    keys: list[str], reply: PermissionReply
+) -> None:
+    host = Host(PermissionScreen(request(blocks=(three_changes(),), always=()), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert host.outcomes == [reply]
+
+
+async def test_m6_a_command_is_edited_before_it_runs() -> None:
+    host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("e", *" --dry", "enter")
+        await settle(pilot)
+        assert "npm run build --dry" in shown(host)
+        assert "checked again" in shown(host)
+        await pilot.press("a")  # always is no longer offered
+        await pilot.pause()
+        assert host.outcomes == []
+        await pilot.press("o")
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("once", edited_command="npm run build --dry")]
+
+
+@pytest.mark.parametrize("keys", [["escape"], ["enter"], ["backspace", "d", "enter"]])
+async def test_m6_a_command_that_was_not_changed_runs_as_it_was(keys: list[str]) -> None:
+    host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("e", *keys)
+        await settle(pilot)
+        await pilot.press("a")
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("always")]
+
+
+async def test_s2_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
+    asked = replace(request(), agent="general", callers=("build",))
+    host = Host(PermissionScreen(asked, grace=0))
+    async with host.run_test() as pilot:
+        await settle(pilot)
+        assert "general, working for build" in shown(host)
+
+
+def five_commands() -> PermissionRequest:
+    line = "cd app && npm ci && npm test 2>&1 | tee out.log && rm -rf dist"
+    needs = (
+        JudgedNeed(Need("bash", "cd app"), "allow", "inside the project"),
+        JudgedNeed(Need("bash", "npm ci", always="npm ci"), "ask", "no rule allows it"),
+        JudgedNeed(Need("bash", "npm test", always="npm test *"), "allow", "allowed by you"),
+        JudgedNeed(Need("bash", "tee out.log"), "ask", "writes app/out.log"),
+        JudgedNeed(Need("bash", "rm -rf dist", destructive=True), "ask", "removes files"),
+    )
+    always = (("bash", "npm ci"),)
+    return replace(request(blocks=(ShellBlock(line),), always=always), needs=needs)
+
+
+def through_a_link() -> PermissionRequest:
+    needs = (
+        JudgedNeed(Need("edit", "notes/today.md"), "ask", "no rule allows it"),
+        JudgedNeed(
+            Need("external_directory", "/srv/wiki/today.md", reason="notes is a link to /srv/wiki"),
+            "ask",
+            "outside the project",
+        ),
+    )
+    diff = replace(three_changes(), path="notes/today.md", hunks=three_changes().hunks[:1])
+    return replace(
+        request(blocks=(diff,), always=()), needs=needs, tool="edit", heading="Change this file?"
+    )
+
+
+PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
+    "five-commands": (five_commands(), []),
+    "hunks": (
+        replace(
+            request(blocks=(three_changes(),), always=()),
+            needs=(JudgedNeed(Need("edit", "src/parts.py"), "ask", "no rule allows it"),),
+            tool="edit",
+            heading="Change this file?",
+        ),
+        ["n", "space"],
+    ),
+    "through-a-link": (through_a_link(), []),
+    "long-command": (request(blocks=(ShellBlock("echo " + "word " * 2_000),)), []),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+@pytest.mark.parametrize("name", PICTURES)
+async def test_m6_pictures(name: str, size: tuple[int, int]) -> None:
+    asked, keys = PICTURES[name]
+    host = Host(PermissionScreen(asked, grace=0))
+    async with host.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press(*keys)
+        await settle(pilot)
+        assert_snapshot(host, f"dialog-{name}-{size[0]}")

@@ -4,6 +4,7 @@ A renderer takes a block and says what is shown of it folded and unfolded. It kn
 block, never kinds of tool. ``RENDERERS`` must name every kind; a test holds the two equal.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -48,13 +49,20 @@ OPEN_LINES = 2_000
 @dataclass(frozen=True, slots=True)
 class Shown:
     """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs. *titled*:
-    it is one of several, so that it says what it is of."""
+    it is one of several, so that it says what it is of. *asked*: it is what a question is about,
+    and must be seen whole."""
 
     page: Page
     indent: int
     open: bool = False
     live: bool = False
     titled: bool = False
+    asked: bool = False
+
+    @property
+    def most(self) -> int:
+        """Rows that are shown at most."""
+        return sys.maxsize if self.asked else OPEN_LINES
 
     @property
     def tones(self) -> Tones:
@@ -95,14 +103,14 @@ def _head(lines: list[Line], shown: Shown, limit: int) -> Drawn:
 
 
 def _capped(lines: list[Line], shown: Shown) -> list[Line]:
-    if len(lines) <= OPEN_LINES:
+    if len(lines) <= shown.most:
         return lines
-    return [*lines[:OPEN_LINES], more(shown, len(lines) - OPEN_LINES, "lines left out")]
+    return [*lines[: shown.most], more(shown, len(lines) - shown.most, "lines left out")]
 
 
 def _diff(block: DiffBlock, shown: Shown) -> Drawn:
     rows = diff_lines(block, shown.page, shown.indent, titled=shown.titled)
-    lines = list(islice(rows, OPEN_LINES))
+    lines = list(islice(rows, shown.most))
     return _head(lines, shown, DIFF_LINES)
 
 
@@ -110,10 +118,10 @@ def _shell(block: ShellBlock, shown: Shown) -> Drawn:
     """The command where its row cannot hold it, then the end of its output."""
     lines: list[Line] = []
     command = clean(block.command).strip("\n")
-    long = "\n" in command or len(command) > shown.room - 8
+    long = shown.asked or "\n" in command or len(command) > shown.room - 8
     if long and (shown.open or "\n" in command):
         code = highlight(command, shown.tones, language="bash")
-        limit = OPEN_LINES if shown.open else 6
+        limit = shown.most if shown.open else 6
         for text in code[:limit]:
             lines += _folded(text, shown, shown.gutter)
         if len(code) > limit:
@@ -197,14 +205,14 @@ def _code(block: CodeBlock, shown: Shown) -> Drawn:
     digits = max(4, len(str(block.first_line + len(rows))))
     narrow = Shown(shown.page, shown.indent + digits + 2)
     lines: list[Line] = []
-    for number, text in enumerate(rows[:OPEN_LINES], block.first_line):
+    for number, text in enumerate(rows[: shown.most], block.first_line):
         mark = Segment(f"{number:>{digits}}  ", shown.tones.style("faint"))
         space = Segment(" " * (digits + 2), shown.tones.style())
         for row, join in fold(text, narrow.room):
             prefix = (*shown.gutter, mark if join == "\n" else space)
             lines.append(make_line(row, prefix=prefix, join=join))
-    if len(rows) > OPEN_LINES:
-        lines.append(more(shown, len(rows) - OPEN_LINES, "lines left out"))
+    if len(rows) > shown.most:
+        lines.append(more(shown, len(rows) - shown.most, "lines left out"))
     return lines, True
 
 
@@ -275,14 +283,20 @@ def _text(block: TextBlock, shown: Shown) -> Drawn:
         view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
         view.update(block.text.strip("\n"), final=True)
         return _head(view.lines, shown, TEXT_LINES)
+    return _head(_plain(block.text, shown), shown, TEXT_LINES)
+
+
+def _plain(text: str, shown: Shown) -> list[Line]:
     lines: list[Line] = []
-    for line in clean(block.text).strip("\n").split("\n") if block.text.strip() else []:
+    for line in clean(text).strip("\n").split("\n") if text.strip() else []:
         lines += _folded(Text(line, style=shown.tones.style("muted")), shown, shown.gutter)
-    return _head(lines, shown, TEXT_LINES)
+    return lines
 
 
 def _subtask(block: SubtaskBlock, shown: Shown) -> Drawn:
     """What a sub-agent does at the moment, or the report that it gave."""
+    if shown.asked:
+        return _capped(_plain(block.prompt, shown), shown), True
     if not block.text:
         if not block.activity:
             return [], False

@@ -38,7 +38,7 @@ def diff_lines(
     )
     digits = max(4 if page.width >= 60 else 2, len(str(highest)))
     if titled:
-        yield _title(block, page, indent)
+        yield title_line(block, page, indent)
     elif block.change == "move" and block.moved_from:
         note = Segment(f"moved from {clean_line(block.moved_from)}", page.tones.style("muted"))
         yield make_line([note], prefix=gutter(page, indent))
@@ -52,7 +52,8 @@ def diff_lines(
         yield make_line([note], prefix=gutter(page, indent))
 
 
-def _title(block: DiffBlock, page: Page, indent: int) -> Line:
+def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
+    """The path of a diff with what happens to it and its counts."""
     words = {"modify": "", "create": "new file", "delete": "deleted", "move": "moved from "}
     what = words[block.change] + clean_line(block.moved_from or "")
     counts = f"+{block.added} −{block.removed}"

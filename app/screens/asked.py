@@ -1,0 +1,74 @@
+"""What the permission dialog says beside the thing itself: verdicts, reach, the offer (M6)."""
+
+from collections.abc import Iterator
+
+from textual.content import Content
+
+from agent.display import ShellBlock
+from agent.questions import JudgedNeed, PermissionRequest
+from app.clean import clean
+
+LONGEST = 240
+"""Characters of one part of a command; all of it stands in the command above."""
+
+
+def need_rows(needs: tuple[JudgedNeed, ...]) -> Content:
+    """One line for each part of the call: verdict, what, why."""
+    shown = [_bounded(clean(judged.need.shown or judged.need.pattern)) for judged in needs]
+    width = min(34, max((Content(text).cell_length for text in shown), default=0)) + 3
+
+    def lines() -> Iterator[Content]:
+        for judged, text in zip(needs, shown, strict=True):
+            tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
+            if judged.need.destructive:
+                tone = "$tone-err"
+            pad = " " * max(2, width - Content(text).cell_length)
+            reason = clean(judged.reason or judged.need.reason)
+            yield Content.assemble(
+                (judged.action.ljust(6), tone), text, pad, (reason, "$tone-muted")
+            )
+
+    return Content("\n").join(list(lines()))
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 40]} … ({len(text):,} characters, whole above)"
+
+
+def reach(request: PermissionRequest, home: str) -> Content:
+    """Where the call reaches: paths outside the project, the folder, how much text it is."""
+    outside = [
+        clean(judged.need.pattern)
+        for judged in request.needs
+        if judged.need.permission == "external_directory"
+    ]
+    folder = clean(request.folder)
+    if home and (folder == home or folder.startswith(home + "/")):
+        folder = "~" + folder[len(home) :]
+    parts = [("outside  ", "$tone-muted"), ", ".join(outside) or "none"]
+    parts += [("      folder  ", "$tone-muted"), folder]
+    commands = [block.command for block in request.blocks if isinstance(block, ShellBlock)]
+    if commands:
+        text = "\n".join(commands)
+        lines = text.count("\n") + 1
+        parts += [("      lines  ", "$tone-muted"), str(lines)]
+        if len(text) > 400:
+            parts += [("      characters  ", "$tone-muted"), f"{len(text):,}"]
+    return Content.assemble(*parts)
+
+
+def offer(request: PermissionRequest) -> Content:
+    """Exactly what "always" would allow."""
+    if not request.always:
+        return Content.styled("Always is not offered for this.", "$tone-muted")
+    patterns = [
+        clean(pattern if permission == request.tool else f"{permission}: {pattern}")
+        for permission, pattern in request.always
+    ]
+    return Content.assemble(
+        ("Always would allow  ", "$tone-muted"),
+        ("\n                    ").join(patterns),
+        ("   for this session", "$tone-muted"),
+    )

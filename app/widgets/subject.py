@@ -1,0 +1,166 @@
+"""What a question is about: its blocks whole, drawn as the transcript draws them (spec 4, M6).
+
+A diff of several hunks can be accepted in part: each hunk has a line that says whether it is
+kept, and one of them is the one that keys act on.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.theme import Theme
+from textual.widget import Widget
+
+from agent.display import Block, DiffBlock, Hunk
+from app.themes import DARK_TONES, Tones, tones_for
+from app.typed import app_of
+from app.widgets.transcript.blocks import Shown, draw
+from app.widgets.transcript.diff import diff_lines, title_line
+from app.widgets.transcript.lines import Line, Page, blank, make_line
+
+REFUSED = Style(dim=True)
+
+
+class HunkChoice:
+    """Which hunks of a question's diffs are kept. Nothing to choose below two hunks."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._indices = [h.index for b in blocks if isinstance(b, DiffBlock) for h in b.hunks]
+        self.total = len(self._indices)
+        self._refused: set[int] = set()
+        self._current = 0
+
+    @property
+    def offered(self) -> bool:
+        return self.total > 1
+
+    @property
+    def current(self) -> int:
+        """The index of the hunk that keys act on."""
+        return self._indices[self._current]
+
+    def place(self, index: int) -> int:
+        """The position of hunk *index* among all, from 1."""
+        return self._indices.index(index) + 1
+
+    def keeps(self, index: int) -> bool:
+        return index not in self._refused
+
+    def move(self, step: int) -> None:
+        self._current = min(max(0, self._current + step), self.total - 1)
+
+    def toggle(self) -> None:
+        self._refused ^= {self.current}
+
+    @property
+    def accepted(self) -> frozenset[int] | None:
+        """The hunks that are kept, None for all."""
+        return frozenset(self._indices) - self._refused if self._refused else None
+
+
+class Subject(Widget):
+    """Shows blocks, nothing folded and nothing cut."""
+
+    DEFAULT_CSS = "Subject { height: auto; }"
+
+    def __init__(self, blocks: Sequence[Block], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._blocks = tuple(blocks)
+        self.choice = HunkChoice(self._blocks)
+        self._page: Page | None = None
+        self._lines: list[Line] = []
+        self._tops: dict[int, int] = {}
+
+    def on_mount(self) -> None:
+        app_of(self).theme_changed_signal.subscribe(self, self._themed)
+
+    def _themed(self, theme: Theme) -> None:
+        _ = theme
+        self._draw(self._page.width if self._page else self.size.width)
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        _ = container, viewport
+        self._draw(width)
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        if self._page is None or self._page.width != self.content_size.width:
+            self._draw(self.content_size.width)
+        width = self.content_size.width
+        if y >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        return self._lines[y].strip.adjust_cell_length(width, self.rich_style)
+
+    def show(self, blocks: Sequence[Block]) -> None:
+        """Show other blocks."""
+        self._blocks = tuple(blocks)
+        self.choice = HunkChoice(self._blocks)
+        self.refresh(layout=True)
+
+    def move(self, step: int) -> Region:
+        """Go to another hunk; the region that is to be seen then."""
+        self.choice.move(step)
+        return self._changed()
+
+    def toggle(self) -> Region:
+        """Keep or refuse the hunk that keys act on."""
+        self.choice.toggle()
+        return self._changed()
+
+    def _changed(self) -> Region:
+        self._draw(self.content_size.width)
+        self.refresh()
+        return Region(0, self._tops.get(self.choice.current, 0), 1, 4)
+
+    def _draw(self, width: int) -> None:
+        page = Page(max(1, width), tones_for(app_of(self).current_theme))
+        self._page = page
+        self._lines, self._tops = [], {}
+        for number, block in enumerate(self._blocks):
+            if number:
+                self._lines.append(blank(page))
+            if isinstance(block, DiffBlock) and self.choice.offered:
+                self._hunks(block, page)
+            else:
+                self._lines += whole(block, page, titled=True)
+
+    def _hunks(self, block: DiffBlock, page: Page) -> None:
+        self._lines.append(title_line(block, page, 0))
+        for hunk in block.hunks:
+            self._tops[hunk.index] = len(self._lines)
+            self._lines.append(self._head(hunk, page))
+            only = replace(block, hunks=(hunk,), omitted=0)
+            lines = list(diff_lines(only, page, 0))
+            if not self.choice.keeps(hunk.index):
+                lines = [replace(line, strip=line.strip.apply_style(REFUSED)) for line in lines]
+            self._lines += lines
+        if block.omitted:
+            self._lines += diff_lines(replace(block, hunks=()), page, 0)
+
+    def _head(self, hunk: Hunk, page: Page) -> Line:
+        tones: Tones = page.tones
+        kept = self.choice.keeps(hunk.index)
+        here = hunk.index == self.choice.current
+        mark = Segment("✓ keep  " if kept else "✕ refuse", tones.style("ok" if kept else "err"))
+        place = f"  change {self.choice.place(hunk.index)} of {self.choice.total}"
+        pointer = Segment("▸ " if here else "  ", tones.style("accent"))
+        weight = "bold" if here else ""
+        return make_line([pointer, mark, Segment(place, tones.style("muted", attributes=weight))])
+
+
+def whole(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
+    """*block* unfolded and uncut, as it is asked about."""
+    lines, _ = draw(block, Shown(page, 0, open=True, titled=titled, asked=True))
+    return lines
+
+
+def plain_text(blocks: Sequence[Block], width: int = 100) -> Iterator[str]:
+    """The same as lines of text, for where nothing is painted."""
+    page = Page(width, DARK_TONES)
+    for block in blocks:
+        for line in whole(block, page, titled=True):
+            yield line.strip.text.rstrip()
