@@ -14,6 +14,7 @@ from agent.events import (
     Outcome,
     PartUpdated,
     PermissionAsked,
+    QuestionAsked,
     Resync,
     SessionCreated,
     SessionIdle,
@@ -27,6 +28,11 @@ from agent.session.view import PromptInput
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes (spec 11, F2)."""
+
+NOBODY = (
+    "Nobody is here to answer questions. Decide by what you know, and name the decision and what "
+    "else it could have been in your answer."
+)
 
 EMPTY = "The model gave an empty answer."
 
@@ -127,6 +133,8 @@ class Headless:
                         tree.add(child.id)
                     case PermissionAsked(request=request) if request.root_id in tree:
                         self._answer(request)
+                    case QuestionAsked(question=question) if question.root_id in tree:
+                        self.runtime.questions.decline(question.id, NOBODY)
                     case PartUpdated(part=StepFinishPart() as step):
                         self._steps[step.id] = step
                     case SessionIdle() if event.session_id == session.id:
@@ -134,6 +142,8 @@ class Headless:
                     case Resync():
                         for request in self.runtime.permissions.pending(session.id):
                             self._answer(request)
+                        for question in self.runtime.questions.pending(session.id):
+                            self.runtime.questions.decline(question.id, NOBODY)
                     case _:
                         pass
                 yield event

@@ -94,7 +94,8 @@ class QuestionOption:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the ``question`` tool."""
+    """A question of the ``question`` tool. *options* may be empty: the user can always answer
+    in their own words. It is *number* of *total* that one call asks, of agent *agent*."""
 
     id: str
     session_id: str
@@ -103,6 +104,9 @@ class Question:
     text: str
     options: tuple[QuestionOption, ...]
     multiple: bool = False
+    agent: str = ""
+    number: int = 1
+    total: int = 1
 
 
 @dataclass(frozen=True, slots=True)

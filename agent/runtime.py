@@ -41,6 +41,7 @@ from agent.settings import read_settings
 from agent.store.store import Store
 from agent.tools.addresses import Allowed
 from agent.tools.pipeline import Pipeline
+from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
 from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo
@@ -74,6 +75,7 @@ class Runtime:
     guidance: Guidance
     titles: Titles
     shells: Shells
+    questions: QuestionService
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -164,8 +166,11 @@ def _compose(opened: _Opened) -> Runtime:
         deny_wins=config.permission_mode == "deny-wins",
     )
     shells = Shells(bus)
+    questions = QuestionService(bus)
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
-    tools = replace(_tool_deps(opened, config, shells, agents), skills=guidance.skills)
+    tools = replace(
+        _tool_deps(opened, config, shells, agents), skills=guidance.skills, questions=questions
+    )
     registry = build_tools(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
@@ -178,6 +183,7 @@ def _compose(opened: _Opened) -> Runtime:
         agents=agents,
         registry=registry,
         shells=shells,
+        questions=questions,
         queues=Queues(store, bus),
         briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),
         update=folder.update,
@@ -204,6 +210,7 @@ def _compose(opened: _Opened) -> Runtime:
         guidance=guidance,
         titles=titles,
         notices=(*loaded.notices, *store.notices),
+        questions=questions,
         shells=shells,
     )
 

@@ -4,18 +4,21 @@ from collections.abc import Callable, Sequence
 
 from textual.app import App
 
-from agent.questions import PermissionReply, PermissionRequest
+from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
 from app.screens.permission import Outcome, PermissionScreen
+from app.screens.question import QuestionOutcome, QuestionScreen
+
+Answer = PermissionReply | QuestionReply
 
 
 class Asking:
-    """Shows the oldest question while nothing else is open, and closes it when it is
-    withdrawn. *reply* hands an answer to the service, *cancel* cancels the open turn."""
+    """Shows the oldest permission or question while nothing else is open, and closes it when
+    it is withdrawn. *reply* hands an answer to the service, *cancel* cancels the open turn."""
 
     def __init__(
         self,
         app: App[int],
-        reply: Callable[[str, PermissionReply], object],
+        reply: Callable[[str, Answer], object],
         cancel: Callable[[], None],
         may_show: Callable[[], bool],
         grace: float,
@@ -25,16 +28,16 @@ class Asking:
         self._cancel = cancel
         self._may_show = may_show
         self._grace = grace
-        self._shown: PermissionScreen | None = None
+        self._shown: PermissionScreen | QuestionScreen | None = None
         self._answered: set[str] = set()
 
-    def sync(self, pending: Sequence[PermissionRequest]) -> None:
-        """Bring the screen in line with the questions that wait now."""
-        self._answered &= {request.id for request in pending}
-        waiting = [request for request in pending if request.id not in self._answered]
+    def sync(self, pending: Sequence[PermissionRequest | Question]) -> None:
+        """Bring the screen in line with what waits now."""
+        self._answered &= {asked.id for asked in pending}
+        waiting = [asked for asked in pending if asked.id not in self._answered]
         shown = self._shown
         if shown is not None:
-            if shown.request.id not in {request.id for request in waiting}:
+            if shown.key not in {asked.id for asked in waiting}:
                 if shown.is_current:
                     shown.dismiss(None)
             else:
@@ -42,18 +45,22 @@ class Asking:
         elif waiting and self._may_show():
             self._show(waiting[0], len(waiting))
 
-    def _show(self, request: PermissionRequest, waiting: int) -> None:
-        screen = PermissionScreen(request, waiting=waiting, grace=self._grace)
-        self._shown = screen
-
-        def closed(outcome: Outcome) -> None:
+    def _show(self, asked: PermissionRequest | Question, waiting: int) -> None:
+        def closed(outcome: Outcome | QuestionOutcome) -> None:
             self._shown = None
             if outcome is None:
                 return
-            self._answered.add(request.id)
+            self._answered.add(asked.id)
             if outcome == "cancel":
                 self._cancel()
             else:
-                self._reply(request.id, outcome)
+                self._reply(asked.id, outcome)
 
-        self._app.push_screen(screen, closed)
+        if isinstance(asked, Question):
+            question = QuestionScreen(asked, waiting=waiting, grace=self._grace)
+            self._shown = question
+            self._app.push_screen(question, closed)
+        else:
+            permission = PermissionScreen(asked, waiting=waiting, grace=self._grace)
+            self._shown = permission
+            self._app.push_screen(permission, closed)

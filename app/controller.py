@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from agent.errors import ModelNotFound, OpencodePyError
-from agent.events import Event, Notice, PermissionAsked, PluginFailed, SessionError, SessionIdle
+from agent.events import (
+    Event,
+    Notice,
+    PermissionAsked,
+    PluginFailed,
+    QuestionAsked,
+    SessionError,
+    SessionIdle,
+)
 from agent.model import Session
-from agent.questions import PermissionReply
+from agent.questions import QuestionReply
 from app import keymap
-from app.asking import Asking
+from app.asking import Answer, Asking
 from app.clean import clean
 from app.commands import Action, actions, find
 from app.context import Context
@@ -169,7 +177,8 @@ class Controller:
         self._interrupting.press()
 
     def sync_questions(self) -> None:
-        self._asking.sync(self.live.view.permissions if self.live.view is not None else ())
+        view = self.live.view
+        self._asking.sync((*view.permissions, *view.questions) if view is not None else ())
 
     def warn(self, sentence: str) -> None:
         self._app.notify(clean(sentence), severity="warning", markup=False, timeout=8)
@@ -187,8 +196,12 @@ class Controller:
             store = self.live.runtime.store
             self.tasks.spawn(store.add_history(text, directory), "keeping a prompt")
 
-    def _reply(self, request_id: str, reply: PermissionReply) -> None:
-        self.live.runtime.permissions.reply(request_id, reply)
+    def _reply(self, asked_id: str, reply: Answer) -> None:
+        runtime = self.live.runtime
+        if isinstance(reply, QuestionReply):
+            runtime.questions.reply(asked_id, reply)
+        else:
+            runtime.permissions.reply(asked_id, reply)
 
     def _opened(self, view: SessionView | None) -> None:
         self.main.show_view(view)
@@ -214,7 +227,7 @@ class Controller:
             case SessionIdle(outcome=outcome):
                 if outcome != "cancelled":
                     self.terminal.want("opencode-py is done")
-            case PermissionAsked():
+            case PermissionAsked() | QuestionAsked():
                 self.terminal.want("opencode-py has a question")
             case _:
                 pass
@@ -246,7 +259,8 @@ class Controller:
             )
         )
         title = live.session.title if live.session is not None else ""
-        state = "◆ " if live.view and live.view.permissions else ("◐ " if live.busy else "")
+        waits = live.view is not None and (live.view.permissions or live.view.questions)
+        state = "◆ " if waits else ("◐ " if live.busy else "")
         self.terminal.title(f"{state}{title or 'opencode-py'}")
 
 

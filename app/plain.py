@@ -12,9 +12,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.errors import OpencodePyError
-from agent.events import Event, PermissionAsked, PermissionReplied, SessionIdle
+from agent.events import (
+    Event,
+    PermissionAsked,
+    PermissionReplied,
+    QuestionAsked,
+    QuestionReplied,
+    SessionIdle,
+)
 from agent.model import Idle, Session
-from agent.questions import PermissionReply, PermissionRequest
+from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.view import PromptInput
 from app.launch import Launch
 from app.logs import start_log
@@ -235,6 +242,8 @@ class Plain:
             self._printer.show(event)
             if isinstance(event, PermissionAsked):
                 await self._ask(event.request)
+            elif isinstance(event, QuestionAsked):
+                await self._question(event.question)
             elif isinstance(event, SessionIdle) and event.session_id == session.id:
                 return
 
@@ -257,10 +266,28 @@ class Plain:
                 self._runtime.permissions.reply(request.id, reply)
                 return
 
-    async def _answer(self, request: PermissionRequest) -> str | None:
-        """The next line, or None when the question went away. The end of input rejects."""
+    async def _question(self, question: Question) -> None:
+        """Ask a question of the ``question`` tool: numbers choose, other text is the answer."""
+        service = self._runtime.questions
+        if question.id not in {held.id for held in service.pending(question.root_id)}:
+            return
+        self._printer.asked(question)
+        while True:
+            typed = await self._answer(question)
+            if typed is None:
+                return
+            if typed.strip() == "/skip":
+                service.reply(question.id, QuestionReply(dismissed=True))
+                return
+            reply = chosen(question, typed)
+            if reply is not None:
+                service.reply(question.id, reply)
+                return
+
+    async def _answer(self, asked: PermissionRequest | Question) -> str | None:
+        """The next line, or None when the question went away. The end of input refuses."""
         line = asyncio.create_task(self._lines.get())
-        gone = asyncio.create_task(_withdrawn(self._runtime, request))
+        gone = asyncio.create_task(_withdrawn(self._runtime, asked))
         try:
             await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not line.done():
@@ -268,19 +295,39 @@ class Plain:
             typed = line.result()
             if typed is None:
                 self._lines.put_nowait(None)  # the end of the input ends the program too
-            return "reject" if typed is None else typed
+                return "reject" if isinstance(asked, PermissionRequest) else "/skip"
+            return typed
         finally:
             line.cancel()
             gone.cancel()
 
 
-async def _withdrawn(runtime: "Runtime", request: PermissionRequest) -> None:
-    """Return once *request* was answered or withdrawn by someone else."""
+def chosen(question: Question, typed: str) -> QuestionReply | None:
+    """What *typed* answers: numbers of options (one, or several where that is offered), or
+    other words. None for nothing."""
+    words = typed.replace(",", " ").split()
+    numbers = [int(word) for word in words if word.isdecimal()]
+    known = all(0 < number <= len(question.options) for number in numbers)
+    most = len(question.options) if question.multiple else 1
+    if words and len(numbers) == len(words) and known and len(words) <= most:
+        return QuestionReply(tuple(question.options[n - 1].label for n in dict.fromkeys(numbers)))
+    return QuestionReply(text=typed.strip()) if words else None
+
+
+async def _withdrawn(runtime: "Runtime", asked: PermissionRequest | Question) -> None:
+    """Return once *asked* was answered or withdrawn by someone else."""
 
     def ours(event: Event) -> bool:
-        return isinstance(event, PermissionReplied) and event.request_id == request.id
+        match event:
+            case PermissionReplied(request_id=over) | QuestionReplied(question_id=over):
+                return over == asked.id
+            case _:
+                return False
 
     with runtime.bus.subscribe(ours) as replies:
-        waits = {held.id for held in runtime.permissions.pending(request.root_id)}
-        if request.id in waits:
+        waits = (
+            *runtime.permissions.pending(asked.root_id),
+            *runtime.questions.pending(asked.root_id),
+        )
+        if asked.id in {held.id for held in waits}:
             await replies.wait()

@@ -13,7 +13,7 @@ from agent.events import (
     SessionStatusChanged,
 )
 from agent.model import Completed, Failed, Pending, Retry, Running, TextPart, ToolPart, UserMessage
-from agent.questions import PermissionRequest
+from agent.questions import PermissionRequest, Question
 from app.clean import clean, clean_line
 from app.widgets.subject import plain_text
 
@@ -56,6 +56,18 @@ class Printer:
         if request.always:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
             self.line(f"  always would allow {patterns} for this session")
+
+    def asked(self, question: Question) -> None:
+        """A question of the model's, with its options by number."""
+        of = f"  ({question.number} of {question.total})" if question.total > 1 else ""
+        self.line(f"\n{question.header or 'A question'}  [{question.agent}]{of}")
+        self.line(question.text)
+        for number, option in enumerate(question.options, 1):
+            note = f"  {option.description}" if option.description else ""
+            self.line(clean_line(f"  {number}  {option.label}{note}"))
+        several = "Numbers (with blanks between)" if question.multiple else "A number"
+        how = f"{several} or your own words" if question.options else "Your answer"
+        self.line(f"{how}; /skip answers nothing and stops.")
 
     def show(self, event: Event) -> None:
         """Print *event*, or nothing if it is not for people."""

@@ -50,7 +50,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
-from agent.questions import PermissionRequest
+from agent.questions import PermissionRequest, Question
 from agent.session.view import SessionSnapshot
 
 
@@ -60,7 +60,7 @@ class Change:
 
     *messages* are the ids of messages that came, went or changed themselves, *parts* those
     of parts that did; *parts_of* the messages that hold these parts. *other* is set when
-    something beside the transcript changed (session, status, queue, todos, permissions).
+    something beside the transcript changed (session, status, queue, todos, open questions).
     *stale* means that events were missed: build a new view from a new snapshot.
     """
 
@@ -103,6 +103,7 @@ class SessionView:
         self.status: SessionStatus = snapshot.status
         self.queued: tuple[str, ...] = snapshot.queued
         self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
+        self.questions: tuple[Question, ...] = snapshot.questions
         self.todos: tuple[TodoItem, ...] = snapshot.todos
         self.complete: bool = snapshot.complete
         self.deleted: bool = False
@@ -142,6 +143,7 @@ class SessionView:
             status=self.status,
             queued=self.queued,
             permissions=self.permissions,
+            questions=self.questions,
             todos=self.todos,
             complete=self.complete,
         )
@@ -171,6 +173,8 @@ class SessionView:
                 return self._lost()
             case PermissionAsked() | PermissionReplied():
                 return self._permission(event)
+            case QuestionAsked() | QuestionReplied():
+                return self._question(event)
             case (
                 SessionCreated()
                 | SessionUpdated()
@@ -183,8 +187,6 @@ class SessionView:
             case (
                 SessionIdle()
                 | SessionError()
-                | QuestionAsked()
-                | QuestionReplied()
                 | ShellChanged()
                 | SessionDiff()
                 | Compacted()
@@ -244,6 +246,21 @@ class SessionView:
         if not ours or any(known.id == request.id for known in held):
             return NOTHING
         self.permissions = (*held, request)
+        return _OTHER
+
+    def _question(self, event: QuestionAsked | QuestionReplied) -> Change:
+        held = self.questions
+        if isinstance(event, QuestionReplied):
+            left = tuple(question for question in held if question.id != event.question_id)
+            if len(left) == len(held):
+                return NOTHING
+            self.questions = left
+            return _OTHER
+        question = event.question
+        ours = self.session_id in {question.session_id, question.root_id}
+        if not ours or any(known.id == question.id for known in held):
+            return NOTHING
+        self.questions = (*held, question)
         return _OTHER
 
     def _message(self, message: Message) -> Change:

@@ -280,6 +280,7 @@ class SessionService:
         running.cancelling = True
         self.set_status(session_id, Busy(running.turn.started, cancelling=True))
         self._deps.permissions.cancel_session(session_id)
+        self._deps.questions.cancel_session(session_id)
         if running.loop is not None:
             running.loop.cancel()
         return True
@@ -310,6 +311,7 @@ class SessionService:
             status=self.status(session_id),
             queued=self._deps.queues.ids(session_id),
             permissions=self._deps.permissions.pending(lineage.root_id),
+            questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             complete=len(messages) < limit,
         )

@@ -44,6 +44,7 @@ from agent.session.subagents import Lineage
 from agent.store.store import Store
 from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
 from agent.tools.pipeline import Pipeline
+from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
 from agent.tools.shells import Shells
 
@@ -65,6 +66,7 @@ class TurnDeps:
     catalog: Catalog
     pipeline: Pipeline
     permissions: PermissionService
+    questions: QuestionService
     agents: Agents
     queues: Queues
     briefing: Briefing

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from agent.display import TodoItem
 from agent.model import Delivery, FilePart, MessageWithParts, Session, SessionStatus
-from agent.questions import PermissionRequest
+from agent.questions import PermissionRequest, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class SessionSnapshot:
     """A session as it stands when a front end attaches.
 
     *messages* are oldest first (the last page, if the session is long: *complete* is then
-    false); *queued* are the ids of user messages that wait; *permissions* the open questions
-    of the session's tree, oldest first.
+    false); *queued* are the ids of user messages that wait; *permissions* and
+    *questions* are those of the session's tree that are open, oldest first.
     """
 
     session: Session
@@ -48,5 +48,6 @@ class SessionSnapshot:
     status: SessionStatus
     queued: tuple[str, ...] = ()
     permissions: tuple[PermissionRequest, ...] = ()
+    questions: tuple[Question, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     complete: bool = True

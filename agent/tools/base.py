@@ -101,6 +101,7 @@ class ToolContext:
     *root_id* is the root of the session tree, by which questions are routed; *callers* are the
     agents for which a sub-agent works, nearest first. *vision* and *documents* tell whether the
     model sees images and PDF files.
+    *waiting* is told the id of a question that the call waits for, None when it is over.
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
@@ -119,6 +120,7 @@ class ToolContext:
     ask: Callable[[tuple[Need, ...], str], Awaitable[PermissionReply]]
     vision: bool = False
     documents: bool = False
+    waiting: Callable[[str | None], None] = field(default=lambda _: None)
     callers: tuple[str, ...] = ()
     spawn: Spawn | None = None
 

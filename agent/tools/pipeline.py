@@ -169,7 +169,7 @@ class Pipeline:
             reply = await self._permissions.ask(asking, needs, heading, progress.blocks)
             return reply or PermissionReply("once")
 
-        context = replace(context, ask=ask)
+        context = replace(context, ask=ask, waiting=observer.waiting)
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
             return await self._steps(call, context, observer, asking, progress)

@@ -22,6 +22,8 @@ from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
 from agent.tools.multiedit import MultiEditTool
+from agent.tools.question import QuestionTool
+from agent.tools.questioning import QuestionService
 from agent.tools.read import ReadTool
 from agent.tools.schema import parameters
 from agent.tools.shells import Shells
@@ -51,6 +53,7 @@ class ToolDeps:
     store: Store
     shells: Shells
     data_dir: Path
+    questions: QuestionService | None = None
     web: Web = field(default_factory=Web)
     search: Engine | None = None
     secret_names: frozenset[str] = frozenset()
@@ -146,6 +149,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         ListTool(spill=spill),
         MultiEditTool(),
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
+        *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
         *((TaskTool(deps.subagents),) if deps.subagents else ()),
         WebfetchTool(deps.web),

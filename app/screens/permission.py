@@ -83,6 +83,10 @@ class PermissionScreen(ModalScreen[Outcome]):
         self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited: str | None = None
 
+    @property
+    def key(self) -> str:
+        return self.request.id
+
     def compose(self) -> ComposeResult:
         request = self.request
         with Vertical(id="ask"):

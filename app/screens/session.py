@@ -134,7 +134,7 @@ class SessionScreen(Screen[None]):
                 output=output_so_far(view),
                 queued=to_send + (len(view.queued) if view is not None else 0),
                 cancelling=isinstance(status, Busy) and status.cancelling,
-                waiting=len(view.permissions) if view is not None else 0,
+                waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
                 silent=self.query_one(WorkingLine).work.silent,
             )
         )

@@ -258,3 +258,12 @@ def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThrea
     _, err = process.communicate(timeout=GUARD)
     assert process.returncode == 141
     assert err == b""
+
+
+def test_m11_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerThread) -> None:
+    ask = {"questions": [{"question": "Which way?", "options": [{"label": "left"}]}]}
+    scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (0, b"I took left.\n")
+    told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
+    assert "Nobody is here to answer questions" in told

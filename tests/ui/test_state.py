@@ -17,6 +17,8 @@ from agent.events import (
     PartUpdated,
     PermissionAsked,
     PermissionReplied,
+    QuestionAsked,
+    QuestionReplied,
     QueueChanged,
     Resync,
     SessionStatusChanged,
@@ -33,7 +35,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
-from agent.questions import PermissionRequest
+from agent.questions import PermissionRequest, Question
 from agent.session.view import SessionSnapshot
 from app.state import Change, SessionView
 from tests.support.records import (
@@ -287,3 +289,16 @@ def test_reasoning_grows_by_deltas() -> None:
     entry = view.entry("msg_1")
     assert entry is not None
     assert entry.parts[0] == reasoning("prt_1", "msg_1", "ab", ended=None)
+
+
+def test_a_question_of_the_tree_is_held_until_it_is_answered() -> None:
+    """A4."""
+    view = _streaming()
+    question = Question("que_1", "ses_child", view.session_id, "", "x?", ())
+    assert not view.apply(QuestionAsked(replace(question, root_id="ses_other")))
+    assert view.apply(QuestionAsked(question)).other
+    assert not view.apply(QuestionAsked(question))
+    assert view.snapshot().questions == (question,)
+    assert not view.apply(QuestionReplied("que_2", "ses_child", None))
+    assert view.apply(QuestionReplied("que_1", "ses_child", None)).other
+    assert view.questions == ()

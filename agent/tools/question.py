@@ -1,0 +1,138 @@
+"""The ``question`` tool: asks the user, with options to choose from or in their own words."""
+
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.display import TableBlock, ToolLabel
+from agent.errors import PermissionRejected
+from agent.ids import new_id
+from agent.questions import Need, PermissionReply, Question, QuestionOption, QuestionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.questioning import QuestionService
+
+MOST_QUESTIONS = 6
+MOST_OPTIONS = 12
+HEADER = 40
+
+
+class OptionArg(ToolArgs):
+    """One answer that is offered."""
+
+    label: str = Field(min_length=1, description="The answer in one to five words")
+    description: str = Field(default="", description="What choosing it means")
+
+
+class QuestionArg(ToolArgs):
+    """One question."""
+
+    question: str = Field(
+        min_length=1,
+        validation_alias=AliasChoices("question", "text"),
+        description="The whole question, as one reads it",
+    )
+    header: str = Field(default="", description="Its subject in a few words")
+    options: list[OptionArg] = Field(
+        default=[], max_length=MOST_OPTIONS, description="Answers to choose from, the best first"
+    )
+    multiple: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("multiple", "multiSelect", "multi_select"),
+        description="Whether several of the options may be chosen",
+    )
+
+
+class QuestionArgs(ToolArgs):
+    """Arguments of ``question``."""
+
+    questions: list[QuestionArg] = Field(
+        min_length=1, max_length=MOST_QUESTIONS, description="The questions, asked one by one"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlan:
+    questions: tuple[Question, ...]
+
+
+class QuestionTool:
+    """Asks through *service*."""
+
+    spec = ToolSpec(
+        name="question",
+        verb="Ask",
+        aliases=("ask_user", "ask_user_question", "ask_question", "ask_followup_question"),
+        variables={"most": str(MOST_QUESTIONS)},
+    )
+    args = QuestionArgs
+
+    def __init__(self, service: QuestionService) -> None:
+        self._service = service
+
+    def concurrency_safe(self, args: QuestionArgs) -> bool:
+        _ = args
+        return False
+
+    async def prepare(self, args: QuestionArgs, ctx: ToolContext) -> Plan[QuestionPlan]:
+        total = len(args.questions)
+        questions = tuple(
+            Question(
+                id=new_id("que"),
+                session_id=ctx.session_id,
+                root_id=ctx.root_id,
+                header=asked.header.strip()[:HEADER],
+                text=asked.question.strip(),
+                options=tuple(
+                    QuestionOption(option.label.strip(), option.description.strip())
+                    for option in asked.options
+                ),
+                multiple=asked.multiple,
+                agent=ctx.agent,
+                number=number,
+                total=total,
+            )
+            for number, asked in enumerate(args.questions, 1)
+        )
+        return Plan(
+            label=_label(questions),
+            payload=QuestionPlan(questions),
+            needs=(Need("question", "*", always="*", floor="allow"),),
+            heading="Let the agent ask you something?",
+        )
+
+    async def execute(
+        self, plan: Plan[QuestionPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        answers: list[tuple[Question, QuestionReply]] = []
+        for question in plan.payload.questions:
+            answer = await self._service.ask(question, ctx.waiting)
+            if answer.dismissed:
+                raise PermissionRejected("The user closed the question without an answer.")
+            answers.append((question, answer))
+        rows = tuple((question.header or question.text, _short(a)) for question, a in answers)
+        return Result(
+            "\n\n".join(_told(question, answer) for question, answer in answers),
+            label=_label(plan.payload.questions),
+            blocks=(TableBlock(("question", "answer"), rows),),
+        )
+
+
+def _label(questions: tuple[Question, ...]) -> ToolLabel:
+    first = questions[0]
+    more = f"and {len(questions) - 1} more" if len(questions) > 1 else ""
+    return ToolLabel("Ask", first.header or " ".join(first.text.split()), more)
+
+
+def _short(reply: QuestionReply) -> str:
+    return ", ".join((*reply.labels, *([reply.text] if reply.text else [])))
+
+
+def _told(question: Question, reply: QuestionReply) -> str:
+    """One question with its answer, for the model."""
+    parts: list[str] = []
+    if reply.labels:
+        parts.append(", ".join(reply.labels))
+    if reply.text:
+        parts.append(f"in their own words: {reply.text}" if question.options else reply.text)
+    return f"Question: {question.text}\nAnswer: {'; '.join(parts)}"

@@ -1,0 +1,88 @@
+"""Questions of the ``question`` tool, and who waits for their answers (spec 0, A4).
+
+The record of a question is public; the future that waits for its answer stays in here. The
+first answer wins. Whatever ends the call that asks takes its question away and says so.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.bus import Bus
+from agent.errors import OpencodePyError, PermissionRejected, ToolError
+from agent.events import QuestionAsked, QuestionReplied
+from agent.questions import Question, QuestionReply
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """The future holds an exception as a *result*: nobody may be left to retrieve it."""
+
+    question: Question
+    future: asyncio.Future[QuestionReply | OpencodePyError]
+
+
+class QuestionService:
+    """All questions that wait. Used from one loop."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._waiting: dict[str, _Waiting] = {}
+
+    async def ask(
+        self, question: Question, on_asked: Callable[[str | None], None]
+    ) -> QuestionReply:
+        """Wait for the answer. *on_asked* gets the question's id, and None when it is over.
+
+        Raises ``ToolError`` when it was declined because nobody is there, and
+        ``PermissionRejected`` when it was withdrawn.
+        """
+        waiting = _Waiting(question, asyncio.get_running_loop().create_future())
+        self._waiting[question.id] = waiting
+        try:
+            self._bus.publish(QuestionAsked(question))
+            on_asked(question.id)
+            answer = await waiting.future
+        finally:
+            if self._waiting.pop(question.id, None) is not None:
+                self._bus.publish(QuestionReplied(question.id, question.session_id, None))
+            on_asked(None)
+        if isinstance(answer, OpencodePyError):
+            raise answer
+        return answer
+
+    def reply(self, question_id: str, reply: QuestionReply) -> bool:
+        """Answer a question. False when it was answered or withdrawn before."""
+        return self._settle(question_id, reply, reply)
+
+    def decline(self, question_id: str, why: str) -> bool:
+        """End a question that nobody can answer; the model reads *why* and goes on."""
+        return self._settle(question_id, None, ToolError(why))
+
+    def pending(self, root_id: str | None = None) -> tuple[Question, ...]:
+        """The questions that wait, oldest first; of one session tree or of all."""
+        return tuple(
+            waiting.question
+            for waiting in self._waiting.values()
+            if root_id is None or waiting.question.root_id == root_id
+        )
+
+    def cancel_session(self, session_id: str) -> None:
+        """Withdraw every question of one session."""
+        gone = PermissionRejected(
+            "The question was withdrawn: the session was stopped.", withdrawn=True
+        )
+        for waiting in list(self._waiting.values()):
+            if waiting.question.session_id == session_id:
+                self._settle(waiting.question.id, None, gone)
+
+    def _settle(
+        self, question_id: str, told: QuestionReply | None, answer: QuestionReply | OpencodePyError
+    ) -> bool:
+        waiting = self._waiting.pop(question_id, None)
+        if waiting is None:
+            return False
+        if not waiting.future.done():
+            waiting.future.set_result(answer)
+        self._bus.publish(QuestionReplied(question_id, waiting.question.session_id, told))
+        return True
