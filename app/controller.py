@@ -65,6 +65,7 @@ class Controller:
         self._env = env
         self._log_path = log_path
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._trusted = True
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
@@ -102,6 +103,7 @@ class Controller:
 
     def _settle(self, runtime: "Runtime") -> None:
         """Take over what the settings say of the front end, and tell what was found."""
+        self._trusted = runtime.trust.standing in {"trusted", "nothing"}
         config = runtime.config.config
         self.keys = keymap.build(actions(), config.keybinds)
         if config.theme is not None and config.theme in self._app.available_themes:
@@ -245,7 +247,7 @@ class Controller:
             limit=_context_limit(live),
             cost=live.session.cost if live.session is not None else None,
             auto=self._launch.auto,
-            trusted=not live.is_ready or live.runtime.trust.standing in {"trusted", "nothing"},
+            trusted=self._trusted,
         )
         self.main.show_agent(live.agent)
         self.main.show_work(live.view, live.waiting_to_send)

@@ -137,7 +137,7 @@ async def repository_of(directory: str) -> Repository | None:
     shown = changes[:STATUS_LINES]
     if len(changes) > len(shown):
         shown.append(f"… and {len(changes) - len(shown)} more")
-    return Repository(branch.removeprefix("## "), tuple(shown))
+    return Repository(branch.removeprefix("## ").removeprefix("No commits yet on "), tuple(shown))
 
 
 def _status(changes: tuple[str, ...]) -> list[str]:

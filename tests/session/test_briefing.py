@@ -72,7 +72,7 @@ async def test_i2_the_block_tells_where_the_session_works(tmp_path: Path) -> Non
         await harness.turn(session, "go")
         block = system(harness.server.requests[0].body)
     assert f"Working directory: {tmp_path / 'project'}" in block
-    assert "Git repository: yes\nBranch: No commits yet on trunk" in block
+    assert "Git repository: yes\nBranch: trunk" in block
     for line in ("?? a.txt", "Platform: ", "Date: 20"):
         assert line in block
 
@@ -351,7 +351,7 @@ async def test_c9_over_50_steps_and_5_turns_nothing_ahead_of_the_history_changes
             before = json.dumps(earlier["messages"])[:-1]
             assert json.dumps(later["messages"]).startswith(before)
         assert "rules 4" in text(bodies[-1])
-        assert "The git branch is now No commits yet on branch-3" in text(bodies[-1])
+        assert "The git branch is now branch-3" in text(bodies[-1])
 
 
 # Notices
