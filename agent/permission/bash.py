@@ -5,6 +5,7 @@ words unquoted, wrappers looked through, hidden code searched, and the effects o
 command combined. Whatever is not understood asks.
 """
 
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from agent.permission.shell_walk import Walker
 from agent.questions import Need
 
 _TAILS = 12
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,10 @@ def analyse(
         Walker(found).code(command, frozenset({directory}))
     except CannotAnalyseError as error:
         problem = str(error)
+    except (ValueError, IndexError):
+        # A tree of a shape that the walk does not know must ask; it may not fail.
+        log.exception("the analysis of a command failed")
+        problem = "it has a form that is not followed"
     except RecursionError:
         problem = "it is nested too deeply"
     if problem:

@@ -50,6 +50,9 @@ class Call:
     level: int = 0
 
 
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
+
+
 class Commands:
     """Judges calls into *found*; *analyse* is called for literal shell code."""
 
@@ -173,14 +176,18 @@ class Commands:
 
 
 def _step_over_keywords(call: Call) -> Call:
-    """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows."""
-    words = call.words
+    """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows, which may
+    begin with assignments of its own."""
+    words, sets = call.words, list(call.sets)
     while words and words[0].source in ("time", "!", "coproc"):
         keyword = words[0].source
         words = words[1:]
         while keyword == "time" and words and words[0].source in ("-p", "--"):
             words = words[1:]
-    return call if words is call.words else replace(call, words=words)
+        while words and (assigned := ASSIGNMENT.match(words[0].source)):
+            sets.append(assigned[1])
+            words = words[1:]
+    return call if words is call.words else replace(call, words=words, sets=tuple(sets))
 
 
 def _strict(base: str, call: Call, inner: Inner | None) -> str:

@@ -116,7 +116,10 @@ class Walker:
         raise CannotAnalyseError(f"it holds a construct ({node.type}) that is not followed")
 
     def _list(self, node: "Node", dirs: Dirs) -> Ends:
-        left, operator, right = node.children
+        parts = [child for child in node.children if child.type != "comment"]
+        if len(parts) != 3:
+            raise CannotAnalyseError("its parts are put together in a way that is not followed")
+        left, operator, right = parts
         first = self.statement(left, dirs)
         if operator.type == "&&":
             second = self.statement(right, first[0])
