@@ -21,28 +21,25 @@ from agent.model import (
     Session,
     SessionStatus,
     TextPart,
-    ToolPart,
     Usage,
     UserMessage,
 )
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.service import PermissionService
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelClient, ModelRequest
 from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
 from agent.provider.usage import cost as cost_of
-from agent.questions import Need, PermissionReply
 from agent.session.briefing import Briefing, block_of, useful
+from agent.session.calls import CallDeps, SpawnFor, TurnCalls
 from agent.session.compaction import Summary, compacted, marker_message, summarise, tail_start
 from agent.session.context import UNKNOWN, Budget, prunable, shorten
-from agent.session.executor import ExecutorDeps, StepExecutor
-from agent.session.guards import DoomLoop, TurnLimits
+from agent.session.guards import TurnLimits
 from agent.session.loop_state import TurnEnd, TurnSetting
 from agent.session.queue import Queues
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
 from agent.store.store import Store
-from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
@@ -50,10 +47,6 @@ from agent.tools.shells import Shells
 
 StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
-
-
-SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
-"""Runs a sub-agent for a session (``tools.base.Spawn`` with the caller named)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +89,17 @@ class Turn:
         self._deps = deps
         self._session = session
         self._lineage = lineage
-        self._spawn = spawn
-        self._children: tuple[Usage, float | None] = (Usage(), None)
-        self._files = files
+        calls = CallDeps(
+            store=deps.store,
+            pipeline=deps.pipeline,
+            permissions=deps.permissions,
+            catalog=deps.catalog,
+            briefing=deps.briefing,
+            repeats=deps.limits.repeats,
+            clock=deps.clock,
+        )
+        self._calls = TurnCalls(calls, session, lineage, files, spawn)
         self._set_status = set_status
-        self._doom = DoomLoop(deps.limits.repeats)
         self._step: Step | None = None
         self._steps = 0
         self._history: list[MessageWithParts] = []
@@ -171,7 +170,7 @@ class Turn:
         )
         deps = StepDeps(
             store=self._deps.store,
-            executor=self._executor,
+            executor=lambda message: self._calls.executor(message, self._history),
             set_status=self._set_status,
             retry=self._deps.retry,
             clock=self._deps.clock,
@@ -187,8 +186,7 @@ class Turn:
         result = await step.run(client, request)
         self._entered(result.message)
         await self._add_usage(result.usage, result.cost)
-        children, self._children = self._children, (Usage(), None)
-        return replace(result, children=children)
+        return replace(result, children=self._calls.take_children())
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
         def add(session: Session) -> Session:
@@ -319,76 +317,3 @@ class Turn:
                 finish="error",
             )
         await self._deps.store.save(replace(message, error=end.error))
-
-    def _executor(self, message: AssistantMessage) -> StepExecutor:
-        claimed: set[str] = set()
-
-        async def ask_repeat(part: ToolPart) -> None:
-            await self._deps.permissions.ask(
-                self._ask_context(message, part),
-                (Need("doom_loop", part.tool, reason="the same call as before, again"),),
-                "The same call is repeated. Go on?",
-                (),
-            )
-
-        return StepExecutor(
-            ExecutorDeps(
-                store=self._deps.store,
-                pipeline=self._deps.pipeline,
-                doom=self._doom,
-                context=lambda part, progress: self._context(message, part, progress),
-                ask_repeat=ask_repeat,
-                attach=lambda touched: self._deps.briefing.attached(
-                    self._session, self._history, touched, claimed
-                ),
-                clock=self._deps.clock,
-            )
-        )
-
-    def _ask_context(self, message: AssistantMessage, part: ToolPart) -> AskContext:
-        return AskContext(
-            session_id=self._session.id,
-            root_id=self._lineage.root_id,
-            message_id=message.id,
-            call_id=part.call_id,
-            agent=message.agent,
-            callers=self._lineage.callers,
-            tool=part.tool,
-            folder=self._session.directory,
-        )
-
-    def _context(
-        self, message: AssistantMessage, part: ToolPart, progress: Callable[[str], None]
-    ) -> ToolContext:
-        context = self._ask_context(message, part)
-        model = self._deps.catalog.model(message.model)
-
-        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-            reply = await self._deps.permissions.ask(context, needs, heading, ())
-            return reply or PermissionReply("once")
-
-        async def spawn(request: SpawnRequest, tell: Callable[[str], None]) -> SpawnResult:
-            caller = replace(self._session, agent=message.agent, model=message.model)
-            done = await self._spawn(caller, request, tell)
-            usage, cost = self._children
-            if done.cost is not None:
-                cost = (cost or 0.0) + done.cost
-            self._children = (usage + done.usage, cost)
-            return done
-
-        return ToolContext(
-            session_id=self._session.id,
-            root_id=self._lineage.root_id,
-            message_id=message.id,
-            call_id=part.call_id,
-            agent=message.agent,
-            directory=self._session.directory,
-            project=self._session.project,
-            files=self._files,
-            progress=progress,
-            ask=ask,
-            vision=model.vision,
-            documents=model.documents,
-            callers=self._lineage.callers,
-            spawn=spawn,
-        )

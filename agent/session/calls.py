@@ -1,0 +1,134 @@
+"""The calls of one turn: their executor, and the context in which each runs (spec 1, L7)."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agent.files import FileTracker
+from agent.model import AssistantMessage, MessageWithParts, Session, ToolPart, Usage
+from agent.permission.service import AskContext, PermissionService
+from agent.provider.catalog import Catalog
+from agent.questions import Need, PermissionReply
+from agent.session.briefing import Briefing
+from agent.session.executor import ExecutorDeps, StepExecutor
+from agent.session.guards import DoomLoop
+from agent.session.subagents import Lineage
+from agent.store.store import Store
+from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
+from agent.tools.pipeline import Pipeline
+
+SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
+"""Runs a sub-agent for a session (``tools.base.Spawn`` with the caller named)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDeps:
+    """The services that calls work with. *repeats* is the threshold of the doom loop (L4)."""
+
+    store: Store
+    pipeline: Pipeline
+    permissions: PermissionService
+    catalog: Catalog
+    briefing: Briefing
+    repeats: int
+    clock: Callable[[], float]
+
+
+class TurnCalls:
+    """Makes the executor of each step of a turn."""
+
+    def __init__(
+        self,
+        deps: CallDeps,
+        session: Session,
+        lineage: Lineage,
+        files: FileTracker,
+        spawn: SpawnFor,
+    ) -> None:
+        self._deps = deps
+        self._session = session
+        self._lineage = lineage
+        self._files = files
+        self._spawn = spawn
+        self._doom = DoomLoop(deps.repeats)
+        self._children: tuple[Usage, float | None] = (Usage(), None)
+
+    def take_children(self) -> tuple[Usage, float | None]:
+        """What sub-agents have used since this was asked last."""
+        children, self._children = self._children, (Usage(), None)
+        return children
+
+    def executor(
+        self, message: AssistantMessage, history: Sequence[MessageWithParts]
+    ) -> StepExecutor:
+        """The executor of the step *message*; *history* is what the session holds before it."""
+        claimed: set[str] = set()
+
+        async def ask_repeat(part: ToolPart) -> None:
+            await self._deps.permissions.ask(
+                self._ask_context(message, part),
+                (Need("doom_loop", part.tool, reason="the same call as before, again"),),
+                "The same call is repeated. Go on?",
+                (),
+            )
+
+        return StepExecutor(
+            ExecutorDeps(
+                store=self._deps.store,
+                pipeline=self._deps.pipeline,
+                doom=self._doom,
+                context=lambda part, progress: self._context(message, part, progress),
+                ask_repeat=ask_repeat,
+                attach=lambda touched: self._deps.briefing.attached(
+                    self._session, history, touched, claimed
+                ),
+                clock=self._deps.clock,
+            )
+        )
+
+    def _ask_context(self, message: AssistantMessage, part: ToolPart) -> AskContext:
+        return AskContext(
+            session_id=self._session.id,
+            root_id=self._lineage.root_id,
+            message_id=message.id,
+            call_id=part.call_id,
+            agent=message.agent,
+            callers=self._lineage.callers,
+            tool=part.tool,
+            folder=self._session.directory,
+        )
+
+    def _context(
+        self, message: AssistantMessage, part: ToolPart, progress: Callable[[str], None]
+    ) -> ToolContext:
+        context = self._ask_context(message, part)
+        model = self._deps.catalog.model(message.model)
+
+        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+            reply = await self._deps.permissions.ask(context, needs, heading, ())
+            return reply or PermissionReply("once")
+
+        async def spawn(request: SpawnRequest, tell: Callable[[str], None]) -> SpawnResult:
+            caller = replace(self._session, agent=message.agent, model=message.model)
+            done = await self._spawn(caller, request, tell)
+            usage, cost = self._children
+            if done.cost is not None:
+                cost = (cost or 0.0) + done.cost
+            self._children = (usage + done.usage, cost)
+            return done
+
+        return ToolContext(
+            session_id=self._session.id,
+            root_id=self._lineage.root_id,
+            message_id=message.id,
+            call_id=part.call_id,
+            agent=message.agent,
+            directory=self._session.directory,
+            project=self._session.project,
+            files=self._files,
+            progress=progress,
+            ask=ask,
+            vision=model.vision,
+            documents=model.documents,
+            callers=self._lineage.callers,
+            spawn=spawn,
+        )
