@@ -122,7 +122,8 @@ Message: TypeAlias = UserMessage | AssistantMessage
 class TextPart:
     """Text of the user or the model; open while *ended* is None and it belongs to an assistant.
 
-    *synthetic* text was added by the harness; *ignored* text is shown but never sent.
+    *synthetic* text was added by the harness; *ignored* text is shown but never sent. *opaque*
+    goes back unchanged with the text (its phase, its thought signature).
     """
 
     id: str
@@ -134,6 +135,7 @@ class TextPart:
     synthetic: bool = False
     ignored: bool = False
     interrupted: bool = False
+    opaque: JsonObject | None = None
     type: Literal["text"] = "text"
 
 

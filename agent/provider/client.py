@@ -78,6 +78,7 @@ class ModelInfo:
 @dataclass(frozen=True, slots=True)
 class TextContent:
     text: str
+    opaque: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
-    pass
+    opaque: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +235,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class StepFinish:
-    """*usage* is None where the provider sent none; none is ever made up (R8)."""
+    """*usage* is None where the provider sent none; none is ever made up (R8).
+
+    *paused* says that the answer is not at its end: asked again, the model goes on with it.
+    """
 
     finish: Finish | None
     raw: str | None = None
     usage: Usage | None = None
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
             case TextPart() if part.text.strip() and not part.ignored:
                 if results:
                     close()
-                content.append(TextContent(part.text))
+                content.append(TextContent(part.text, part.opaque))
             case ReasoningPart() if part.text or part.opaque:
                 if results:
                     close()

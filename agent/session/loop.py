@@ -247,4 +247,6 @@ async def _following(
     if message.finish == "length" and state.resumed < MAX_RESUMES:
         nudged = await host.nudge(GO_ON, newest)
         return replace(calm, reason=Reason.OUTPUT_RESUME, resumed=state.resumed + 1), nudged
+    if result.paused and state.resumed < MAX_RESUMES:
+        return replace(calm, reason=Reason.PAUSED, resumed=state.resumed + 1), newest
     return None

@@ -28,6 +28,7 @@ class Reason(StrEnum):
     COMPACT_RETRY = "compact_retry"
     OUTPUT_ESCALATE = "output_escalate"
     OUTPUT_RESUME = "output_resume"
+    PAUSED = "paused"
     STOP_HOOK = "stop_hook"
     BUDGET = "budget"
     STREAM_LOST = "stream_lost"
@@ -36,10 +37,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """Where a turn stands. *lost*, *cut* and *hooked* count steps in a row, *resumed* the
-    nudges since the user last spoke; *max_output* is the cap of the next step, None for the
-    default. *relief* is what was done about the overflow at hand; *lean* counts the steps in
-    a row that added little to a token target."""
+    """Where a turn stands. *lost*, *cut* and *hooked* count steps in a row, *resumed* how often
+    an unfinished answer was taken up again since the user last spoke; *max_output* is the cap
+    of the next step, None for the default. *relief* is what was done about the overflow at
+    hand; *lean* counts the steps in a row that added little to a token target."""
 
     reason: Reason = Reason.START
     totals: TurnTotals = field(default_factory=TurnTotals)

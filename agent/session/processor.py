@@ -39,6 +39,7 @@ class StreamEnd:
     raw: str | None = None
     usage: Usage | None = None
     error: ProviderError | None = None
+    paused: bool = False
 
 
 class StepProcessor:
@@ -80,7 +81,7 @@ class StepProcessor:
             case TextDelta():
                 self._append(self._text or self._open_text(), event.text)
             case TextEnd():
-                await self._close_text()
+                await self._close_text(event)
             case ReasoningStart():
                 self._open_reasoning(event.field_name)
             case ReasoningDelta():
@@ -96,7 +97,7 @@ class StepProcessor:
             case ToolCall():
                 await self._call(event)
             case StepFinish():
-                return StreamEnd(event.finish, event.raw, event.usage)
+                return StreamEnd(event.finish, event.raw, event.usage, paused=event.paused)
             case StreamError():
                 return StreamEnd(usage=event.usage, error=event.error)
             case _:
@@ -135,14 +136,17 @@ class StepProcessor:
             self._chunks.append(text)
             self._store.append(part.id, "text", text)
 
-    async def _close_text(self, *, interrupted: bool = False) -> None:
+    async def _close_text(self, event: TextEnd | None = None, *, interrupted: bool = False) -> None:
         part = self._text
         if part is None:
             return
         text = "".join(self._chunks)
         if text:
-            ended = replace(part, text=text, ended=self._clock(), interrupted=interrupted)
-            await self._store.save(ended)
+            now = self._clock()
+            opaque = event.opaque if event else None
+            await self._store.save(
+                replace(part, text=text, opaque=opaque, ended=now, interrupted=interrupted)
+            )
         else:
             await self._drop(part)
         # Cleared last: a cancel in between leaves it to be closed by ``interrupt``.

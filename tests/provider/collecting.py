@@ -45,6 +45,7 @@ class Answer:
     raw: str | None = None
     usage: Usage | None = None
     error: Any = None
+    paused: bool = False
 
     @property
     def inputs_parsed(self) -> list[Any]:
@@ -92,9 +93,11 @@ def collect(events: Iterable[StreamEvent]) -> Answer:
                 else:
                     assert part == "refusal"
                     answer.refusal += text
-            case TextEnd():
+            case TextEnd(opaque):
                 assert part in ("text", "refusal")
                 part = None
+                if opaque:
+                    answer.opaque.append(opaque)
             case ToolInputStart(key):
                 assert key not in keys
                 keys[key] = "open"
@@ -111,9 +114,10 @@ def collect(events: Iterable[StreamEvent]) -> Answer:
                 keys[event.key] = "called"
                 assert answer.inputs[event.key] == event.arguments
                 answer.calls.append(event)
-            case StepFinish(finish, raw, usage):
+            case StepFinish():
                 ended = True
-                answer.finish, answer.raw, answer.usage = finish, raw, usage
+                answer.finish, answer.raw, answer.usage = event.finish, event.raw, event.usage
+                answer.paused = event.paused
             case StreamError(error, usage):
                 ended = True
                 answer.error, answer.usage = error, usage

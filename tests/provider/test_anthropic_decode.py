@@ -152,6 +152,7 @@ def test_r8_later_counts_replace_earlier_ones_and_zeros_say_nothing() -> None:
 def test_words_for_the_end(word: str | None, finish: str | None) -> None:
     answer = decoded(ended(word), END)
     assert (answer.finish, answer.raw) == (finish, word)
+    assert answer.paused == (word == "pause_turn")
 
 
 def test_answer_that_was_not_streamed() -> None:

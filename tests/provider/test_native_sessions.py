@@ -53,6 +53,21 @@ async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> Non
         said = str(harness.server.requests[-1].body)
         assert "Hm, read." in said
         assert "c2VjcmV0" in said
+        assert ("final_answer" in said) == (api == "openai-responses"), "the phase of a message"
+
+
+async def test_an_answer_that_the_server_paused_is_gone_on_with(tmp_path: Path) -> None:
+    async with opened(tmp_path, "anthropic-messages") as harness:
+        pause = answer(Text("half, "), Finish("pause_turn"))
+        harness.server.always(answer(Text("ok")))
+        harness.server.script(pause, answer(Text("whole.")), *[pause] * 9)
+        session = await harness.session()
+        assert (await harness.turn(session, "hi")).outcome == "completed"
+        texts = [p.text for p in await harness.parts(session) if isinstance(p, TextPart)]
+        assert texts[-2:] == ["half, ", "whole."]
+        before = len(harness.server.requests)
+        assert (await harness.turn(session, "for ever")).outcome == "completed"
+        assert len(harness.server.requests) - before == 4, "it is asked again three times"
 
 
 @each_api

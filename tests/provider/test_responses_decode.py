@@ -57,6 +57,24 @@ def test_l7_call_comes_as_soon_as_its_item_is_done() -> None:
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
+def test_what_has_to_go_back_is_kept() -> None:
+    shown = [{"type": "reasoning_text", "text": "Hm"}]
+    text = [{"type": "output_text", "text": "Hello"}]
+    answer = decoded(
+        done(0, "reasoning", id="rs_1", content=shown),
+        done(1, "reasoning", id="rs_2", encrypted_content="x", summary=[]),
+        done(2, "reasoning", id="rs_3", summary=[]),
+        done(3, "message", id="msg_1", phase="commentary", content=text),
+        ended(),
+    )
+    assert (answer.reasoning, answer.text) == ("Hm", "Hello")
+    assert answer.opaque == [
+        {"id": "rs_1", "summary": [], "content": shown},
+        {"id": "rs_2", "summary": [], "encrypted_content": "x"},
+        {"phase": "commentary"},
+    ]
+
+
 def test_two_calls_whose_pieces_are_mixed_are_told_apart() -> None:
     answer = decoded(
         CALL,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.jsontypes import Json
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -97,6 +98,21 @@ def test_reasoning_goes_back_with_what_followed_it_to_its_maker() -> None:
         items(USER, said(SEALED, CALL), RESULT, without=REASONING),
     ):
         assert not any(item["type"] == "reasoning" for item in other)
+
+
+def test_phase_goes_back_to_its_model_alone() -> None:
+    told = TextContent("I look.", {"phase": "commentary"})
+    assert items(USER, said(told), USER)[1]["phase"] == "commentary"
+    assert "phase" not in items(USER, said(told, by="openai/gpt-5.5"), USER)[1]
+    assert "phase" not in items(USER, said(told), USER, without=REASONING)[1]
+    assert refused(body(USER, said(told), USER), "Unknown parameter: input[1].phase") == REASONING
+
+
+def test_reasoning_that_a_server_shows_in_full_goes_back_in_full() -> None:
+    shown: list[Json] = [{"type": "reasoning_text", "text": "Hm"}]
+    thought = ReasoningContent("Hm", opaque={"id": "rs_1", "summary": [], "content": shown})
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "content": shown}
+    assert items(USER, said(thought, CALL), RESULT)[1] == item
 
 
 def test_parts_of_one_summary_go_back_as_one_item() -> None:

@@ -47,6 +47,7 @@ def step(assistant: dict, answer: dict, **more: object) -> dict:
 
 
 THINK = {"type": "enabled", "budget_tokens": 1024}
+ADAPTIVE = {"type": "adaptive"}
 ASKED = step(model(call()), user(result()))
 CASES = [
     Case("known fields", "extra inputs", request(input="x"), request(stop_sequences=["x"])),
@@ -226,6 +227,31 @@ CASES = [
         "only be set to 1",
         request(thinking=THINK, temperature=0.5),
         request(thinking=THINK, temperature=1),
+    ),
+    Case(
+        "adaptive thinking has no budget",
+        "not for adaptive",
+        request(thinking={**ADAPTIVE, "budget_tokens": 1024}),
+        request(thinking={**ADAPTIVE, "display": "omitted"}),
+    ),
+    Case(
+        "adaptive thinking needs no thinking before it",
+        "must start with thinking",
+        step(model(call()), user(result()), thinking=THINK),
+        step(model(call()), user(result()), thinking=ADAPTIVE),
+    ),
+    Case("kind of thinking", "is unknown", request(thinking={"type": "on"}), request()),
+    Case(
+        "display of thinking",
+        "summarized or omitted",
+        request(thinking={**ADAPTIVE, "display": "all"}),
+        request(thinking={**ADAPTIVE, "display": "summarized"}),
+    ),
+    Case(
+        "effort",
+        "effort: 'minimal'",
+        request(thinking=ADAPTIVE, output_config={"effort": "minimal"}),
+        request(thinking=ADAPTIVE, output_config={"effort": "low"}),
     ),
     Case("top_k of thinking", "top_k", request(thinking=THINK, top_k=5), request(top_k=5)),
     Case(

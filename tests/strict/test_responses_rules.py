@@ -16,6 +16,12 @@ THOUGHT = {
     "summary": [{"type": "summary_text", "text": "hm"}],
     "encrypted_content": seal("rs_1hm"),
 }
+SHOWN = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "content": [{"type": "reasoning_text", "text": "hm"}],
+}
 ANSWER = {
     "type": "message",
     "role": "assistant",
@@ -168,6 +174,24 @@ CASES = [
         "not persisted",
         request(USER, {**THOUGHT, "encrypted_content": None}, ANSWER, USER),
         request(USER, {**THOUGHT, "encrypted_content": None}, ANSWER, USER, store=True),
+    ),
+    Case(
+        "reasoning in full",
+        "parts of reasoning_text",
+        request(USER, {**SHOWN, "content": [{"type": "text", "text": "hm"}]}, ANSWER, USER),
+        request(USER, SHOWN, ANSWER, USER),
+    ),
+    Case(
+        "phase",
+        "phase 'end'",
+        request(USER, {**ANSWER, "phase": "end"}, USER),
+        request(USER, {**ANSWER, "phase": "final_answer"}, USER),
+    ),
+    Case(
+        "phase of the assistant",
+        "assistant only",
+        request({**USER, "phase": "commentary"}),
+        request(USER, {**ANSWER, "phase": "commentary"}, USER),
     ),
     Case(
         "reasoning is unchanged",

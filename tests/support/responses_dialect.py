@@ -77,7 +77,14 @@ class ResponsesWriter:
         if self._item is None or self._item["type"] != "message":
             yield from self._close()
             yield from self._open(
-                self._new("msg", type="message", role="assistant", status="in_progress", content=[])
+                self._new(
+                    "msg",
+                    type="message",
+                    role="assistant",
+                    status="in_progress",
+                    phase="final_answer",
+                    content=[],
+                )
             )
             yield self._inner("response.content_part.added", content_index=0, part=_part(""))
         self._text += text

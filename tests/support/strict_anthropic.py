@@ -10,6 +10,7 @@ _FIELDS = {
 }  # fmt: skip
 MOST_MARKS = 4
 LEAST_BUDGET = 1024
+EFFORTS = {"low", "medium", "high", "xhigh", "max"}
 
 
 def violations(body: dict, headers: dict[str, str]) -> list[str]:
@@ -52,14 +53,24 @@ def _tools(body: dict) -> list[str]:
 
 def _thinking(body: dict) -> list[str]:
     thinking = body.get("thinking") or {}
-    if thinking.get("type") != "enabled":
-        return []
-    found = []
-    budget = thinking.get("budget_tokens")
-    if not isinstance(budget, int) or budget < LEAST_BUDGET:
-        found.append(f"thinking.budget_tokens: at least {LEAST_BUDGET}")
-    elif isinstance(body.get("max_tokens"), int) and body["max_tokens"] <= budget:
-        found.append("max_tokens must be greater than thinking.budget_tokens")
+    effort = (body.get("output_config") or {}).get("effort", "high")
+    found = [] if effort in EFFORTS else [f"output_config.effort: {effort!r} is unknown"]
+    match thinking.get("type", "disabled"):
+        case "disabled":
+            return found
+        case "adaptive":
+            if extra := thinking.keys() - {"type", "display"}:
+                found.append(f"thinking: {sorted(extra)} are not for adaptive thinking")
+            if thinking.get("display", "summarized") not in {"summarized", "omitted"}:
+                found.append("thinking.display: summarized or omitted")
+        case "enabled":
+            budget = thinking.get("budget_tokens")
+            if not isinstance(budget, int) or budget < LEAST_BUDGET:
+                found.append(f"thinking.budget_tokens: at least {LEAST_BUDGET}")
+            elif isinstance(body.get("max_tokens"), int) and body["max_tokens"] <= budget:
+                found.append("max_tokens must be greater than thinking.budget_tokens")
+        case other:
+            return [*found, f"thinking.type: {other!r} is unknown"]
     if body.get("temperature", 1) != 1:
         found.append("temperature may only be set to 1 when thinking is enabled")
     if "top_k" in body:

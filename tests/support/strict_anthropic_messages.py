@@ -27,8 +27,8 @@ def violations(body: dict) -> list[str]:
     calls = [b.get("id") for content in blocks for b in content if b.get("type") == "tool_use"]
     found += [f"tool_use ids must be unique ({name})" for name in repeated(calls)]
     found += _pairs(blocks)
-    thinking = (body.get("thinking") or {}).get("type") in {"enabled", "adaptive"}
-    if thinking and not _led(messages, blocks):
+    by_budget = (body.get("thinking") or {}).get("type") == "enabled"
+    if by_budget and not _led(messages, blocks):
         found.append("when thinking is enabled, the assistant message must start with thinking")
     used = any(b.get("type") in {"tool_use", "tool_result"} for content in blocks for b in content)
     if used and not body.get("tools"):

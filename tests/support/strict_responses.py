@@ -125,6 +125,10 @@ def _message(item: dict) -> list[str]:
     role, content = item.get("role"), item.get("content")
     if role not in {"user", "assistant", "system", "developer"}:
         return [f"role {role!r} is unknown"]
+    if item.get("phase") not in {None, "commentary", "final_answer"}:
+        return [f"phase {item['phase']!r} is unknown"]
+    if "phase" in item and role != "assistant":
+        return ["phase: for messages of the assistant only"]
     if isinstance(content, str):
         return [] if content.strip() else ["content: empty"]
     if not isinstance(content, list) or not content:
@@ -144,6 +148,10 @@ def _reasoning(item: dict, *, stored: bool) -> list[str]:
     if not item.get("id") or not isinstance(summary, list):
         return ["reasoning: id and summary are required"]
     sealed = item.get("encrypted_content")
+    shown = item.get("content")
+    if sealed is None and shown:  # open models' servers seal nothing and take it as they gave it
+        right = all(p.get("type") == "reasoning_text" and p.get("text") for p in shown)
+        return [] if right else ["reasoning: content is parts of reasoning_text"]
     if sealed is None:
         return [] if stored else [f"{item['id']} not found: items are not persisted without store"]
     text = "".join(part.get("text", "") for part in summary)

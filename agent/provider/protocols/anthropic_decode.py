@@ -28,6 +28,9 @@ from agent.provider.protocols.wire_json import is_object, object_in, parse_objec
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.usage import AnthropicUsage
 
+PAUSED = "pause_turn"
+"""The server interrupts a long answer; sent back as it is, the model goes on with it."""
+
 
 @dataclass(slots=True)
 class _Block:
@@ -208,7 +211,8 @@ class AnthropicDecoder:
         self._stop(self._open, events)
         self._part.end(events)
         self._release(events, cut=finish == "length")
-        events.append(StepFinish(finish, raw, self._usage.total))
+        paused = raw == PAUSED
+        events.append(StepFinish(finish, raw, self._usage.total, paused=paused))
         return events
 
     def _fail(self, error: ProviderError) -> list[StreamEvent]:

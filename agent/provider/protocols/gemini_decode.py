@@ -5,7 +5,7 @@ reason only usage can come, and the body ends. Parts of a kind that is not known
 the provider ran itself, images) are passed over. Nothing in the shape of an event is relied on.
 
 A thought signature belongs to the part that it came with and has to go back there: with a call
-it is kept as ``{"thoughtSignature"}``, with text as an empty thought behind it.
+it and with text it is kept as ``{"thoughtSignature"}``.
 """
 
 import json
@@ -111,7 +111,7 @@ class GeminiDecoder:
             else:
                 self._part.text(text, events)
         if opaque is not None and not isinstance(call, dict):
-            self._part.end(events, opaque)
+            self._part.end_text(events, opaque)
 
     def _finish(self, raw: str) -> Finish:
         if raw in MALFORMED:

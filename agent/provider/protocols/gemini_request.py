@@ -107,11 +107,12 @@ def _answered(exchange: Answered, names: ToolNames, *, own: bool, signed: bool) 
     for content in exchange.content:
         match content:
             case TextContent():
-                parts.append({"text": content.text})
+                said: JsonObject = {"text": content.text}
+                if own and content.opaque and SIGNATURE in content.opaque:
+                    said[SIGNATURE] = content.opaque[SIGNATURE]
+                parts.append(said)
             case ReasoningContent():
-                signature = (content.opaque or {}).get(SIGNATURE) if own else None
-                if signature and parts and "text" in parts[-1]:
-                    parts[-1][SIGNATURE] = signature
+                pass  # thoughts do not go back, only their signatures
             case SentCall(call=call):
                 part: JsonObject = {
                     "functionCall": {"name": names.sent(call.name), "args": call.input}

@@ -50,3 +50,9 @@ class OpenPart:
         elif self.kind is not None:
             events.append(TextEnd())
         self.kind = None
+
+    def end_text(self, events: list[StreamEvent], opaque: JsonObject | None) -> None:
+        """End the text that is open, if one is, with the *opaque* that belongs to it."""
+        if self.kind in ("text", "refusal"):
+            events.append(TextEnd(opaque))
+            self.kind = None

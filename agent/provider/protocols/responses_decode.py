@@ -138,7 +138,9 @@ class ResponsesDecoder:
         elif kind in ("reasoning", "message"):
             if not any(told == place for told, _ in self._told):
                 self._untold(place, item, events)
-            self._end_part(events, _sealed(item) if kind == "reasoning" else None)
+            if kind == "message":
+                self._part.end_text(events, _phase(item))
+            self._end_part(events, _kept(item) if kind == "reasoning" else None)
 
     def _untold(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
         """The texts of an item of which no delta came."""
@@ -193,17 +195,21 @@ class ResponsesDecoder:
         return events
 
 
-def _sealed(item: JsonObject) -> JsonObject | None:
-    """What has to go back of a reasoning item, None where nothing can (nothing is stored)."""
+def _phase(item: JsonObject) -> JsonObject | None:
+    """Whether a message comments on the work or ends it; the model wants to read it again."""
+    phase = text_in(item, "phase")
+    return {"phase": phase} if phase else None
+
+
+def _kept(item: JsonObject) -> JsonObject | None:
+    """What has to go back of a reasoning item: sealed, or in full where a server shows it (open
+    models do). None where nothing can, since nothing is stored."""
     name, sealed = text_in(item, "id"), text_in(item, "encrypted_content")
-    if not name or not sealed:
-        return None
-    summary = item.get("summary")
-    return {
-        "id": name,
-        "encrypted_content": sealed,
-        "summary": summary if isinstance(summary, list) else [],
-    }
+    summary, content = item.get("summary"), item.get("content")
+    kept: JsonObject = {"id": name, "summary": summary if isinstance(summary, list) else []}
+    if name and sealed:
+        return {**kept, "encrypted_content": sealed}
+    return {**kept, "content": content} if name and content and isinstance(content, list) else None
 
 
 def _place(data: JsonObject) -> str:

@@ -1,8 +1,9 @@
 """Our turns as the input items of OpenAI's Responses API: a pure transform (spec 5, R4).
 
 Nothing is kept at the server (``store: false``): each call has its output after it, and a
-reasoning item goes back encrypted, to the model that made it, and only with the item that
-followed it. What the decoder keeps of one is ``{"id", "encrypted_content", "summary"}``.
+reasoning item goes back to the model that made it, and only with the item that followed it.
+What the decoder keeps of one is ``{"id", "summary"}`` with the sealed ``encrypted_content`` or,
+from servers that seal nothing, its ``content``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,9 @@ from agent.provider.protocols.placeholders import (
 )
 from agent.provider.protocols.tool_names import clean
 from agent.provider.protocols.wire_json import arguments_of
+
+PHASE = "phase"
+"""Whether a message comments on the work or ends it: goes back to the model that said so."""
 
 
 def items_of(
@@ -82,6 +86,8 @@ def _assistant(
             case TextContent() if content.text.strip():
                 part: JsonObject = {"type": "output_text", "text": content.text}
                 said: JsonObject = {"type": "message", "role": "assistant", "content": [part]}
+                if thoughts is not None and content.opaque and PHASE in content.opaque:
+                    said[PHASE] = content.opaque[PHASE]
             case ToolCallContent():
                 sent = ids.take(content.call_id)
                 calls.append((content.call_id, sent))
@@ -101,15 +107,11 @@ def _assistant(
 def _reasoning(content: ReasoningContent, thoughts: set[str]) -> JsonObject | None:
     opaque = content.opaque or {}
     name = opaque.get("id")
-    if not isinstance(name, str) or name in thoughts or not opaque.get("encrypted_content"):
+    kept = {key: opaque[key] for key in ("encrypted_content", "content") if opaque.get(key)}
+    if not isinstance(name, str) or name in thoughts or not kept:
         return None
     thoughts.add(name)
-    return {
-        "type": "reasoning",
-        "id": name,
-        "summary": opaque.get("summary") or [],
-        "encrypted_content": opaque["encrypted_content"],
-    }
+    return {"type": "reasoning", "id": name, "summary": opaque.get("summary") or [], **kept}
 
 
 def _outputs(

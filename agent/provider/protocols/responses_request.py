@@ -9,7 +9,7 @@ from agent.provider.client import ModelRequest
 from agent.provider.protocols.effort import budget_of
 from agent.provider.protocols.placeholders import Sight
 from agent.provider.protocols.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
-from agent.provider.protocols.responses_input import items_of
+from agent.provider.protocols.responses_input import PHASE, items_of
 from agent.provider.protocols.tool_names import ToolNames
 from agent.provider.providers import NEW_OPENAI
 
@@ -118,4 +118,6 @@ def refused(body: JsonObject, message: str) -> str | None:
         return None
     if INCLUDE in body and "encrypted content" in text:
         return INCLUDE
+    if PHASE in text and f'"{PHASE}"' in items:
+        return REASONING
     return named(text, (name for name in OPTIONAL if name in body))
