@@ -90,4 +90,5 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"
     flags = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
     compiled = glob.compile(anchored, flags=flags, limit=1_000)
-    return lambda path: bool(compiled.match(path))
+    # Its expressions stop at a line break, which a file's name may well hold.
+    return lambda path: bool(compiled.match(path.replace("\n", "\x01")))

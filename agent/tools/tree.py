@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, join
 
-from pathspec import GitIgnoreSpec
+from agent.tools.ignore_rules import Rules
 
 IGNORE_FILES = (".ignore", ".gitignore")
 """In order of strength, as in ripgrep."""
@@ -27,28 +27,39 @@ class Ignore:
     def __init__(self, root: str) -> None:
         self._root = root.rstrip("/")
         self._real = os.path.realpath(root).rstrip("/")
-        self._specs: dict[str, tuple[GitIgnoreSpec, ...]] = {}
+        self._read: dict[str, Rules | None] = {}
         self._top = _repository(self._real or "/") or self._real or "/"
-        exclude = _spec(join(self._top, ".git", "info", "exclude"))
-        self._exclude = () if exclude is None else (exclude,)
+        self._exclude = _rules(join(self._top, ".git", "info", "exclude"))
 
     @property
     def in_repository(self) -> bool:
         return os.path.lexists(join(self._top, ".git"))
 
-    def entry(self, path: str, *, is_folder: bool) -> bool:
-        """Whether this one entry is ignored; the folders above it are not looked at."""
+    def verdict(self, path: str, *, is_folder: bool) -> bool | None:
+        """Whether this one entry is ignored; the folders above it are not looked at.
+
+        False means that a ``!`` names it, None that nothing does. A kind of file counts in all
+        folders before the next kind does, and the nearest folder first, as in ripgrep.
+        """
         path = self._real + path[len(self._root) :]
-        folder = dirname(path)
-        while True:
-            for spec in self._of(folder):
-                relative = path[len(folder.rstrip("/")) + 1 :] + ("/" if is_folder else "")
-                verdict = spec.check_file(relative).include
-                if verdict is not None:
-                    return verdict
-            if folder == self._top or len(folder) <= len(self._top):
-                return False
-            folder = dirname(folder)
+        for name in IGNORE_FILES:
+            folder = dirname(path)
+            while True:
+                rules = self._of(join(folder, name))
+                if rules is not None:
+                    found = rules.verdict(_below(path, folder), is_folder=is_folder)
+                    if found is not None:
+                        return found
+                if len(folder) <= len(self._top):
+                    break
+                folder = dirname(folder)
+        if self._exclude is None:
+            return None
+        return self._exclude.verdict(_below(path, self._top), is_folder=is_folder)
+
+    def entry(self, path: str, *, is_folder: bool) -> bool:
+        """Whether this one entry is ignored."""
+        return self.verdict(path, is_folder=is_folder) is True
 
     def below(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether *path* or a folder between it and the root is ignored."""
@@ -59,15 +70,14 @@ class Ignore:
             parent = dirname(parent)
         return self.entry(path, is_folder=is_folder)
 
-    def _of(self, folder: str) -> tuple[GitIgnoreSpec, ...]:
-        known = self._specs.get(folder)
-        if known is None:
-            found = (_spec(join(folder, name)) for name in IGNORE_FILES)
-            known = tuple(spec for spec in found if spec is not None)
-            if folder == self._top:
-                known += self._exclude
-            self._specs[folder] = known
-        return known
+    def _of(self, path: str) -> Rules | None:
+        if path not in self._read:
+            self._read[path] = _rules(path)
+        return self._read[path]
+
+
+def _below(path: str, folder: str) -> str:
+    return path[len(folder.rstrip("/")) + 1 :]
 
 
 def _repository(root: str) -> str | None:
@@ -82,12 +92,13 @@ def _repository(root: str) -> str | None:
         folder = parent
 
 
-def _spec(path: str) -> GitIgnoreSpec | None:
+def _rules(path: str) -> Rules | None:
+    """The rules in the file at *path*, None where there are none."""
     try:
-        text = Path(path).read_bytes()[:1_000_000].decode("utf-8", "replace")
+        data = Path(path).read_bytes()[:1_000_000]
     except OSError:
         return None
-    return GitIgnoreSpec.from_lines(text.splitlines())
+    return Rules(os.fsdecode(data))
 
 
 def is_ignored(path: str, project: str) -> bool:
@@ -101,11 +112,11 @@ def walk(root: str, *, hidden: bool, ignored: bool) -> Iterator[str]:
     ignore = None if ignored else Ignore(root)
     folders = [root]
     while folders:
-        for entry in _entries(folders.pop(), hidden=hidden):
+        for entry in _entries(folders.pop()):
             if entry.is_symlink():
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            if ignore is not None and ignore.entry(entry.path, is_folder=is_folder):
+            if not _wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
                 continue
             if is_folder:
                 folders.append(entry.path)
@@ -120,12 +131,12 @@ def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -
     folders = deque([root])
     while folders and budget > 0:
         budget -= 1
-        for entry in _entries(folders.popleft(), hidden=hidden):
+        for entry in _entries(folders.popleft()):
             is_link = entry.is_symlink()
             is_folder = not is_link and entry.is_dir(follow_symlinks=False)
             if not (is_link or is_folder):
                 continue
-            if ignore is not None and ignore.entry(entry.path, is_folder=is_folder):
+            if not _wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
                 continue
             if is_link:
                 links.append(entry.path)
@@ -134,13 +145,21 @@ def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -
     return links
 
 
-def _entries(folder: str, *, hidden: bool) -> list[os.DirEntry[str]]:
+def _wanted(
+    entry: os.DirEntry[str], ignore: Ignore | None, *, is_folder: bool, hidden: bool
+) -> bool:
+    """Whether a walk takes up *entry*. A hidden one that a ``!`` names is taken, too."""
+    verdict = None
+    if ignore is not None:
+        verdict = ignore.verdict(entry.path, is_folder=is_folder)
+    if verdict is None:
+        return hidden or not entry.name.startswith(".")
+    return not verdict
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return [
-                entry
-                for entry in found
-                if entry.name != ".git" and (hidden or not entry.name.startswith("."))
-            ]
+            return [entry for entry in found if entry.name != ".git"]
     except OSError:
         return []
