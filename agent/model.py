@@ -52,7 +52,11 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """*directory* is the folder that was opened, *project* its root (git root or the same)."""
+    """*directory* is the folder that was opened, *project* its root (git root or the same).
+
+    From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
+    snapshot of the files before that.
+    """
 
     id: str
     directory: str
@@ -70,6 +74,8 @@ class Session:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     turns: int = 0
+    undone_at: str | None = None
+    undone_tree: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,13 +283,14 @@ class StepFinishPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchPart:
-    """Files that a step changed, against the snapshot *base*."""
+    """Files that a step changed, from the snapshot *base* to the snapshot *tree*."""
 
     id: str
     session_id: str
     message_id: str
     base: str
     files: tuple[str, ...]
+    tree: str = ""
     type: Literal["patch"] = "patch"
 
 

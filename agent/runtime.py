@@ -35,6 +35,7 @@ from agent.session.guards import TurnLimits
 from agent.session.guidance import Guidance
 from agent.session.queue import Queues
 from agent.session.service import CLOSING, SessionService
+from agent.session.snapshot import Snapshots
 from agent.session.titles import Titles
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
@@ -183,6 +184,7 @@ def _compose(opened: _Opened) -> Runtime:
         agents=agents,
         registry=registry,
         shells=shells,
+        snapshots=Snapshots(opened.paths.data / "snapshots", str(opened.project)),
         questions=questions,
         queues=Queues(store, bus),
         briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),

@@ -119,12 +119,14 @@ class SessionView:
 
     @property
     def message_ids(self) -> list[str]:
-        """Ids of all messages, oldest first. Not to be changed."""
-        return self._ids
+        """Ids of all messages that are shown, oldest first. Not to be changed."""
+        at = self.session.undone_at
+        return self._ids if at is None else self._ids[: bisect_left(self._ids, at)]
 
     def entry(self, message_id: str) -> Entry | None:
-        """A message with its parts, None if it is not (or no longer) there."""
-        return self._entries.get(message_id)
+        """A message with its parts, None if it is not (or no longer) there, or taken back."""
+        at = self.session.undone_at
+        return None if at is not None and message_id >= at else self._entries.get(message_id)
 
     def index(self, message_id: str) -> int | None:
         """The position of a message among ``message_ids``."""
@@ -218,7 +220,11 @@ class SessionView:
             return NOTHING
         match event:
             case SessionCreated(session) | SessionUpdated(session):
-                self.session = session
+                before, self.session = self.session.undone_at, session
+                if before != session.undone_at:
+                    ends = [at for at in (before, session.undone_at) if at is not None]
+                    moved = self._ids[bisect_left(self._ids, min(ends)) :]
+                    return Change(messages=frozenset(moved), other=True)
             case SessionDeleted():
                 self.deleted = True
             case SessionStatusChanged(status=status):

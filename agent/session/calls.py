@@ -22,7 +22,8 @@ SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[Sp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDeps:
-    """The services that calls work with. *repeats* is the threshold of the doom loop (L4)."""
+    """The services that calls work with. *repeats* is the threshold of the doom loop (L4);
+    *before_change* is awaited before a call that may change files."""
 
     store: Store
     pipeline: Pipeline
@@ -30,6 +31,7 @@ class CallDeps:
     catalog: Catalog
     briefing: Briefing
     repeats: int
+    before_change: Callable[[], Awaitable[None]] | None
     clock: Callable[[], float]
 
 
@@ -131,4 +133,5 @@ class TurnCalls:
             documents=model.documents,
             callers=self._lineage.callers,
             spawn=spawn,
+            before_change=self._deps.before_change,
         )

@@ -41,6 +41,7 @@ from agent.session.loop_state import TurnEnd
 from agent.session.mentions import Mentions
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
+from agent.session.undo import Undo, settle_undone
 from agent.session.view import PromptInput, SessionSnapshot
 
 PAGE = 400
@@ -77,6 +78,7 @@ class SessionService:
         self._mentions = Mentions(deps.registry, self._files)
         self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
         self._closing = False
+        self._undo = Undo(deps.store, deps.snapshots, directory, self)
 
     @property
     def directory(self) -> Directory:
@@ -117,6 +119,7 @@ class SessionService:
         model = self._deps.catalog.model(message.model)
         self._deps.clients.client_for(model)
         item = await self._mentions.added(item, prompt.mentions, session, model)
+        await settle_undone(self._deps.store, self._directory, session)
         claimed = await self._claim(session_id)
         try:
             await self._deps.store.save(message, *item.parts)
@@ -284,6 +287,11 @@ class SessionService:
         if running.loop is not None:
             running.loop.cancel()
         return True
+
+    @property
+    def undo(self) -> Undo:
+        """Taking prompts and what they changed back, and bringing them back."""
+        return self._undo
 
     async def attach(self, session_id: str) -> tuple[Subscription, SessionSnapshot]:
         """A subscription to a session's events, and how it stands now, in one step (L16).

@@ -86,6 +86,10 @@ class Step:
         self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
 
     @property
+    def message(self) -> AssistantMessage:
+        return self._message
+
+    @property
     def message_id(self) -> str:
         return self._message.id
 

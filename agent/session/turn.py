@@ -16,6 +16,7 @@ from agent.model import (
     AssistantMessage,
     Busy,
     ErrorInfo,
+    Message,
     MessageWithParts,
     Retry,
     Session,
@@ -37,8 +38,10 @@ from agent.session.context import UNKNOWN, Budget, prunable, shorten
 from agent.session.guards import TurnLimits
 from agent.session.loop_state import TurnEnd, TurnSetting
 from agent.session.queue import Queues
+from agent.session.snapshot import Snapshots
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
+from agent.session.tracking import ChangeTracker
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
@@ -66,6 +69,7 @@ class TurnDeps:
     update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
     registry: Registry
     shells: Shells
+    snapshots: Snapshots
     retry: RetryPolicy = DEFAULT_POLICY
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
@@ -89,6 +93,9 @@ class Turn:
         self._deps = deps
         self._session = session
         self._lineage = lineage
+        # A sub-agent's changes are its caller's: they are undone together.
+        tracker = ChangeTracker(deps.snapshots, deps.store)
+        self._tracker = None if lineage.callers else tracker
         calls = CallDeps(
             store=deps.store,
             pipeline=deps.pipeline,
@@ -96,6 +103,7 @@ class Turn:
             catalog=deps.catalog,
             briefing=deps.briefing,
             repeats=deps.limits.repeats,
+            before_change=self._tracker.before_change if self._tracker else None,
             clock=deps.clock,
         )
         self._calls = TurnCalls(calls, session, lineage, files, spawn)
@@ -183,10 +191,17 @@ class Turn:
 
     async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:
         client = self._deps.clients.client_for(setting.model)
+        if self._tracker is not None:
+            self._tracker.begin()
         result = await step.run(client, request)
         self._entered(result.message)
+        await self._track(result.message.message)
         await self._add_usage(result.usage, result.cost)
         return replace(result, children=self._calls.take_children())
+
+    async def _track(self, message: Message) -> None:
+        if self._tracker is not None and isinstance(message, AssistantMessage):
+            await self._tracker.after_step(message)
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
         def add(session: Session) -> Session:
@@ -291,6 +306,7 @@ class Turn:
             await self.take_queued(first=True, ending=True)
         if self._step is not None:
             usage, cost = await self._step.teardown(fault)
+            await self._track(self._step.message)
             if usage is not None:
                 await self._add_usage(usage, cost)
 

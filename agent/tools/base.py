@@ -105,7 +105,7 @@ class ToolContext:
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
-    are none.
+    are none; *before_change* is awaited before anything that may change files.
     """
 
     session_id: str
@@ -123,12 +123,14 @@ class ToolContext:
     waiting: Callable[[str | None], None] = field(default=lambda _: None)
     callers: tuple[str, ...] = ()
     spawn: Spawn | None = None
+    before_change: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
     """The fixed facts of a tool.
 
+    *indirect* tools run beside others though files may change by them.
     *keep* says which end of a long output is kept; *variables* fill the ``{{name}}`` slots of
     the description; *polling* tools are left out of doom-loop detection (L4); *aliases* are
     names that models use for it. A tool that *pages* cuts its output itself: line numbers and
@@ -144,6 +146,7 @@ class ToolSpec:
     keep: Literal["head", "tail"] = "head"
     polling: bool = False
     pages: bool = False
+    indirect: bool = False
     models: re.Pattern[str] | None = None
     instead_of: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict[str, str])

@@ -215,6 +215,8 @@ class Pipeline:
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
             comments.append(f"The user changed the command. What ran is: {edited['command']}")
+        if context.before_change is not None and (call.tool.spec.indirect or not call.safe):
+            await context.before_change()
         result = await call.tool.execute(plan, reply, context)
         return await self._completed(call, result, comments, progress)
 

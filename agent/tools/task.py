@@ -57,6 +57,7 @@ class TaskTool:
             verb="Task",
             aliases=("agent", "subagent", "delegate", "dispatch_agent"),
             variables={"agents": listed},
+            indirect=True,
         )
 
     def concurrency_safe(self, args: TaskArgs) -> bool:

@@ -6,3 +6,4 @@ from app.actions import program as program
 from app.actions import session as session
 from app.actions import shells as shells
 from app.actions import trust as trust
+from app.actions import undoing as undoing

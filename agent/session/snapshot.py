@@ -1,0 +1,228 @@
+"""Snapshots of a project's files, for undo (spec 7, D5).
+
+They live in a git directory of their own with the project as work tree: the user's repository,
+its index, hooks and settings are never touched, and none of them takes part. What git would
+ignore is left out, and so are files that are too large; the paths of those are told.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+LARGEST = 2 * 1024 * 1024
+"""Bytes of a file above which it is not covered (spec 7, D5)."""
+
+MOST_FILES = 60_000
+"""Files above which a folder is not covered at all: it is no project then."""
+
+TIMEOUT = 30.0
+"""Seconds that git may take for one step; a folder that needs longer is not covered."""
+
+ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge -diff\n"
+"""Bytes are kept as they are, and no filter of the project runs."""
+
+HARDENED = (
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.autocrlf=false"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "advice.addEmbeddedRepo=false"),
+    "--literal-pathspecs",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file (path relative to the project) between two snapshots: its blobs, None where it
+    is not there."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Snapshots:
+    """The snapshots of one project, under *folder*. Nothing here raises: a folder that cannot
+    be covered has no snapshots, and *why* says so."""
+
+    def __init__(self, folder: Path, project: str) -> None:
+        self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
+        self._project = project
+        self._lock = asyncio.Lock()
+        self._ready = False
+        self.why = ""
+        """Why the project is not covered, empty while it is."""
+
+    async def take(self) -> str | None:
+        """The id of the project's files as they are now, None where they are not covered."""
+        async with self._lock:
+            if self.why or not await self._prepare():
+                return None
+            if await self._run("add", "--all", "--ignore-errors", ".") is None:
+                # An unreadable file makes git say no and add the rest all the same.
+                await self._run("add", "--all", "--ignore-errors", "--update", ".")
+            tree = await self._run("write-tree")
+            return tree.strip() if tree else None
+
+    async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two snapshots, by path."""
+        text = await self._run("diff-tree", "-r", "-z", "--no-renames", before, after)
+        fields = (text or "").split("\0")
+        found: list[FileChange] = []
+        for head, path in zip(fields[::2], fields[1::2], strict=False):
+            _, _, old, new, _ = head.split(" ")
+            found.append(FileChange(path, _blob(old), _blob(new)))
+        return tuple(found)
+
+    async def blob_of(self, path: str) -> str | None:
+        """The blob that the file at *path* would be now, None where it is not there."""
+        link, is_file = await asyncio.to_thread(_kind, Path(self._project, path))
+        if link is not None:
+            output = await self._run("hash-object", "--stdin", given=os.fsencode(link))
+        elif is_file:
+            output = await self._run("hash-object", "--no-filters", "--", path)
+        else:
+            return None
+        return output.strip() if output else None
+
+    async def restore(self, tree: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """Make *paths* what they are in *tree*; those that could not be are returned."""
+        held = await self._run("ls-tree", "-r", "-z", "--name-only", tree)
+        there = set((held or "").split("\0"))
+        async with self._lock:
+            failed = [path for path in paths if path not in there and not self._removed(path)]
+            for path in (path for path in paths if path in there):
+                done = await self._run("checkout", "--force", tree, "--", path)
+                failed += [path] if done is None else []
+        return tuple(failed)
+
+    def _removed(self, path: str) -> bool:
+        full = Path(self._project, path)
+        try:
+            full.unlink(missing_ok=True)
+            for parent in full.parents:
+                if parent == Path(self._project) or any(parent.iterdir()):
+                    break
+                parent.rmdir()
+        except OSError:
+            return False
+        return True
+
+    async def _prepare(self) -> bool:
+        """Make the git directory, and leave out what is too large; false where that fails."""
+        if self._project in {str(Path.home()), "/"}:
+            self.why = "The home folder is no project: file changes cannot be undone here."
+        elif shutil.which("git") is None:
+            self.why = "File changes cannot be undone without git."
+        elif not self._ready and not await self._init():
+            self.why = "The snapshot folder cannot be written: file changes cannot be undone."
+        if self.why:
+            return False
+        self._ready = True
+        listed = await self._run("ls-files", "--others", "--exclude-standard", "-z")
+        if listed is None:
+            self.why = "The project takes too long to read: file changes cannot be undone."
+            return False
+        paths = [path for path in listed.split("\0") if path]
+        if len(paths) > MOST_FILES:
+            self.why = f"The folder has over {MOST_FILES:,} files: changes cannot be undone."
+            return False
+        await asyncio.to_thread(self._leave_out, paths)
+        return True
+
+    def _leave_out(self, paths: list[str]) -> None:
+        large: list[str] = []
+        for path in paths:
+            with contextlib.suppress(OSError):
+                status = os.lstat(os.path.join(self._project, path))  # noqa: PTH118 - many of them
+                if status.st_size > LARGEST:
+                    large.append(path)
+        if large:
+            lines = "".join(f"/{_literal(path)}\n" for path in large)
+            with (self._git / "info" / "exclude").open("a", encoding="utf-8") as exclude:
+                exclude.write(lines)
+
+    def covered(self, path: str) -> bool:
+        """Whether a file of this size can be covered at all."""
+        try:
+            return Path(self._project, path).lstat().st_size <= LARGEST
+        except OSError:
+            return True
+
+    async def _init(self) -> bool:
+        try:
+            self._git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            return False
+        if not (self._git / "HEAD").exists():
+            done = await self._run("init", "--quiet", "--bare", str(self._git), bare=True)
+            if done is None:
+                return False
+        try:
+            self._git.chmod(0o700)
+            (self._git / "info").mkdir(exist_ok=True)
+            (self._git / "info" / "attributes").write_text(ATTRIBUTES, "utf-8")
+            exclude = self._git / "info" / "exclude"
+            if not exclude.exists():
+                exclude.write_text("/.git\n", "utf-8")
+        except OSError:
+            return False
+        return True
+
+    async def _run(
+        self, *arguments: str, given: bytes | None = None, bare: bool = False
+    ) -> str | None:
+        """The output of git, None when it failed or took too long."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        environment |= {
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+        where = () if bare else ("--git-dir", str(self._git), "--work-tree", self._project)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "git",
+                *HARDENED,
+                *where,
+                *arguments,
+                cwd=self._project,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError:
+            return None
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(given), TIMEOUT)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            if isinstance(error, TimeoutError):
+                return None
+            raise
+        return output.decode("utf-8", "surrogateescape") if process.returncode == 0 else None
+
+
+def _kind(path: Path) -> tuple[str | None, bool]:
+    """Where a link points (None for what is none), and whether there is a file."""
+    return (str(path.readlink()) if path.is_symlink() else None), path.is_file()
+
+
+def _blob(name: str) -> str | None:
+    return None if set(name) == {"0"} else name
+
+
+def _literal(path: str) -> str:
+    """*path* as a line of git's exclude file that means just it."""
+    return "".join(f"\\{c}" if c in "*?[\\!# " else c for c in path)

@@ -1,0 +1,60 @@
+"""Which files a turn changes: a snapshot before its first change, one after each step (D5)."""
+
+import asyncio
+
+from agent.ids import new_id
+from agent.model import AssistantMessage, PatchPart
+from agent.session.snapshot import Snapshots
+from agent.store.store import Store
+
+PATIENCE = 10.0
+"""Seconds that the first change of a turn waits for the snapshot before it."""
+
+
+class ChangeTracker:
+    """Follows one turn. Where a project is not covered it does nothing."""
+
+    def __init__(self, snapshots: Snapshots, store: Store) -> None:
+        self._snapshots = snapshots
+        self._store = store
+        self._base: asyncio.Task[str | None] | None = None
+        self._changing = False
+
+    def begin(self) -> None:
+        """Take the turn's first snapshot beside what else goes on."""
+        if self._base is None:
+            self._base = asyncio.create_task(self._snapshots.take(), name="snapshot")
+
+    async def before_change(self) -> None:
+        """A call that may change files is about to run: wait until what is there was kept."""
+        self._changing = True
+        if self._base is not None:
+            await asyncio.wait([self._base], timeout=PATIENCE)
+
+    async def after_step(self, message: AssistantMessage) -> PatchPart | None:
+        """Keep what the step *message* changed as a part of it; None where nothing changed."""
+        if not self._changing or self._base is None:
+            return None
+        self._changing = False
+        base = await asyncio.shield(self._base)
+        if base is None:
+            return None
+        after = await self._snapshots.take()
+        if after is None or after == base:
+            return None
+        changed = await self._snapshots.changes(base, after)
+        part = PatchPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            base=base,
+            tree=after,
+            files=tuple(change.path for change in changed),
+        )
+        await self._store.save(part)
+        self._base = asyncio.create_task(_known(after), name="snapshot")
+        return part
+
+
+async def _known(tree: str) -> str | None:
+    return tree

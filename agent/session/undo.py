@@ -1,0 +1,197 @@
+"""Taking back the last prompts with what they changed, and bringing them back (spec 7, D5).
+
+What is taken back stays in the store until the next prompt: the session only remembers from
+which message on. Files go back to the snapshot before the message; one that somebody else has
+changed since is left alone unless that is asked for.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from agent.display import DiffBlock
+from agent.errors import SessionBusy
+from agent.model import (
+    Completed,
+    Idle,
+    MessageWithParts,
+    PatchPart,
+    Session,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.session.directory import Directory
+from agent.session.snapshot import Snapshots
+from agent.session.subagents import Sessions
+from agent.store.store import Store
+
+BUSY = "The session is at work: stop the turn first, then undo."
+
+
+@dataclass(frozen=True, slots=True)
+class UndoFile:
+    """A file that goes back. *now* is what happens to it; *touched* that somebody else changed
+    it since, so that it is left alone."""
+
+    path: str
+    now: str
+    touched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What an undo would do. *text* is the prompt that goes back into the editor; *uncovered*
+    are files that were changed and cannot be taken back; *why* says so for all of them."""
+
+    session_id: str
+    message_id: str
+    text: str
+    messages: int
+    files: tuple[UndoFile, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    why: str = ""
+    tree: str = ""
+
+
+class Undo:
+    """Undo and redo for the sessions of one project."""
+
+    def __init__(
+        self, store: Store, snapshots: Snapshots, directory: Directory, sessions: Sessions
+    ) -> None:
+        self._store = store
+        self._snapshots = snapshots
+        self._directory = directory
+        self._sessions = sessions
+
+    async def plan(self, session_id: str) -> UndoPlan | None:
+        """What taking back the last prompt would do; None when there is none left.
+
+        Raises ``SessionBusy`` while a turn runs.
+        """
+        session = await self._idle(session_id)
+        messages = _shown(session, await self._store.messages(session_id))
+        at = next((n for n in reversed(range(len(messages))) if _is_prompt(messages[n])), None)
+        if at is None:
+            return None
+        gone = messages[at:]
+        patches = [p for m in gone for p in m.parts if isinstance(p, PatchPart)]
+        files = await self._files(patches)
+        covered = {file.path for file in files}
+        return UndoPlan(
+            session_id=session_id,
+            message_id=gone[0].message.id,
+            text=_text(gone[0]),
+            messages=len(gone),
+            files=files,
+            uncovered=tuple(sorted(_edited(gone) - covered)),
+            why=self._snapshots.why,
+            tree=patches[0].base if patches else "",
+        )
+
+    async def undo(
+        self, plan: UndoPlan, *, files: bool, conversation: bool, touched: bool = False
+    ) -> tuple[str, ...]:
+        """Do *plan*: take back *files*, the *conversation*, or both; *touched* also overwrites
+        what somebody else changed since. Returns the files that could not be taken back."""
+        session = await self._idle(plan.session_id)
+        current = await self._snapshots.take() if files and plan.files else None
+        failed: tuple[str, ...] = ()
+        if files and plan.tree:
+            paths = tuple(f.path for f in plan.files if touched or not f.touched)
+            failed = await self._snapshots.restore(plan.tree, paths)
+        if conversation:
+            tree = session.undone_tree if session.undone_at else current
+
+            def change(held: Session) -> Session:
+                return replace(held, undone_at=plan.message_id, undone_tree=tree)
+
+            await self._directory.update(plan.session_id, change)
+        return failed
+
+    async def redo(self, session_id: str) -> tuple[str, ...] | None:
+        """Bring back the prompt that was taken back last, with its files; None when there is
+        nothing to bring back. Returns the files that could not be brought back."""
+        session = await self._idle(session_id)
+        if session.undone_at is None:
+            return None
+        messages = await self._store.messages(session_id)
+        hidden = [m for m in messages if m.message.id >= session.undone_at]
+        following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
+        back = [m for m in hidden if following is None or m.message.id < following]
+        later = [m for m in hidden if following is not None and m.message.id >= following]
+        patches = [p for m in later for p in m.parts if isinstance(p, PatchPart)]
+        tree = patches[0].base if patches else session.undone_tree
+        again = [p for m in back for p in m.parts if isinstance(p, PatchPart)]
+        paths = {path for patch in again for path in patch.files}
+        failed: tuple[str, ...] = ()
+        if tree and paths:
+            failed = await self._snapshots.restore(tree, tuple(sorted(paths)))
+
+        def change(held: Session) -> Session:
+            kept = held.undone_tree if following is not None else None
+            return replace(held, undone_at=following, undone_tree=kept)
+
+        await self._directory.update(session_id, change)
+        return failed
+
+    async def _idle(self, session_id: str) -> Session:
+        if self._sessions.status(session_id) != Idle():
+            raise SessionBusy(BUSY)
+        return await self._store.session(session_id)
+
+    async def _files(self, patches: list[PatchPart]) -> tuple[UndoFile, ...]:
+        """Each file that *patches* changed, with what it was before the first of them."""
+        first: dict[str, str | None] = {}
+        last: dict[str, str | None] = {}
+        for patch in patches:
+            for change in await self._snapshots.changes(patch.base, patch.tree):
+                first.setdefault(change.path, change.before)
+                last[change.path] = change.after
+        found: list[UndoFile] = []
+        for path in sorted(first):
+            if first[path] == last[path]:
+                continue  # changed and changed back
+            what = "is deleted" if first[path] is None else "comes back"
+            what = "goes back" if first[path] and last[path] else what
+            touched = await self._snapshots.blob_of(path) != last[path]
+            found.append(UndoFile(path, what, touched))
+            await asyncio.sleep(0)
+        return tuple(found)
+
+
+async def settle_undone(store: Store, directory: Directory, session: Session) -> None:
+    """Drop for good what was taken back: a new prompt goes on from before it."""
+    if session.undone_at is None:
+        return
+    for item in await store.messages(session.id):
+        if item.message.id >= session.undone_at:
+            await store.remove_message(session.id, item.message.id)
+    await directory.update(session.id, lambda s: replace(s, undone_at=None, undone_tree=None))
+
+
+def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:
+    at = session.undone_at
+    return [m for m in messages if at is None or m.message.id < at]
+
+
+def _is_prompt(item: MessageWithParts) -> bool:
+    message = item.message
+    return isinstance(message, UserMessage) and not message.synthetic
+
+
+def _text(item: MessageWithParts) -> str:
+    texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic]
+    return "\n".join(texts)
+
+
+def _edited(messages: list[MessageWithParts]) -> set[str]:
+    """The files of which the tools showed a change."""
+    return {
+        block.path
+        for item in messages
+        for part in item.parts
+        if isinstance(part, ToolPart) and isinstance(part.state, Completed)
+        for block in part.state.blocks
+        if isinstance(block, DiffBlock)
+    }

@@ -1,0 +1,63 @@
+"""Undo and redo (spec 7, D5)."""
+
+from app.clean import clean_line
+from app.commands import action
+from app.context import Context
+from app.screens.undo import UndoScreen
+from app.tasks import ask
+
+NOTHING = "There is nothing to take back."
+
+
+@action(
+    "session.undo", "Take back the last message", "Session", slash=("undo",), keys=("<leader>u",)
+)
+async def undo(context: Context, argument: str) -> None:
+    """With its file changes; the words go back into the prompt."""
+    del argument
+    session = context.live.session
+    if session is None:
+        context.tell(NOTHING)
+        return
+    service = context.live.runtime.sessions.undo
+    plan = await service.plan(session.id)
+    if plan is None:
+        context.tell(NOTHING)
+        return
+    choice = await ask(context.app, UndoScreen(plan))
+    if choice is None:
+        return
+    failed = await service.undo(
+        plan, files=choice.files, conversation=choice.conversation, touched=choice.touched
+    )
+    if choice.conversation:
+        context.prompt.put(plan.text)
+    _tell_failed(context, failed)
+    if not failed:
+        context.tell("Taken back. /redo brings it back, until you send the next message.")
+
+
+@action(
+    "session.redo",
+    "Bring back what was taken back",
+    "Session",
+    slash=("redo",),
+    keys=("<leader>r",),
+)
+async def redo(context: Context, argument: str) -> None:
+    del argument
+    session = context.live.session
+    failed = (
+        await context.live.runtime.sessions.undo.redo(session.id) if session is not None else None
+    )
+    if failed is None:
+        context.tell("There is nothing to bring back.")
+        return
+    _tell_failed(context, failed)
+
+
+def _tell_failed(context: Context, failed: tuple[str, ...]) -> None:
+    if failed:
+        names = ", ".join(clean_line(path) for path in failed[:5])
+        more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
+        context.tell(f"These files could not be changed: {names}{more}.", warning=True)

@@ -1,0 +1,101 @@
+"""What an undo would do, before it is done (spec 7, D5)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from agent.session.undo import UndoPlan
+from app.clean import clean, clean_line
+from app.words import count
+
+
+@dataclass(frozen=True, slots=True)
+class UndoChoice:
+    """What is to be taken back. *touched*: also files that somebody else changed since."""
+
+    files: bool
+    conversation: bool
+    touched: bool
+
+
+class UndoScreen(ModalScreen[UndoChoice | None]):
+    """Shows a plan; gives back what of it is wanted, None for nothing."""
+
+    CSS_PATH = "dialog.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,b", "choose(True, True)", "Both"),
+        Binding("c", "choose(False, True)", "Only the conversation"),
+        Binding("f", "choose(True, False)", "Only the files"),
+        Binding("o", "touched", "Overwrite what changed since"),
+        Binding("escape", "close", "Close"),
+    ]
+
+    def __init__(self, plan: UndoPlan) -> None:
+        super().__init__()
+        self._plan = plan
+        self._touched = False
+
+    def compose(self) -> ComposeResult:
+        plan = self._plan
+        with Vertical(classes="dialog"):
+            yield Static(Content.styled("Take back your last message?", "bold"))
+            yield Static(Content(f"“{_short(plan.text)}”"), classes="dialog-text")
+            with VerticalScroll(classes="dialog-scroll", can_focus=False):
+                yield Static(Content("\n").join(list(self._lines())), id="undo-files")
+            yield Static(self._keys(), classes="dialog-keys", id="undo-keys")
+
+    def _lines(self) -> Iterator[Content]:
+        plan = self._plan
+        yield Content.styled(
+            f"{count(plan.messages, 'message')} and {count(len(plan.files), 'file')}", "$tone-muted"
+        )
+        for file in plan.files:
+            left = file.touched and not self._touched
+            tone = "$tone-warn" if file.touched else "$tone-muted"
+            what = "was changed since: left alone" if left else file.now
+            yield Content.assemble(f"  {clean_line(file.path)}  ", (what, tone))
+        for path in plan.uncovered:
+            yield Content.assemble(
+                f"  {clean_line(path)}  ", ("cannot be taken back", "$tone-warn")
+            )
+        if plan.why:
+            yield Content.styled(clean(plan.why), "$tone-warn")
+
+    def _keys(self) -> Content:
+        hints = [("enter", "both"), ("c", "only the conversation")]
+        if self._plan.files:
+            hints.append(("f", "only the files"))
+        if any(file.touched for file in self._plan.files):
+            hints.append(("o", "keep those" if self._touched else "overwrite those too"))
+        hints.append(("esc", "nothing"))
+        parts: list[tuple[str, str]] = []
+        for key, words in hints:
+            parts += [(key, "bold"), (f" {words}   ", "$tone-muted")]
+        return Content.assemble(*parts)
+
+    def action_choose(self, files: bool, conversation: bool) -> None:
+        if self._plan.files or conversation:
+            self.dismiss(UndoChoice(files, conversation, self._touched))
+
+    def action_touched(self) -> None:
+        self._touched = not self._touched
+        self.query_one("#undo-files", Static).update(Content("\n").join(list(self._lines())))
+        self.query_one("#undo-keys", Static).update(self._keys())
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)
+
+
+def _short(text: str) -> str:
+    line = clean_line(" ".join(text.split()))
+    return line if len(line) <= 200 else f"{line[:199]}…"

@@ -1,0 +1,210 @@
+"""Undo and redo of conversation and files (D5; trials SNAP-COST, UNDO-TRUTH)."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.errors import SessionBusy
+from agent.model import PatchPart, Session
+from agent.session.undo import UndoPlan
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Answer, Call, Hold, Text, answer
+
+FREE = {"permission": {"bash": "allow", "edit": "allow"}}
+
+
+def bash(command: str) -> Answer:
+    return answer(Call("bash", {"command": command}))
+
+
+async def turn(harness: Harness, session: Session, text: str, *answers: Answer) -> None:
+    harness.server.replace((*answers, answer(Text("done"))))
+    assert (await harness.turn(session, text)).outcome == "completed"
+
+
+async def plan(harness: Harness, session: Session) -> UndoPlan:
+    made = await harness.runtime.sessions.undo.plan(session.id)
+    assert made is not None
+    return made
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and ".git" not in p.relative_to(folder).parts
+    }
+
+
+@pytest.mark.parametrize("repository", [True, False])
+async def test_d5_undo_and_redo_bring_files_and_words_back(
+    tmp_path: Path, *, repository: bool
+) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        if repository:
+            git(harness.folder, "init")
+        (harness.folder / "a.txt").write_bytes(b"one\r\ntwo\xff\r\n")
+        (harness.folder / "old.txt").write_text("old\n")
+        states = [files(harness.folder)]
+        session = await harness.session()
+        await turn(harness, session, "first", bash("printf 'x\\n' > new.txt; rm old.txt"))
+        states.append(files(harness.folder))
+        await turn(harness, session, "second", bash("printf 'y\\n' >> a.txt; chmod +x a.txt"))
+        states.append(files(harness.folder))
+        undo = harness.runtime.sessions.undo
+        made = await plan(harness, session)
+        assert (made.text, made.messages) == ("second", 3)
+        assert [(f.path, f.now, f.touched) for f in made.files] == [("a.txt", "goes back", False)]
+        assert await undo.undo(made, files=True, conversation=True) == ()
+        assert files(harness.folder) == states[1]
+        made = await plan(harness, session)
+        assert {f.path: f.now for f in made.files} == {
+            "new.txt": "is deleted",
+            "old.txt": "comes back",
+        }
+        await undo.undo(made, files=True, conversation=True)
+        assert files(harness.folder) == states[0]
+        assert await undo.plan(session.id) is None
+        assert await undo.redo(session.id) == ()
+        assert files(harness.folder) == states[1]
+        assert await undo.redo(session.id) == ()
+        assert files(harness.folder) == states[2]
+        assert await undo.redo(session.id) is None
+
+
+async def test_d5_what_was_taken_back_is_not_sent_again(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "keep this")
+        await turn(harness, session, "forget this", bash("touch made"))
+        await harness.runtime.sessions.undo.undo(
+            await plan(harness, session), files=True, conversation=True
+        )
+        assert len(await harness.messages(session)) == 5  # nothing is gone before the next prompt
+        await turn(harness, session, "another")
+        sent = str(harness.server.requests[-1].body)
+        assert "keep this" in sent
+        assert "forget this" not in sent
+        assert not (harness.folder / "made").exists()
+
+
+async def test_d5_one_of_files_and_conversation(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "go", bash("touch made"))
+        undo = harness.runtime.sessions.undo
+        await undo.undo(await plan(harness, session), files=True, conversation=False)
+        assert not (harness.folder / "made").exists()
+        assert (await harness.runtime.store.session(session.id)).undone_at is None
+        await turn(harness, session, "again", bash("touch made"))
+        await undo.undo(await plan(harness, session), files=False, conversation=True)
+        assert (harness.folder / "made").exists()
+
+
+async def test_d5_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "go", bash("echo a > mine; echo b > theirs"))
+        (harness.folder / "theirs").write_text("changed by hand\n")
+        (harness.folder / "unrelated").write_text("by hand too\n")
+        made = await plan(harness, session)
+        assert {f.path: f.touched for f in made.files} == {"mine": False, "theirs": True}
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=False)
+        assert sorted(files(harness.folder)) == ["theirs", "unrelated"]
+        assert (harness.folder / "theirs").read_text() == "changed by hand\n"
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=False, touched=True)
+        assert sorted(files(harness.folder)) == ["unrelated"]
+
+
+async def test_d5_the_users_repository_is_not_touched(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        git(harness.folder, "init")
+        git(harness.folder, "add", "-A")
+        (harness.folder / ".gitignore").write_text("ignored\n")
+        (harness.folder / "ignored").write_text("secret\n")
+        (harness.folder / ".gitattributes").write_text("* text=auto eol=crlf filter=evil\n")
+        before = {p: p.read_bytes() for p in (harness.folder / ".git").rglob("*") if p.is_file()}
+        session = await harness.session()
+        await turn(harness, session, "go", bash("echo changed > ignored; echo x > y"))
+        made = await plan(harness, session)
+        assert [f.path for f in made.files] == ["y"]
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        assert (harness.folder / "ignored").read_text() == "changed\n"
+        after = {p: p.read_bytes() for p in (harness.folder / ".git").rglob("*") if p.is_file()}
+        assert after == before
+
+
+async def test_u01_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        large = harness.folder / "large.bin"
+        large.write_bytes(b"x" * 3_000_000)
+        session = await harness.session()
+        write = {"file_path": "small.txt", "content": "x\n"}
+        await turn(harness, session, "go", answer(Call("write", write)))
+        made = await plan(harness, session)
+        assert [f.path for f in made.files] == ["small.txt"]
+        kept = sum(p.stat().st_size for p in (harness.home / "data").rglob("*") if p.is_file())
+        assert kept < 2_000_000
+
+
+async def test_u07_what_a_nested_repository_hides_is_told(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        sub = harness.folder / "sub"
+        sub.mkdir()
+        (sub / "x.txt").write_text("one\n")
+        for words in (["init"], ["add", "-A"], ["commit", "-qm", "x"]):
+            git(sub, *words)
+        session = await harness.session()
+        harness.server.script(answer(Call("read", {"file_path": "sub/x.txt"})))
+        write = {"file_path": "sub/x.txt", "content": "two\n"}
+        harness.server.script(answer(Call("write", write)), answer(Text("done")))
+        await harness.turn(session, "go")
+        made = await plan(harness, session)
+        assert {f.path for f in made.files} | set(made.uncovered) == {"sub/x.txt"}
+
+
+async def test_d5_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        hold = Hold()
+        harness.server.script(
+            answer(*(Call("bash", {"command": "touch made"}) for _ in "ab"), hold)
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        with pytest.raises(SessionBusy, match="stop the turn first"):
+            await harness.runtime.sessions.undo.plan(session.id)
+        await harness.until(lambda _: (harness.folder / "made").exists())
+        await harness.runtime.sessions.cancel(session.id)
+        await harness.idle(session)
+        hold.gate.set()
+        made = await plan(harness, session)
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        assert not (harness.folder / "made").exists()
+
+
+async def test_d5_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(
+            harness,
+            session,
+            "go",
+            answer(Call("task", {"description": "d", "prompt": "p"})),
+            bash("touch made"),
+            answer(Text("made it")),
+        )
+        parts = [p for p in await harness.parts(session) if isinstance(p, PatchPart)]
+        assert [part.files for part in parts] == [("made",)]
+        await harness.runtime.sessions.undo.undo(
+            await plan(harness, session), files=True, conversation=True
+        )
+        assert not (harness.folder / "made").exists()

@@ -1,0 +1,82 @@
+"""The undo preview, and a session of which a part was taken back (D5, U11)."""
+
+from dataclasses import replace
+
+import pytest
+from textual.app import App
+
+from agent.events import SessionUpdated
+from agent.session.undo import UndoFile, UndoPlan
+from app.screens.undo import UndoChoice, UndoScreen
+from app.state import SessionView
+from app.themes import register
+from tests.support.records import snapshot, user
+from tests.support.snapshots import assert_snapshot
+
+PLAN = UndoPlan(
+    session_id="ses_1",
+    message_id="msg_1",
+    text="Rename [the] import\nand its test",
+    messages=5,
+    files=(
+        UndoFile("src/reader.py", "goes back"),
+        UndoFile("src/new.py", "is deleted"),
+        UndoFile("src/theirs.py", "comes back", touched=True),
+    ),
+    uncovered=("vendor/lib/x.c",),
+)
+
+
+class Host(App[None]):
+    def __init__(self, plan: UndoPlan) -> None:
+        super().__init__()
+        register(self)
+        self._plan = plan
+        self.outcomes: list[UndoChoice | None] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(UndoScreen(self._plan), self.outcomes.append)
+
+
+@pytest.mark.parametrize(
+    ("keys", "outcome"),
+    [
+        (["enter"], UndoChoice(files=True, conversation=True, touched=False)),
+        (["c"], UndoChoice(files=False, conversation=True, touched=False)),
+        (["f"], UndoChoice(files=True, conversation=False, touched=False)),
+        (["o", "b"], UndoChoice(files=True, conversation=True, touched=True)),
+        (["escape"], None),
+    ],
+)
+async def test_d5_each_key_gives_its_choice(keys: list[str], outcome: UndoChoice | None) -> None:
+    host = Host(PLAN)
+    async with host.run_test() as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert host.outcomes == [outcome]
+
+
+async def test_d5_without_files_only_the_conversation_can_go_back() -> None:
+    host = Host(replace(PLAN, files=(), uncovered=(), why="There is no git here."))
+    async with host.run_test() as pilot:
+        await pilot.press("f")
+        await pilot.pause()
+        assert host.outcomes == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_d5_picture(size: tuple[int, int]) -> None:
+    host = Host(PLAN)
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert_snapshot(host, f"screen-undo-{size[0]}")
+
+
+def test_d5_what_was_taken_back_is_not_shown_and_comes_back() -> None:
+    messages = tuple(user(f"msg_{n}", f"words {n}") for n in range(3))
+    view = SessionView(replace(snapshot(), messages=messages))
+    change = view.apply(SessionUpdated(replace(view.session, undone_at="msg_1")))
+    assert (view.message_ids, change.messages) == (["msg_0"], {"msg_1", "msg_2"})
+    assert view.entry("msg_2") is None
+    change = view.apply(SessionUpdated(replace(view.session, undone_at=None)))
+    assert (len(view.message_ids), change.messages) == (3, {"msg_1", "msg_2"})
