@@ -154,18 +154,22 @@ class _Opened:
     stop_hooks: tuple[StopHook, ...]
 
 
-def _compose(opened: _Opened) -> Runtime:
-    catalog, agents, loaded = _named(opened)
-    config = loaded.config
-    bus, store = opened.bus, opened.store
-    permissions = PermissionService(
-        bus,
-        store,
+def _permissions(opened: _Opened, agents: Agents, config: Config) -> PermissionService:
+    return PermissionService(
+        opened.bus,
+        opened.store,
         agents.rules,
         auto=opened.auto,
         trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )
+
+
+def _compose(opened: _Opened) -> Runtime:
+    catalog, agents, loaded = _named(opened)
+    config = loaded.config
+    bus, store = opened.bus, opened.store
+    permissions = _permissions(opened, agents, config)
     shells = Shells(bus)
     questions = QuestionService(bus)
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,9 +11,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from agent.session.undo import UndoPlan
 from app.clean import clean, clean_line
 from app.words import count
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.session.undo import UndoPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class UndoScreen(ModalScreen[UndoChoice | None]):
         Binding("escape", "close", "Close"),
     ]
 
-    def __init__(self, plan: UndoPlan) -> None:
+    def __init__(self, plan: "UndoPlan") -> None:
         super().__init__()
         self._plan = plan
         self._touched = False
