@@ -221,9 +221,11 @@ class BashTool:
         info, taken = await self._shells.read(info.id, info.root_id, 0)
         notes = (f"{how}: {describe_shell(info)}", HANDLING.format(id=info.id), *call.notes)
         ran = info.state == "running"
+        shown = cut(taken.text, BLOCK, "tail")
         return Result(
             shell_output(taken, notes),
-            blocks=(ShellBlock(call.command, taken.text, info.exit_code, " ".join(notes[:1])),),
+            label=ToolLabel("Bash", _first_line(call.command), f"as {info.id}"),
+            blocks=(ShellBlock(call.command, shown, info.exit_code, "" if ran else notes[0]),),
             facts=("background",) if ran else (),
             exit_code=info.exit_code,
             failed=not ran and info.exit_code != 0,

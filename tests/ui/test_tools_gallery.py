@@ -61,6 +61,9 @@ TODOS = TodoBlock(
     )
 )
 
+URL = "https://docs.example.org/guide/reading?page=2"
+PAGE_TEXT = "# Reading\n\nA *reader* takes [rows](https://docs.example.org/rows).\n\n- one\n- two"
+
 Kind = list[tuple[str, ToolState]]
 
 GALLERY: dict[str, Kind] = {
@@ -112,6 +115,107 @@ GALLERY: dict[str, Kind] = {
         ),
         ("read", failed("Read", "gone.py", "There is no file gone.py. Did you mean gone.txt?")),
     ],
+    "shells": [
+        ("bash", pending('{"command": "npm run dev", "background": tr')),
+        ("bash", running("Bash", "npm run dev", ShellBlock("npm run dev"), waiting="per_1")),
+        (
+            "bash",
+            completed(
+                "Bash",
+                "npm run dev",
+                ShellBlock("npm run dev", "ready on http://localhost:8080"),
+                note="as shell_a1b2",
+                facts=("background",),
+            ),
+        ),
+        (
+            "bash",
+            completed(
+                "Bash",
+                "npm run dve",
+                ShellBlock("npm run dve", "npm error", 1, "It has ended already: exit code 1."),
+                note="as shell_a1b3",
+                exit_code=1,
+            ),
+        ),
+        ("bash_output", running("Output", "shell_a1b2", ShellBlock("npm run dev"))),
+        (
+            "bash_output",
+            completed(
+                "Output",
+                "shell_a1b2",
+                ShellBlock("npm run dev", OUTPUT),
+                note="npm run dev",
+                facts=("running",),
+            ),
+        ),
+        (
+            "bash_kill",
+            completed(
+                "Kill",
+                "shell_a1b2",
+                ShellBlock("npm run dev", "bye"),
+                note="npm run dev",
+                facts=("killed",),
+            ),
+        ),
+        ("bash_kill", failed("Kill", "", "There is no background shell 'shell_1'.")),
+    ],
+    "web": [
+        ("webfetch", pending('{"url": "https://docs.example.org/gu')),
+        ("webfetch", running("Fetch", URL, TextBlock(URL), waiting="per_1")),
+        ("webfetch", running("Fetch", URL)),
+        ("webfetch", completed("Fetch", URL, TextBlock(PAGE_TEXT, True), facts=("34 KB",))),
+        ("webfetch", completed("Fetch", URL, ImageBlock(URL, "image/png", 640, 480, 9000))),
+        ("webfetch", failed("Fetch", "http://10.0.0.1/", "10.0.0.1 is not an address of the net.")),
+        ("webfetch", failed("Fetch", URL, "The user rejected this call.", kind="denied")),
+        (
+            "websearch",
+            completed(
+                "Search",
+                '"empty csv [/x]"',
+                ListingBlock(("Reading CSV  https://a.test/1", "CSV  https://b.test/2"), 2),
+                facts=("2 results",),
+            ),
+        ),
+    ],
+    "question": [
+        ("question", pending('{"questions": [{"question": "Which wa')),
+        ("question", running("Ask", "Storage", waiting="que_1")),
+        (
+            "question",
+            completed(
+                "Ask",
+                "Storage",
+                TableBlock(
+                    ("question", "answer"),
+                    (("Storage", "SQLite"), ("How far?", "a mile [or] 表 so")),
+                ),
+                note="and 1 more",
+            ),
+        ),
+        ("question", failed("Ask", "Storage", "The user closed the question.", kind="denied")),
+        ("question", failed("Ask", "Storage", "Tool execution aborted", kind="aborted")),
+    ],
+    "search": [
+        ("glob", pending('{"pattern": "**/*.py')),
+        ("glob", running("Glob", "**/*.py")),
+        ("glob", completed("Glob", "**/*.py", ListingBlock(("[/a].py", "b.py"), 2))),
+        ("grep", running("Grep", '"needle" in ../other', waiting="per_1")),
+        ("grep", completed("Grep", '"needle"', ListingBlock((), 0), facts=("0 matches",))),
+        ("grep", failed("Grep", '"("', "The pattern '(' is not a valid regular expression.")),
+        ("list", completed("List", "src", ListingBlock(("  a.py", "  b/"), 2))),
+        ("list", failed("List", "gone", "gone does not exist. Did you mean src?")),
+        ("write", pending('{"file_path": "new.py", "content": "pri')),
+        ("write", running("Write", "new.py", diff("new.py", "+print()"), waiting="per_1")),
+        ("write", failed("Write", "a.py", "a.py has changed since you read it. Read it again.")),
+        (
+            "read",
+            completed(
+                "Read", "paper.pdf", ImageBlock("paper.pdf", "application/pdf", 0, 0, 90_000)
+            ),
+        ),
+    ],
     "todo": [
         ("todowrite", pending('{"todos": [')),
         ("todowrite", completed("Todo", "1 of 3 done", TODOS)),
@@ -144,7 +248,7 @@ def view_of(states: Kind) -> SessionView:
 @pytest.mark.parametrize("kind", GALLERY)
 async def test_gallery_dark(kind: str) -> None:
     app = TranscriptApp(view_of(GALLERY[kind]))
-    async with app.run_test(size=(100, 60 if kind == "bash" else 40)) as pilot:
+    async with app.run_test(size=(100, 60 if kind in {"bash", "shells"} else 40)) as pilot:
         await pilot.pause()
         assert_snapshot(app, f"tool-{kind}")
 
