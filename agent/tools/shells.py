@@ -72,7 +72,7 @@ class Shells:
             command=command,
             description=description,
             directory=directory,
-            started=self._clock(),
+            started=self._clock() - (time.monotonic() - started.began),
         )
         background = Background(started, timeout=timeout, on_change=lambda: self._changed(shell_id))
         self._shells[shell_id] = _Shell(info, background)
