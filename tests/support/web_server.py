@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
@@ -52,8 +53,9 @@ def redirect(where: str, status: int = 302) -> Handler:
 class WebServer:
     """Serves *pages* by path; keeps what was asked."""
 
-    def __init__(self, pages: dict[str, Handler]) -> None:
+    def __init__(self, pages: dict[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
         self.pages = pages
+        self._tls = tls
         self.asked: list[Asked] = []
         self.port = 0
         self._server: asyncio.Server | None = None
@@ -63,7 +65,7 @@ class WebServer:
         return f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

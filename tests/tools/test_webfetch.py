@@ -3,6 +3,9 @@
 import asyncio
 import gzip
 import json
+import shutil
+import ssl
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,6 +169,35 @@ async def test_the_next_address_is_tried(make_context: MakeContext) -> None:
         web = Web(allowed=LOCAL, resolve=resolve, proxy_of=no_proxy)
         result = await run(tool(web), make_context(), url=f"http://x.test:{server.port}/")
     assert result.output == "here"
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate for ``pin.test``, and its key."""
+    program = shutil.which("openssl") or pytest.skip("there is no openssl program")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=pin.test"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    more = ["-addext", "subjectAltName=DNS:pin.test"]
+    subprocess.run([program, *words, *files, *more], check=True, capture_output=True)
+    return cert, key
+
+
+async def test_a_pinned_address_still_proves_its_name(
+    make_context: MakeContext, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection goes to the address, the certificate must be the name's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    async with WebServer({"/": page("private", "text/plain")}, tls=context) as server:
+        web = names("pin.test", "other.test")
+        with pytest.raises(ToolError, match="certificate is not trusted"):
+            await run(tool(web), make_context(), url=f"https://pin.test:{server.port}/")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        good = await run(tool(web), make_context(), url=f"https://pin.test:{server.port}/")
+        assert good.output == "private"
+        with pytest.raises(ToolError, match="certificate is not trusted"):
+            await run(tool(web), make_context(), url=f"https://other.test:{server.port}/")
 
 
 async def test_nothing_there_is_an_error(make_context: MakeContext) -> None:

@@ -238,6 +238,29 @@ async def test_from_the_model_to_the_answer(start: Starter, folders: Mapping[str
             assert tool_part(running).state.output.endswith("Answer: a mile")
 
 
+async def test_a_session_that_is_opened_shows_what_waits(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    """A4: the question outlives the screen that showed it."""
+    async with ModelServer() as server:
+        configure(folders, server)
+        server.script(answer(Call("question", ASKS)), answer(Text("Going left.")))
+        async with start() as running:
+            await running.type("go", "enter")
+            await running.until_shown("Which way?")
+            session_id = running.app.controller.live.session.id
+            running.app.controller.live.close()
+            running.app.controller.sync_questions()
+            await running.until(running.app.controller.at_main)
+            assert running.runtime.questions.pending()
+            await running.app.controller.live.open(session_id)
+            await running.until_shown("Which way?")
+            await running.pilot.press("enter")
+            await running.until_shown("How far?")
+            await running.type("far", "enter")
+            await running.until_shown("Going left.")
+
+
 async def test_escape_ends_the_turn(start: Starter, folders: Mapping[str, str]) -> None:
     async with ModelServer() as server:
         configure(folders, server)
