@@ -5,6 +5,7 @@ changed, whatever the encoding turned out to be (spec 3, E3).
 """
 
 import codecs
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,8 @@ SAMPLE = 64 * 1024
 
 WINDOW = SAMPLE // 2
 """Bytes to each side of a byte that did not decode."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 _ASCII = bytes(range(32, 127)) + b"\t\r\n"
 
@@ -69,9 +72,27 @@ def newline_of(text: str) -> Newline:
 
 def is_binary(sample: bytes) -> bool:
     """Whether the first bytes of a file are not text: a NUL, unless a BOM explains it."""
-    if any(sample.startswith(bom) for bom, _ in _BOMS):
+    if any(sample.startswith(bom) for bom, _ in _BOMS) or _unmarked_utf16(sample):
         return False
     return b"\0" in sample
+
+
+def _unmarked_utf16(sample: bytes) -> str:
+    """The codec of UTF-16 text without its mark, as some Windows programs write it, else "".
+
+    Known by its letters: in mostly Latin text every second byte is NUL, and no other is.
+    """
+    even = sample[: len(sample) // 2 * 2]
+    pairs = len(even) // 2
+    for name, zeros, others in (
+        ("utf-16-le", even[1::2], even[::2]),
+        ("utf-16-be", even[::2], even[1::2]),
+    ):
+        if pairs >= 4 and zeros.count(0) > pairs * 0.7 and not others.count(0):
+            text = even.decode(name, "replace")
+            if not _CONTROL.search(text):
+                return name
+    return ""
 
 
 def detect(sample: bytes, *, complete: bool) -> Encoding:
@@ -83,6 +104,8 @@ def detect(sample: bytes, *, complete: bool) -> Encoding:
         if sample.startswith(bom):
             # Windows lets half a pair stand in a file name or a log: it must not cost the rest.
             return Encoding(name, bom, "strict" if name == "utf-8" else "surrogatepass")
+    if b"\0" in sample and (name := _unmarked_utf16(sample)):
+        return Encoding(name, errors="surrogatepass")
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:
         decoder.decode(sample, final=complete)

@@ -16,7 +16,7 @@ from agent.files import (
     uninterrupted,
 )
 from agent.tools.base import ToolContext
-from agent.tools.paths import ToolPath, explain
+from agent.tools.paths import ToolPath, explain, refuse_system
 
 MAX_EDITED = 256 * 1024 * 1024
 """Bytes of a file up to which it is changed in memory."""
@@ -45,6 +45,7 @@ def load_text(target: ToolPath) -> Loaded | None:
 
 def load_bytes(target: ToolPath) -> Snapshot | None:
     """The bytes at *target*, None if nothing is there. Raises ``ToolError``. Blocks."""
+    refuse_system(target)
     try:
         return load(target.real, MAX_EDITED)
     except FileNotFoundError:

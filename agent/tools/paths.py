@@ -220,6 +220,18 @@ def _aliases(target: ToolPath) -> tuple[str, ...]:
     return () if target.pattern == target.real_pattern else (printable(target.pattern),)
 
 
+def refuse_system(target: ToolPath) -> None:
+    """Raise ``ToolError`` for devices, process and kernel files: they can block, hold secrets or
+    change the machine, and are no files of the user's."""
+    for path in (target.path, target.real):
+        shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
+        if (within(path, "/dev") and not shared) or within(path, "/proc") or within(path, "/sys"):
+            raise ToolError(
+                f"{target.shown} is a device, process or kernel file, which the file tools leave "
+                "alone. Use bash if you need what the system tells there."
+            )
+
+
 def explain(error: OSError, shown: str, doing: str) -> ToolError:
     """An operating system's refusal as a sentence. *doing*: "read", "written", "searched"."""
     if isinstance(error, NotRegular):
@@ -274,6 +286,9 @@ def missing(target: ToolPath, project: str = "", *, granted: bool = False) -> To
     *project* is searched for the same name too. *granted* says that the user has consented
     to a look into the folder: names outside the project are told only then.
     """
+    if os.path.islink(target.path):  # noqa: PTH114 - a string here
+        where = printable(os.readlink(target.path))  # noqa: PTH115 - as above
+        return ToolError(f"{target.shown} is a link to {where}, which does not exist.")
     names: list[str] = []
     if granted or not target.outside:
         same = same_names(target, project) if project and not target.outside else []

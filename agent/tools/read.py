@@ -32,6 +32,7 @@ from agent.tools.paths import (
     missing,
     printable,
     read_needs,
+    refuse_system,
     resolve_path,
     within,
 )
@@ -105,7 +106,7 @@ class ReadTool:
 
     async def prepare(self, args: ReadArgs, ctx: ToolContext) -> Plan[ReadPlan]:
         target = resolve_path(args.file_path, ctx)
-        _refuse_system(target)
+        refuse_system(target)
         free = self._spill is not None and within(target.real, self._spill)
         if any(within(target.real, folder) for folder in self._skills):
             free = free or not target.is_secret
@@ -172,17 +173,6 @@ def _read(
         if text is not None:
             return _Cells(page_of(text, target.shown, plan.offset, plan.limit, whole.stamp))
     return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
-
-
-def _refuse_system(target: ToolPath) -> None:
-    """Devices and process files can block or hold secrets: never opened at all."""
-    for path in (target.path, target.real):
-        shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
-        if (within(path, "/dev") and not shared) or within(path, "/proc") or within(path, "/sys"):
-            raise ToolError(
-                f"{target.shown} is a device, process or kernel file and is not read. Use bash "
-                "if you need what the system tells there."
-            )
 
 
 def _record(target: ToolPath, page: Page, ctx: ToolContext) -> None:

@@ -101,7 +101,7 @@ class Searcher:
         argv.append("--glob=!.git")  # the last glob that matches decides
         if order.pattern is None:
             return [*argv, "--files", "--null", "--", order.root]
-        if "\\n" in order.pattern.replace("\\\\", ""):
+        if "\n" in order.pattern or "\\n" in order.pattern.replace("\\\\", ""):
             argv.append("--multiline")
         argv += ["--null", "--line-number", "--no-heading", "--with-filename"]
         argv += [f"--max-columns={MAX_LINE}", "--max-columns-preview"]
@@ -184,7 +184,7 @@ def _raise_for(message: str, order: Order) -> None:
     marks = ("regex parse error", "error parsing glob", "is not allowed in a regex", "size limit")
     if any(mark in message for mark in marks):
         lines = [line for line in message.splitlines() if line.startswith(("error:", "regex"))]
-        reason = (lines or message.splitlines())[-1].removeprefix("error: ")
+        reason = (lines or message.splitlines())[-1].removeprefix("error: ").rstrip(".")
         raise ToolError(
             f"The pattern {order.pattern!r} is not a valid regular expression: {reason}. "
             "Escape characters that are meant literally with a backslash, for example \\(."

@@ -25,7 +25,7 @@ _BEYOND = (
     (r"\\[1-9]|\\[kg][<{']", "back-references"),
     (r"\\[pPXCRKGhHz]", "Unicode classes and other escapes that Python lacks"),
     (r"[*+?}]\+", "possessive repetition"),
-    (r"\\n", "patterns over several lines"),
+    (r"\\n|\n", "patterns over several lines"),
 )
 
 

@@ -13,6 +13,7 @@ from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
 from agent.tools.paging import COUNTED
 from agent.tools.read import ReadTool
+from agent.tools.write import WriteTool
 from tests.tools.conftest import MakeContext
 from tests.tools.run import plan, run
 
@@ -141,6 +142,38 @@ async def test_a_late_byte_changes_the_guess_for_the_whole_file(
     assert f"40001: {seen}\n" in result.output
     assert "\ufffd" not in result.output
     assert "stored as" in result.output
+
+
+@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
+async def test_wide_text_without_its_mark(
+    make_context: MakeContext, tmp_path: Path, name: str
+) -> None:
+    file, ctx = tmp_path / "w", make_context()
+    file.write_bytes("größe = 1\r\nzwei\r\n".encode(name))
+    result = await run(ReadTool(), ctx, file_path="w")
+    assert result.output.startswith("1: größe = 1\n2: zwei\n")
+    assert f"stored as {name}" in result.output
+    await run(WriteTool(), ctx, file_path="w", content="größe = 2\nzwei\n")
+    assert file.read_bytes() == "größe = 2\r\nzwei\r\n".encode(name)
+
+
+@pytest.mark.parametrize("data", [b"\x01\0\x02\0\x03\0\x04\0" * 9, b"a\0b", b"a\0\0\0" * 40])
+async def test_data_is_not_taken_for_wide_text(
+    make_context: MakeContext, tmp_path: Path, data: bytes
+) -> None:
+    (tmp_path / "d").write_bytes(data)
+    with pytest.raises(ToolError, match="binary file"):
+        await run(ReadTool(), make_context(), file_path="d")
+
+
+async def test_links_that_lead_nowhere(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to("gone")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(ToolError, match=r"dangling is a link to gone, which does not exist\."):
+        await run(ReadTool(), make_context(), file_path="dangling")
+    for tool, more in ((ReadTool(), {}), (WriteTool(), {"content": "x"})):
+        with pytest.raises(ToolError, match="loop is a link that leads in a circle"):
+            await run(tool, make_context(), file_path="loop", **more)
 
 
 async def test_lone_carriage_returns_end_lines(make_context: MakeContext, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ async def test_a_broken_regex_is_an_instruction(
         await Searcher(rg).run(_order(tmp_path, pattern=pattern), lambda _: None)
 
 
-@pytest.mark.parametrize("pattern", ["(?=x)", r"(a)\1", r"\p{L}", "[[:alpha:]]", r"a\nb"])
+@pytest.mark.parametrize("pattern", ["(?=x)", r"(a)\1", r"\p{L}", "[[:alpha:]]", r"a\nb", "a\nb"])
 async def test_the_fallback_says_what_needs_ripgrep(tmp_path: Path, pattern: str) -> None:
     assert beyond(pattern)
     with pytest.raises(ToolError, match="install rg"):
@@ -205,3 +205,11 @@ def test_single_paths_are_judged_by_their_folders(tree: Path) -> None:
 def test_links_are_found_without_following_them(tree: Path) -> None:
     names = {Path(link).name for link in find_links(str(tree), hidden=False, ignored=False)}
     assert names == {"loop", "linked", "link.py"}
+
+
+@needs_rg
+@pytest.mark.parametrize("pattern", [r"one\ntwo", "one\ntwo"])
+async def test_a_pattern_over_two_lines(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "a").write_text("one\ntwo\n")
+    found = await _answers(Searcher(RG), _order(tmp_path, pattern=pattern))
+    assert [record.rpartition(b"\0")[2] for record in found] == [b"1:one", b"2:two"]

@@ -211,6 +211,16 @@ async def test_refusals_of_the_system(make_context: MakeContext, tmp_path: Path)
         await run(WriteTool(), make_context(), file_path="plain/x", content="new")
 
 
+@pytest.mark.parametrize("path", ["/proc/self/comm", "/sys/kernel/x", "/dev/null"])
+async def test_the_systems_own_files_are_left_alone(make_context: MakeContext, path: str) -> None:
+    for tool, more in (
+        (WriteTool(), {"content": "x"}),
+        (EditTool(), {"old_string": "a", "new_string": "b"}),
+    ):
+        with pytest.raises(ToolError, match="device, process or kernel file"):
+            await plan(tool, make_context(), file_path=path, **more)
+
+
 async def test_half_a_surrogate_pair_is_refused(make_context: MakeContext, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="surrogate"):
         await plan(WriteTool(), make_context(), file_path="a", content="x\n\ud83d")
