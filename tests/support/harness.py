@@ -46,10 +46,12 @@ def config_for(
     api: str = APIS[0],
     options: dict[str, object] | None = None,
     abilities: dict[str, object] | None = None,
+    provider: Callable[[str], dict[str, object]] | None = None,
     **more: object,
 ) -> dict[str, object]:
     """Settings that name *server* as the only provider, spoken to over the protocol *api* with
-    further *options*; *abilities* are added to its model."""
+    further *options*; *abilities* are added to its model. *provider* gives further providers
+    at the server's address."""
     limit = {"context": 100_000, "output": 32_000}
     return {
         "model": MODEL,
@@ -58,7 +60,8 @@ def config_for(
                 "api": api,
                 "options": {"baseURL": server.url, "apiKey": "sk-scripted-0001", **(options or {})},
                 "models": {"model-1": {"limit": limit, **(abilities or {})}},
-            }
+            },
+            **(provider(server.url) if provider else {}),
         },
         **more,
     }
