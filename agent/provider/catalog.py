@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from agent.errors import ModelNotFound
 from agent.provider.client import Api, ModelInfo, Price
 from agent.provider.prices import ModelFacts, PriceList
-from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, ProviderSpec
+from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, ProviderSpec, site_of
+from agent.provider.quirks.levels import levels_of
 
 DEMO_MODEL = ModelInfo(
     provider=DEMO, id="offline", name="Demo (offline, no language model)", api="demo"
@@ -176,22 +177,26 @@ class Catalog:
         settings = self.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()
         facts = self._listed(provider).get(own.wire_id or name) or ModelFacts()
+        api, base_url = _api(spec, settings), self.base_url(provider)
+        reasoning = facts.reasoning if own.reasoning is None else own.reasoning
+        wire_name = (own.wire_id or name).lower()
+        levels = levels_of(api, site_of(provider, base_url), wire_name, facts.listed)
         return ModelInfo(
             provider=provider,
             id=name,
             name=own.name or name,
-            api=_api(spec, settings),
-            base_url=self.base_url(provider),
+            api=api,
+            base_url=base_url,
             context_limit=_first(own.context_limit, facts.context_limit),
             output_limit=_first(own.output_limit, facts.output_limit),
             tools=facts.tools if own.tools is None else own.tools,
             vision=facts.vision if own.vision is None else own.vision,
             documents=facts.documents if own.documents is None else own.documents,
-            reasoning=facts.reasoning if own.reasoning is None else own.reasoning,
+            reasoning=reasoning,
             temperature=_takes_temperature(spec, own.wire_id or name)
             if own.temperature is None
             else own.temperature,
-            efforts=facts.efforts if own.efforts is None else own.efforts,
+            efforts=own.efforts if own.efforts is not None else levels if reasoning else (),
             price=own.price or facts.price,
             wire_id=own.wire_id,
         )
@@ -237,4 +242,5 @@ def _api(spec: ProviderSpec | None, settings: ProviderSettings) -> Api:
 
 def _takes_temperature(spec: ProviderSpec | None, name: str) -> bool:
     """OpenAI's reasoning models refuse any temperature but their own."""
-    return not (spec is not None and spec.quirks.new_max_tokens and NEW_OPENAI.match(name))
+    openai = spec is not None and spec.id in ("openai", "azure")
+    return not (openai and NEW_OPENAI.match(name))

@@ -153,7 +153,8 @@ class ToolSchema:
 class ModelRequest:
     """One model call. *system* is static head and session rest (spec 2, C9), each a block.
 
-    *max_output* is the cap sent to the provider, None to leave it out.
+    *max_output* is the cap sent to the provider, None to leave it out. *may_call* false only
+    declares the tools: none of them may be called.
     """
 
     model: ModelInfo
@@ -164,6 +165,7 @@ class ModelRequest:
     temperature: float | None = None
     effort: str | None = None
     session_id: str = ""
+    may_call: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.errors import MissingKey
 from agent.provider.catalog import PLACEHOLDER, Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
-from agent.provider.providers import KNOWN, Quirks
+from agent.provider.providers import KNOWN
 
 if TYPE_CHECKING:
     from agent.provider.http import HttpPool, StreamLimits
@@ -72,17 +72,17 @@ class Clients:
             limits = replace(limits, idle=settings.idle_timeout)
         if self._pool is None:
             self._pool = HttpPool()
-        quirks = spec.quirks if spec else Quirks()
+        usual = spec.key_header if spec else "Authorization"
         endpoint = Endpoint(
             provider=provider,
             base_url=self._base_url(provider),
             key=key,
-            key_header=KEY_HEADERS.get(api, quirks.key_header),
+            key_header=KEY_HEADERS.get(api, usual),
             headers=settings.headers,
         )
         return WireClient(
             endpoint,
-            _wire(provider, api, quirks),
+            wire_of(provider, api),
             self._pool.client(settings.proxy, settings.ca),
             limits,
         )
@@ -125,8 +125,7 @@ WIRES: Mapping[str, tuple[str, str]] = {
 """The module of each protocol and what speaks it there."""
 
 
-def _wire(provider: str, api: Api, quirks: Quirks) -> "Wire":
-    """What speaks *api*, loaded when a model that speaks it is first asked."""
+def wire_of(provider: str, api: Api) -> "Wire":
+    """What speaks *api* with *provider*, loaded when a model that speaks it is first asked."""
     module, name = WIRES[api]
-    speaks = getattr(import_module(f"agent.provider.protocols.{module}"), name)
-    return speaks(provider, quirks) if api == "openai-chat" else speaks(provider)
+    return getattr(import_module(f"agent.provider.protocols.{module}"), name)(provider)

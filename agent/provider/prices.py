@@ -8,19 +8,17 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import Price
+from agent.provider.quirks.levels import LEVELS, Listed
 
 DATA_FILE = "model_prices_and_context_window_backup.json"
 BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 IN_RESPONSES = frozenset({"openai"})
 """The providers that are asked in the Responses API, so that models with it alone count too."""
-
-USUAL_EFFORTS = frozenset({"low", "medium", "high"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class ModelFacts:
     vision: bool = False
     documents: bool = False
     reasoning: bool = False
-    efforts: tuple[str, ...] = ()
+    listed: Listed = field(default_factory=Listed)
     price: Price | None = None
 
 
@@ -74,15 +72,14 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
 
 
 def _facts(entry: JsonObject) -> ModelFacts:
-    reasoning = entry.get("supports_reasoning") is True
     return ModelFacts(
         context_limit=_limit(entry, "max_input_tokens", "max_tokens"),
         output_limit=_limit(entry, "max_output_tokens", "max_tokens"),
         tools=entry.get("supports_function_calling") is not False,
         vision=entry.get("supports_vision") is True,
         documents=entry.get("supports_pdf_input") is True,
-        reasoning=reasoning,
-        efforts=_efforts(entry) if reasoning else (),
+        reasoning=entry.get("supports_reasoning") is True,
+        listed=_listed(entry),
         price=_price(entry),
     )
 
@@ -95,14 +92,15 @@ def _limit(entry: JsonObject, *names: str) -> int | None:
     return None
 
 
-def _efforts(entry: JsonObject) -> tuple[str, ...]:
+def _listed(entry: JsonObject) -> Listed:
     levels = entry.get("reasoning_effort_levels")
     if isinstance(levels, list):
-        return tuple(level for level in levels if isinstance(level, str))
-    return tuple(
-        effort
-        for effort in EFFORTS
-        if entry.get(f"supports_{effort}_reasoning_effort", effort in USUAL_EFFORTS) is True
+        return Listed(tuple(level for level in levels if isinstance(level, str)))
+    said = {level: entry.get(f"supports_{level}_reasoning_effort") for level in LEVELS}
+    return Listed(
+        more=frozenset(level for level, yes in said.items() if yes is True),
+        fewer=frozenset(level for level, yes in said.items() if yes is False),
+        always=entry.get("thinking_always_on") is True,
     )
 
 

@@ -2,40 +2,21 @@
 
 Anthropic, OpenAI, Google, Cohere and Bedrock are asked in their own protocols, the others in
 OpenAI's chat completions; ``provider.<id>.api`` of the config chooses another. An entry names
-the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key,
-its name in litellm's price list, and what its chat completions do differently.
+the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key
+and its name in litellm's price list. What a provider wants otherwise than most is a line in
+``agent.provider.quirks.table``.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from agent.provider.client import Api
 
 DEMO = "demo"
-NEW_OPENAI = re.compile(r"(o\d|gpt-([5-9]|\d\d)|codex)")
+NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")
 """OpenAI's reasoning models, which want ``max_completion_tokens`` and no temperature."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quirks:
-    """What a provider's chat completions want otherwise than most; *key_header* is for all
-    protocols of OpenAI's.
-
-    *effort* is how the reasoning effort is sent: as ``reasoning_effort``, as OpenRouter's
-    ``reasoning.effort``, or not at all. *call_ids* is "nine" for Mistral's ids of exactly nine
-    letters and digits, "forty" for OpenAI's limit of 40 characters. *extra* is added to each body.
-    """
-
-    stream_options: bool = True
-    cache_key: bool = False
-    new_max_tokens: bool = False
-    effort: Literal["plain", "openrouter", "none"] = "plain"
-    call_ids: Literal["any", "nine", "forty"] = "any"
-    replay_reasoning: bool = True
-    key_header: str = "Authorization"
-    extra: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +24,7 @@ class ProviderSpec:
     """A known provider. *keys* are variables, the first that is set counts; none: no key needed.
 
     *flagship* is the model used when a key is all that is configured; *prices* the provider's
-    name in litellm's list.
+    name in litellm's list; *key_header* carries the key in OpenAI's protocols.
     """
 
     id: str
@@ -54,7 +35,7 @@ class ProviderSpec:
     prices: str | None = None
     flagship: str | None = None
     local: bool = False
-    quirks: Quirks = field(default_factory=Quirks)
+    key_header: str = "Authorization"
 
 
 def _local(provider: str, name: str, port: int, prices: str | None = None) -> ProviderSpec:
@@ -70,7 +51,7 @@ def _remote(
     prices: str | None = None,
     api: Api = "openai-chat",
     flagship: str | None = None,
-    quirks: Quirks | None = None,
+    key_header: str = "Authorization",
 ) -> ProviderSpec:
     return ProviderSpec(
         id=provider,
@@ -80,11 +61,9 @@ def _remote(
         api=api,
         prices=prices or provider,
         flagship=flagship,
-        quirks=quirks or Quirks(),
+        key_header=key_header,
     )
 
-
-OPENAI_QUIRKS = Quirks(cache_key=True, new_max_tokens=True, call_ids="forty")
 
 _ALL = (
     _remote(
@@ -94,7 +73,6 @@ _ALL = (
         "ANTHROPIC_API_KEY",
         api="anthropic-messages",
         flagship="claude-sonnet-5-5",
-        quirks=Quirks(effort="none", replay_reasoning=False),
     ),
     _remote(
         "openai",
@@ -103,7 +81,6 @@ _ALL = (
         "OPENAI_API_KEY",
         api="openai-responses",
         flagship="gpt-5.4",
-        quirks=OPENAI_QUIRKS,
     ),
     _remote(
         "google",
@@ -139,7 +116,6 @@ _ALL = (
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
-        quirks=Quirks(effort="openrouter", extra={"usage": {"include": True}}),
     ),
     _remote(
         "azure",
@@ -147,7 +123,7 @@ _ALL = (
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
         "AZURE_API_KEY",
         "AZURE_OPENAI_API_KEY",
-        quirks=Quirks(new_max_tokens=True, call_ids="forty", key_header="api-key"),
+        key_header="api-key",
     ),
     _remote(
         "groq",
@@ -169,7 +145,6 @@ _ALL = (
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
         flagship="mistral-medium-latest",
-        quirks=Quirks(stream_options=False, call_ids="nine"),
     ),
     _remote(
         "together",
@@ -248,3 +223,17 @@ _ALL = (
 )
 
 KNOWN: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}
+
+_HOSTS = {urlsplit(spec.base_url).netloc: spec.id for spec in _ALL if not spec.local}
+
+
+def site_of(provider: str, base_url: str) -> str:
+    """The id of the known provider that answers at *base_url*, where the user gave it another
+    name; else *provider*."""
+    if provider in KNOWN:
+        return provider
+    try:
+        host = urlsplit(base_url).netloc.lower()
+    except ValueError:
+        return provider
+    return _HOSTS.get(host, provider)

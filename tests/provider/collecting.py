@@ -29,6 +29,9 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.provider.clients import wire_of
+from agent.provider.protocols.wire import body_of
+from agent.provider.wire_json import encode
 
 
 @dataclass
@@ -144,6 +147,12 @@ def catalog(url: str, provider: str = "acme", **settings: Any) -> Catalog:
 
 
 TOOL = ToolSchema("read", "Read a file", {"type": "object", "properties": {}})
+
+
+def sent(asked: ModelRequest, *without: str) -> Any:
+    """The body that goes out for *asked*, read back as its server reads it."""
+    wire = wire_of(asked.model.provider, asked.model.api)
+    return json.loads(encode(body_of(wire, asked, frozenset(without))))
 
 
 def request(model: ModelInfo, *turns: Turn, **more: Any) -> ModelRequest:

@@ -9,8 +9,8 @@ from agent.errors import ProviderErrorKind
 from agent.model import Usage
 from agent.provider.client import StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
-from agent.provider.protocols.tool_names import ToolNames
 from agent.provider.sse import BODY, SseEvent
+from agent.provider.tool_names import ToolNames
 from tests.provider.collecting import Answer, collect
 
 

@@ -1,4 +1,4 @@
-"""What is sent to Anthropic: messages, thinking, cache marks, repairs (R4, R5, C10)."""
+"""What is made to Anthropic: messages, thinking, cache marks, repairs (R4, R5, C10)."""
 
 import json
 from typing import Any
@@ -18,10 +18,9 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.anthropic_request import build_body, refused
-from agent.provider.protocols.refusals import IMAGES, REASONING
-from agent.provider.protocols.wire_json import encode
-from tests.provider.collecting import TOOL, request
+from agent.provider.protocols.anthropic_request import refused
+from agent.provider.quirks.refusals import IMAGES, REASONING
+from tests.provider.collecting import TOOL, request, sent
 from tests.support import strict_anthropic
 
 USER = UserTurn((TextContent("hi"),))
@@ -36,16 +35,16 @@ def model(name: str = "claude-sonnet-4-5", **more: Any) -> ModelInfo:
 
 def body(*turns: Turn, of: ModelInfo | None = None, without: str = "", **more: Any) -> Any:
     asked = request(of or model(), *turns, **{"tools": (TOOL,), **more})
-    return json.loads(encode(build_body(asked, frozenset({without} - {""}))))
+    return sent(asked, *([without] if without else []))
 
 
 def messages(*turns: Turn, **more: Any) -> Any:
     """The messages without their marks."""
-    sent = body(*turns, **more)["messages"]
-    for message in sent:
+    made = body(*turns, **more)["messages"]
+    for message in made:
         for block in message["content"]:
             block.pop("cache_control", None)
-    return sent
+    return made
 
 
 def said(*content: Any, by: str = "anthropic/claude-sonnet-4-5") -> AssistantTurn:
@@ -53,10 +52,10 @@ def said(*content: Any, by: str = "anthropic/claude-sonnet-4-5") -> AssistantTur
 
 
 def test_system_is_blocks_and_max_tokens_is_always_set() -> None:
-    sent = body(system=("Head.", " ", "Rest."))
-    assert [block["text"] for block in sent["system"]] == ["Head.", "Rest."]
-    assert sent["max_tokens"] == 8192
-    assert sent["stream"] is True
+    made = body(system=("Head.", " ", "Rest."))
+    assert [block["text"] for block in made["system"]] == ["Head.", "Rest."]
+    assert made["max_tokens"] == 8192
+    assert made["stream"] is True
     assert body(system=()).get("system") is None
     assert body(max_output=500)["max_tokens"] == 500
     assert body(of=model(output_limit=4096), max_output=8000)["max_tokens"] == 4096
@@ -64,11 +63,11 @@ def test_system_is_blocks_and_max_tokens_is_always_set() -> None:
 
 def test_c10_marks_are_head_and_rest_and_the_last_two_that_end_a_request() -> None:
     turns = (USER, said(TextContent("a"), CALL), RESULT, said(TextContent("b")), USER)
-    sent = body(*turns, system=("Head.", "Rest."))
-    assert ["cache_control" in block for block in sent["system"]] == [True, True]
-    marked = ["cache_control" in message["content"][-1] for message in sent["messages"]]
+    made = body(*turns, system=("Head.", "Rest."))
+    assert ["cache_control" in block for block in made["system"]] == [True, True]
+    marked = ["cache_control" in message["content"][-1] for message in made["messages"]]
     assert marked == [False, False, True, False, True]
-    assert json.dumps(sent).count("cache_control") == 4
+    assert json.dumps(made).count("cache_control") == 4
 
 
 def test_c9_a_request_begins_with_the_one_before_up_to_its_last_mark() -> None:
@@ -79,8 +78,8 @@ def test_c9_a_request_begins_with_the_one_before_up_to_its_last_mark() -> None:
 
 
 def test_answers_of_calls_come_first_in_the_next_message_with_what_the_user_says() -> None:
-    sent = messages(USER, said(TextContent("Look. "), CALL), RESULT, USER)
-    assert sent[1:] == [
+    made = messages(USER, said(TextContent("Look. "), CALL), RESULT, USER)
+    assert made[1:] == [
         {
             "role": "assistant",
             "content": [
@@ -100,9 +99,9 @@ def test_answers_of_calls_come_first_in_the_next_message_with_what_the_user_says
 
 def test_lost_result_is_filled_in_and_a_foreign_one_left_out() -> None:
     other = ToolTurn((ToolResultContent("else", "read", "x"),))
-    sent = messages(USER, said(CALL), other)
-    assert [block["tool_use_id"] for block in sent[2]["content"]] == ["c1"]
-    assert sent[2]["content"][0]["is_error"] is True
+    made = messages(USER, said(CALL), other)
+    assert [block["tool_use_id"] for block in made[2]["content"]] == ["c1"]
+    assert made[2]["content"][0]["is_error"] is True
 
 
 def test_thinking_leads_and_goes_back_only_signed_and_to_its_maker() -> None:
@@ -136,7 +135,7 @@ def test_pictures_are_sent_to_models_that_see_and_named_to_others() -> None:
     assert seen[2]["content"][0]["content"][1] == {"type": "image", "source": source}
     for blind in (messages(*turns), messages(*turns, of=model(vision=True), without=IMAGES)):
         assert "x.png" in blind[0]["content"][0]["text"]
-        assert "x.png" in blind[2]["content"][0]["content"][1]["text"]
+        assert "x.png" in blind[2]["content"][0]["content"]
 
 
 def test_documents_are_sent_to_models_that_read_them() -> None:
@@ -150,8 +149,8 @@ def test_documents_are_sent_to_models_that_read_them() -> None:
     seen = messages(*turns, of=model(documents=True))
     assert seen[0]["content"] == [{"type": "document", "source": source}]
     assert seen[2]["content"][0]["content"][1] == {"type": "document", "source": source}
-    sent = body(*turns, of=model(documents=True))
-    assert refused(sent, "The PDF specified was not valid.") == IMAGES
+    made = body(*turns, of=model(documents=True))
+    assert refused(made, "The PDF specified was not valid.") == IMAGES
     for blind in (
         messages(*turns, of=model(vision=True)),
         messages(*turns, of=model(documents=True), without=IMAGES),
@@ -160,10 +159,10 @@ def test_documents_are_sent_to_models_that_read_them() -> None:
 
 
 def test_r5_budgets_of_older_models_leave_room_for_the_answer() -> None:
-    sent = body(effort="low", max_output=8000, temperature=0.5)
-    assert sent["thinking"] == {"type": "enabled", "budget_tokens": 4000}
-    assert sent["max_tokens"] == 12_000
-    assert "temperature" not in sent
+    made = body(effort="low", max_output=8000, temperature=0.5)
+    assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
+    assert made["max_tokens"] == 12_000
+    assert "temperature" not in made
     tight = body(effort="high", max_output=8000, of=model(output_limit=8192))
     assert tight["max_tokens"] == 8192
     assert tight["thinking"]["budget_tokens"] == 8192 - 1024
@@ -184,13 +183,13 @@ def test_r5_budgets_of_older_models_leave_room_for_the_answer() -> None:
     ],
 )  # fmt: skip
 def test_r5_newer_models_think_by_effort(name: str, adaptive: bool) -> None:
-    sent = body(of=model(name), effort="high")
+    made = body(of=model(name), effort="high")
     if adaptive:
-        assert sent["thinking"] == {"type": "adaptive", "display": "summarized"}
-        assert sent["output_config"] == {"effort": "high"}
+        assert made["thinking"] == {"type": "adaptive", "display": "summarized"}
+        assert made["output_config"] == {"effort": "high"}
     else:
-        assert sent["thinking"]["type"] == "enabled"
-        assert "output_config" not in sent
+        assert made["thinking"]["type"] == "enabled"
+        assert "output_config" not in made
 
 
 def test_models_since_4_7_are_sent_no_temperature() -> None:
@@ -210,20 +209,20 @@ def test_budget_is_off_while_calls_are_answered_that_were_not_thought_out() -> N
 
 
 def test_history_with_calls_is_sent_with_tools_even_where_none_may_be_called() -> None:
-    sent = body(USER, said(CALL), RESULT, tools=())
-    assert [tool["name"] for tool in sent["tools"]] == ["read"]
-    assert sent["tool_choice"] == {"type": "none"}
-    assert strict_anthropic.violations(sent, {"anthropic-version": "x"}) == []
+    made = body(USER, said(CALL), RESULT, tools=())
+    assert [tool["name"] for tool in made["tools"]] == ["read"]
+    assert made["tool_choice"] == {"type": "none"}
+    assert strict_anthropic.violations(made, {"anthropic-version": "x"}) == []
     assert "tools" not in body(USER, tools=())
 
 
 def test_names_of_tools_fit_the_alphabet_and_differ() -> None:
     tools = tuple(ToolSchema(name, "", {}) for name in ("a.b", "a_b", "x" * 70))
     turn = said(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
-    sent = body(USER, turn, tools=tools)
-    names = [tool["name"] for tool in sent["tools"]]
+    made = body(USER, turn, tools=tools)
+    names = [tool["name"] for tool in made["tools"]]
     assert names == ["a_b", "a_b_2", "x" * 64]
-    assert [block["name"] for block in sent["messages"][1]["content"]] == ["a_b_2", "made_up"]
+    assert [block["name"] for block in made["messages"][1]["content"]] == ["a_b_2", "made_up"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_what_a_refusal_objects_to(message: str, gone: str | None) -> None:
     seeing = model("claude-opus-4-6", vision=True)
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
     turn = said(SIGNED, TextContent("a"), by=seeing.full_name)
-    sent = body(picture, turn, USER, of=seeing, effort="xhigh")
-    assert refused(sent, message) == gone
+    made = body(picture, turn, USER, of=seeing, effort="xhigh")
+    assert refused(made, message) == gone
     if gone in ("thinking", "output_config"):
         assert gone not in body(of=seeing, effort="xhigh", without=gone)

@@ -1,6 +1,5 @@
 """R4, L10: whatever a session holds, its history is valid in each of the four dialects."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -21,16 +20,9 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.provider.client import ModelInfo, ModelRequest, ToolSchema, Turn
-from agent.provider.protocols import openai_chat_request, responses_request
-from agent.provider.protocols.anthropic import AnthropicWire
-from agent.provider.protocols.anthropic_messages import messages_of as anthropic_messages
-from agent.provider.protocols.gemini import GeminiWire
-from agent.provider.protocols.openai_chat_messages import messages_of as chat_messages
-from agent.provider.protocols.responses_input import items_of
-from agent.provider.protocols.wire_json import encode
-from agent.provider.providers import Quirks
+from agent.provider.client import Api, ModelInfo, ModelRequest, ToolSchema, Turn
 from agent.session.history import turns_of
+from tests.provider.collecting import sent
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
 from tests.support.wire import seal
 
@@ -121,8 +113,9 @@ def request(turns: tuple[Turn, ...], **more: Any) -> ModelRequest:
     )
 
 
-def chat(turns: tuple[Turn, ...]) -> list[object]:
-    return chat_messages(request(turns), Quirks(), frozenset())
+def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
+    """What is sent for *turns* over the protocol *api*."""
+    return sent(request(turns, model=replace(INFO, api=api), **more))
 
 
 @settings(max_examples=300, deadline=None)
@@ -138,18 +131,14 @@ def test_r4_every_history_is_valid_in_every_dialect(
     tools: tuple[ToolSchema, ...],
     most: int | None,
 ) -> None:
-    asked = request(
-        turns_of(history), effort=effort, tools=tools, max_output=most, session_id="ses"
-    )
-    chat_body = openai_chat_request.build_body(asked, Quirks())
-    assert strict_chat.violations(json.loads(encode(chat_body))) == []
-    wire = AnthropicWire("acme")
-    body = wire.body(asked, frozenset())
-    assert strict_anthropic.violations(json.loads(encode(body)), dict(wire.headers(body))) == []
-    body = responses_request.build_body(asked)
-    assert strict_responses.violations(json.loads(encode(body))) == []
-    body = GeminiWire("acme").body(asked, frozenset())
-    assert strict_gemini.violations(json.loads(encode(body)), {"x-goog-api-key": "k"}) == []
+    more = {"effort": effort, "tools": tools, "max_output": most, "session_id": "ses"}
+    turns = turns_of(history)
+    assert strict_chat.violations(body(turns, "openai-chat", **more)) == []
+    made = body(turns, "anthropic-messages", **more)
+    assert strict_anthropic.violations(made, {"anthropic-version": "x"}) == []
+    assert strict_responses.violations(body(turns, "openai-responses", **more)) == []
+    made = body(turns, "gemini", **more)
+    assert strict_gemini.violations(made, {"x-goog-api-key": "k"}) == []
 
 
 @settings(max_examples=150, deadline=None)
@@ -157,30 +146,36 @@ def test_r4_every_history_is_valid_in_every_dialect(
 def test_r4_the_transforms_are_pure_and_only_ever_add(history: list[MessageWithParts]) -> None:
     """What a provider has cached of a conversation stays as it was when it goes on."""
     turns, longer = turns_of(history), turns_of([*history, replace(FIRST)])
-    assert items_of(turns, model=MODELS[0]) == items_of(turns, model=MODELS[0])
-    short, long = items_of(turns, model=MODELS[0]), items_of(longer, model=MODELS[0])
+    short, long = (body(t, "openai-responses")["input"] for t in (turns, longer))
+    assert body(turns, "openai-responses")["input"] == short
     assert long[: len(short)] == short
-    short, long = chat(turns), chat(longer)
+    short, long = (body(t, "openai-chat")["messages"] for t in (turns, longer))
     assert long[: len(short)] == short
-    short = anthropic_messages(turns, model=MODELS[0])
-    long = anthropic_messages(longer, model=MODELS[0])
+    short, long = (unmarked(body(t, "anthropic-messages")["messages"]) for t in (turns, longer))
     assert long[: len(short) - 1] == short[:-1]
     assert long[len(short) - 1]["content"][: len(short[-1]["content"])] == short[-1]["content"]
 
 
+def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for message in messages:
+        for block in message["content"]:
+            block.pop("cache_control", None)
+    return messages
+
+
 def test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent() -> None:
-    def body(kind: str, model: str) -> str:
+    def said(kind: str, model: str) -> str:
         parts = (thought("secret plan", kind), TextPart(id="p", text="yes", ended=1, **IDS))
         message = AssistantMessage(
             id="m", session_id="ses", created=0, parent_id="m", turn_id="trn", step=1,
             agent="build", model=model,
         )  # fmt: skip
         turns = turns_of([FIRST, MessageWithParts(message, parts), FIRST])
-        return str(anthropic_messages(turns, model=MODELS[0]))
+        return str(body(turns, "anthropic-messages"))
 
-    assert "secret plan" in body("signed", MODELS[0])
-    assert "secret plan" not in body("plain", MODELS[0])
-    assert "secret plan" not in body("signed", MODELS[1])
+    assert "secret plan" in said("signed", MODELS[0])
+    assert "secret plan" not in said("plain", MODELS[0])
+    assert "secret plan" not in said("signed", MODELS[1])
 
 
 def test_m13_ids_that_repeat_from_step_to_step_are_told_apart() -> None:
@@ -189,7 +184,7 @@ def test_m13_ids_that_repeat_from_step_to_step_are_told_apart() -> None:
         agent="build", model=MODELS[0],
     )  # fmt: skip
     history = [FIRST, *(MessageWithParts(step, (call("call_0", "done"),)) for _ in range(3)), FIRST]
-    items = items_of(turns_of(history), model=MODELS[0])
+    items = body(turns_of(history), "openai-responses")["input"]
     assert [i["call_id"] for i in items if "call_id" in i] == [
         *("call_0", "call_0", "call_0_2", "call_0_2", "call_0_3", "call_0_3")
     ]

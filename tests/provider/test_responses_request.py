@@ -1,4 +1,4 @@
-"""What is sent to the Responses API: items, reasoning, tools, repairs (R4, R5)."""
+"""What is made to the Responses API: items, reasoning, tools, repairs (R4, R5)."""
 
 import json
 from typing import Any
@@ -18,10 +18,10 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.refusals import IMAGES, REASONING
-from agent.provider.protocols.responses_request import SUMMARY, build_body, refused
-from agent.provider.protocols.wire_json import encode
-from tests.provider.collecting import TOOL, request
+from agent.provider.protocols.responses_request import refused
+from agent.provider.quirks.effort import SUMMARY
+from agent.provider.quirks.refusals import IMAGES, REASONING
+from tests.provider.collecting import TOOL, request, sent
 
 USER = UserTurn((TextContent("hi"),))
 SEALED = ReasoningContent(
@@ -38,7 +38,7 @@ def model(name: str = "gpt-5.4", **more: Any) -> ModelInfo:
 
 def body(*turns: Turn, of: ModelInfo | None = None, without: str = "", **more: Any) -> Any:
     asked = request(of or model(), *turns, **more)
-    return json.loads(encode(build_body(asked, frozenset({without} - {""}))))
+    return sent(asked, *([without] if without else []))
 
 
 def items(*turns: Turn, **more: Any) -> Any:
@@ -50,13 +50,13 @@ def said(*content: Any, by: str = "openai/gpt-5.4") -> AssistantTurn:
 
 
 def test_nothing_is_kept_at_the_server_and_reasoning_comes_sealed() -> None:
-    sent = body(system=("Head.", " ", "Rest."), session_id="ses")
-    assert sent["store"] is False
-    assert sent["stream"] is True
-    assert sent["include"] == ["reasoning.encrypted_content"]
-    assert sent["instructions"] == "Head.\n\nRest."
-    assert sent["prompt_cache_key"] == "ses"
-    assert sent["input"] == [
+    made = body(system=("Head.", " ", "Rest."), session_id="ses")
+    assert made["store"] is False
+    assert made["stream"] is True
+    assert made["include"] == ["reasoning.encrypted_content"]
+    assert made["instructions"] == "Head.\n\nRest."
+    assert made["prompt_cache_key"] == "ses"
+    assert made["input"] == [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
     ]
 
@@ -87,9 +87,9 @@ def test_lost_output_is_filled_in() -> None:
 
 
 def test_reasoning_goes_back_with_what_followed_it_to_its_maker() -> None:
-    sent = items(USER, said(SEALED, CALL), RESULT)
-    assert sent[1] == ITEM
-    assert sent[2]["type"] == "function_call"
+    made = items(USER, said(SEALED, CALL), RESULT)
+    assert made[1] == ITEM
+    assert made[2]["type"] == "function_call"
     alone = items(USER, said(TextContent("a"), SEALED), USER)
     for other in (
         alone,
@@ -116,8 +116,8 @@ def test_reasoning_that_a_server_shows_in_full_goes_back_in_full() -> None:
 
 
 def test_parts_of_one_summary_go_back_as_one_item() -> None:
-    sent = items(USER, said(ReasoningContent("first part"), SEALED, TextContent("a")), USER)
-    assert [item for item in sent if item["type"] == "reasoning"] == [ITEM]
+    made = items(USER, said(ReasoningContent("first part"), SEALED, TextContent("a")), USER)
+    assert [item for item in made if item["type"] == "reasoning"] == [ITEM]
 
 
 def test_pictures_of_users_and_tools() -> None:
@@ -130,7 +130,7 @@ def test_pictures_of_users_and_tools() -> None:
     assert seen[-1]["output"] == [{"type": "input_text", "text": "seen"}, url]
     for blind in (items(*turns), items(*turns, of=model(vision=True), without=IMAGES)):
         assert "x.png" in blind[0]["content"][0]["text"]
-        assert "x.png" in blind[-1]["output"][1]["text"]
+        assert "x.png" in blind[-1]["output"]
 
 
 def test_documents_of_users_and_tools() -> None:
@@ -155,11 +155,11 @@ def test_r5_effort_and_summary() -> None:
 
 
 def test_models_without_reasoning_are_asked_for_none() -> None:
-    sent = body(of=model("gpt-4.1-mini"), temperature=0.2, max_output=8000)
-    assert "reasoning" not in sent
-    assert "include" not in sent
-    assert sent["temperature"] == 0.2
-    assert sent["max_output_tokens"] == 8000
+    made = body(of=model("gpt-4.1-mini"), temperature=0.2, max_output=8000)
+    assert "reasoning" not in made
+    assert "include" not in made
+    assert made["temperature"] == 0.2
+    assert made["max_output_tokens"] == 8000
     assert "temperature" not in body(temperature=0.2)
 
 
@@ -189,11 +189,11 @@ def test_cap_leaves_room_for_the_reasoning_within_it() -> None:
 def test_what_a_refusal_objects_to(message: str, gone: str | None) -> None:
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
     turns = (picture, said(SEALED, CALL), RESULT)
-    sent = body(*turns, of=model(vision=True), effort="low", session_id="s")
-    assert refused(sent, message) == gone
+    made = body(*turns, of=model(vision=True), effort="low", session_id="s")
+    assert refused(made, message) == gone
 
 
 def test_sealed_reasoning_that_a_model_cannot_give_is_not_asked_for_again() -> None:
-    sent = body(USER)
-    assert refused(sent, "Encrypted content is not supported with this model.") == "include"
+    made = body(USER)
+    assert refused(made, "Encrypted content is not supported with this model.") == "include"
     assert "include" not in body(USER, without="include")

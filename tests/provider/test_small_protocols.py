@@ -22,19 +22,15 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.bedrock import BedrockWire
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.protocols.cohere import CohereWire
 from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.gemini import GeminiWire
 from agent.provider.protocols.gemini_decode import GeminiDecoder
-from agent.provider.protocols.gemini_request import NO_SIGNATURE
-from agent.provider.protocols.gemini_schema import reduced
-from agent.provider.protocols.ollama import OllamaWire
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.wire import Decoder
+from agent.provider.quirks.gemini_schema import reduced
+from agent.provider.quirks.reasoning import NO_SIGNATURE
 from agent.provider.sse import BODY, SseEvent
-from tests.provider.collecting import Answer, collect
+from tests.provider.collecting import Answer, collect, sent
 
 ARGUMENTS = {"type": "object", "properties": {"p": {"type": "string"}}}
 TOOL = ToolSchema("read", "Read a file.", ARGUMENTS)
@@ -151,7 +147,8 @@ def conversation(model: str, opaque: dict[str, Any] | None = None) -> tuple[Turn
 
 
 def request(name: str, *, opaque: dict[str, Any] | None = None, **more: Any) -> ModelRequest:
-    model = ModelInfo(provider="p", id=name, name=name, api="gemini", vision=True, **more)
+    facts: dict[str, Any] = {"api": "gemini", "vision": True, **more}
+    model = ModelInfo(provider="p", id=name, name=name, **facts)
     return ModelRequest(
         model=model,
         system=("Be brief.", ""),
@@ -161,7 +158,7 @@ def request(name: str, *, opaque: dict[str, Any] | None = None, **more: Any) -> 
 
 
 def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
-    body = GeminiWire("google").body(request("gemini-2.5-flash"), frozenset())
+    body = sent(request("gemini-2.5-flash"))
     roles = [content["role"] for content in body["contents"]]
     assert roles == ["user", "model", "user"]
     parts = body["contents"][2]["parts"]
@@ -175,7 +172,7 @@ def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
 
 def test_r4_gemini_a_signature_goes_back_to_its_call() -> None:
     mine = {"thoughtSignature": "c2ln"}
-    body = GeminiWire("google").body(request("gemini-3-pro", opaque=mine), frozenset())
+    body = sent(request("gemini-3-pro", opaque=mine))
     calls = [p for p in body["contents"][1]["parts"] if "functionCall" in p]
     assert [call.get("thoughtSignature") for call in calls] == ["c2ln", None]
 
@@ -184,7 +181,7 @@ def test_r4_gemini_3_takes_calls_of_other_models() -> None:
     asked = request("gemini-3-pro")
     turns = conversation("anthropic/claude")
     asked = ModelRequest(model=asked.model, system=(), turns=turns, tools=(TOOL,))
-    parts = GeminiWire("google").body(asked, frozenset())["contents"][1]["parts"]
+    parts = sent(asked)["contents"][1]["parts"]
     calls = [part for part in parts if "functionCall" in part]
     assert [call.get("thoughtSignature") for call in calls] == [NO_SIGNATURE, None]
     assert "sig" not in str([part for part in parts if "text" in part])
@@ -202,7 +199,7 @@ def test_r4_gemini_3_takes_calls_of_other_models() -> None:
 def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
     asked = request(name, reasoning=True)
     asked = ModelRequest(model=asked.model, system=(), turns=asked.turns, effort=effort)
-    body = GeminiWire("google").body(asked, frozenset())
+    body = sent(asked)
     assert body["generationConfig"]["thinkingConfig"] == thinking
 
 
@@ -238,7 +235,7 @@ def test_r4_gemini_schemas_are_reduced() -> None:
 
 
 def test_r4_bedrock_answers_and_results_alternate() -> None:
-    body = BedrockWire("bedrock").body(request("claude"), frozenset())
+    body = sent(request("claude", api="bedrock"))
     assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
     thought, text, first, second = body["messages"][1]["content"]
     assert thought == {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "sig"}}}
@@ -252,14 +249,14 @@ def test_r4_bedrock_answers_and_results_alternate() -> None:
 
 
 def test_r4_cohere_words_beside_calls_are_the_plan() -> None:
-    messages = CohereWire("cohere").body(request("command"), frozenset())["messages"]
+    messages = sent(request("command", api="cohere"))["messages"]
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert messages[2]["tool_plan"] == "I read."
     assert "content" not in messages[2]
 
 
 def test_r4_ollama_arguments_are_objects_and_images_apart() -> None:
-    messages = OllamaWire("ollama").body(request("qwen"), frozenset())["messages"]
+    messages = sent(request("qwen", api="ollama"))["messages"]
     assert messages[1]["images"] == ["aGk="]
     assert messages[2]["tool_calls"][0]["function"]["arguments"] == {"p": "a"}
     assert [m["tool_name"] for m in messages if m["role"] == "tool"] == ["read", "read"]

@@ -6,10 +6,11 @@ from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
-from agent.provider.protocols.anthropic_request import THINKING, build_body, refused
-from agent.provider.protocols.refusals import REASONING
-from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.anthropic_request import encode, refused
+from agent.provider.quirks.effort import THINKING
+from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
+from agent.provider.tool_names import ToolNames
 
 PATH = "/messages"
 VERSION = "2023-06-01"
@@ -32,8 +33,8 @@ class AnthropicWire:
     def framing(self) -> Framing:
         return BodyDecoder()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        return build_body(request, without)
+    def encode(self, request: ModelRequest) -> JsonObject:
+        return encode(request)
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
         headers = {"anthropic-version": VERSION}

@@ -23,10 +23,10 @@ from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import is_object, object_in, parse_object, text_in
 from agent.provider.sse import BODY, SseEvent
+from agent.provider.tool_names import ToolNames
 from agent.provider.usage import AnthropicUsage
+from agent.provider.wire_json import is_object, object_in, parse_object, text_in
 
 PAUSED = "pause_turn"
 """The server interrupts a long answer; sent back as it is, the model goes on with it."""

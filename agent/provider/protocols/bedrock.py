@@ -1,20 +1,36 @@
 """Amazon Bedrock's Converse API, with a Bedrock API key as bearer token."""
 
+import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
 from agent.jsontypes import Json, JsonObject
-from agent.provider.client import MediaContent, ModelRequest, ReasoningContent, TextContent
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ModelRequest,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
 from agent.provider.framing import AwsFrames, Framing
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.protocols.exchanges import Answered, Asked, Returned, SentCall, exchanges
-from agent.provider.protocols.placeholders import Sight, unseen
-from agent.provider.protocols.refusals import IMAGES, REASONING, REFUSING
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import object_in
+from agent.provider.quirks.effort import THINKING
+from agent.provider.quirks.media import PDF
+from agent.provider.quirks.refusals import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE
+from agent.provider.tool_names import ToolNames
+from agent.provider.wire_json import object_in
 
-FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+MORE = "additionalModelRequestFields"
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\] -]+|\s{2,}")
+LONGEST_NAME = 200
+"""Letters, digits, brackets, hyphens and single spaces are all that a document's name may hold."""
 
 
 class BedrockWire:
@@ -32,35 +48,19 @@ class BedrockWire:
     def framing(self) -> Framing:
         return AwsFrames()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        names = ToolNames(request.tools)
-        body: JsonObject = {"messages": list[Json](_messages(request, names, without))}
-        system: list[Json] = [{"text": text} for text in request.system if text.strip()]
-        if system:
-            body["system"] = system
+    def encode(self, request: ModelRequest) -> JsonObject:
+        body: JsonObject = {"messages": list[Json](_messages(request.turns))}
+        if request.system:
+            body["system"] = [{"text": text} for text in request.system]
         inference: JsonObject = {}
         if request.max_output is not None:
             inference["maxTokens"] = request.max_output
-        if request.temperature is not None and request.model.temperature:
+        if request.temperature is not None:
             inference["temperature"] = request.temperature
-        inference = {name: value for name, value in inference.items() if name not in without}
         if inference:
             body["inferenceConfig"] = inference
         if request.tools:
-            body["toolConfig"] = {
-                "tools": [
-                    {
-                        "toolSpec": {
-                            "name": names.sent(tool.name),
-                            "description": tool.description or tool.name,
-                            "inputSchema": {
-                                "json": {"type": "object", "properties": {}} | tool.parameters
-                            },
-                        }
-                    }
-                    for tool in request.tools
-                ]
-            }
+            body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
         return body
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
@@ -72,77 +72,80 @@ class BedrockWire:
 
     def refused(self, body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        said = str(body.get("messages"))
+        said = json.dumps(body.get("messages"))
+        if "cachePoint" in said and "cach" in text:
+            return CACHING
+        if MORE in body and re.search(r"thinking|reasoning|effort|budget", text):
+            return THINKING
         if "reasoningContent" in said and re.search(r"signature|thinking|reasoning", text):
             return REASONING
-        if "'image'" in said and "image" in text:
+        if '"image"' in said and "image" in text:
+            return IMAGES
+        if '"document"' in said and "document" in text:
             return IMAGES
         inference = object_in(body, "inferenceConfig")
         if "temperature" in inference and "temperature" in text and REFUSING.search(text):
-            return "temperature"
+            return TEMPERATURE
         return None
 
 
-def _messages(request: ModelRequest, names: ToolNames, without: frozenset[str]) -> list[JsonObject]:
-    sight = Sight.of(request.model, without)
-    messages: list[JsonObject] = []
-    for exchange in exchanges(request.turns):
-        match exchange:
-            case Asked():
-                role, blocks = "user", [_said(content, sight) for content in exchange.content]
-            case Answered():
-                own = exchange.model in ("", request.model.full_name) and REASONING not in without
-                role, blocks = "assistant", _answer(exchange, names, own=own)
-            case Returned():
-                role, blocks = "user", _results(exchange, sight)
-        if messages and messages[-1]["role"] == role:
-            held = messages[-1]["content"]
-            assert isinstance(held, list)  # noqa: S101 - made just below
-            held += blocks
-        else:
-            messages.append({"role": role, "content": list[Json](blocks)})
-    return messages
+def _tool(tool: ToolSchema) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": {}} | tool.parameters
+    return {
+        "toolSpec": {
+            "name": tool.name,
+            "description": tool.description or tool.name,
+            "inputSchema": {"json": schema},
+        }
+    }
 
 
-def _said(content: TextContent | MediaContent, sight: Sight) -> JsonObject:
+def _messages(turns: tuple[Turn, ...]) -> list[JsonObject]:
+    messages: list[tuple[str, list[Json]]] = []
+    for turn in turns:
+        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
+        if not messages or messages[-1][0] != role:
+            messages.append((role, []))
+        messages[-1][1].extend(_blocks(turn))
+    return [{"role": role, "content": blocks} for role, blocks in messages]
+
+
+def _blocks(turn: Turn) -> list[JsonObject]:
+    match turn:
+        case UserTurn():
+            return [_said(content) for content in turn.content]
+        case AssistantTurn():
+            return [_told(content) for content in turn.content]
+        case ToolTurn():
+            return [_result(result) for result in turn.content]
+
+
+def _said(content: TextContent | MediaContent) -> JsonObject:
     if isinstance(content, TextContent):
         return {"text": content.text}
-    if not sight.sees(content) or content.mime not in FORMATS:
-        return {"text": unseen(content)}
-    return {"image": {"format": FORMATS[content.mime], "source": {"bytes": content.data}}}
+    source: JsonObject = {"bytes": content.data}
+    if content.mime == PDF:
+        name = NOT_IN_NAMES.sub(" ", content.name).strip() or "document"
+        return {"document": {"format": "pdf", "name": name[:LONGEST_NAME], "source": source}}
+    return {"image": {"format": content.mime.partition("/")[2], "source": source}}
 
 
-def _answer(exchange: Answered, names: ToolNames, *, own: bool) -> list[JsonObject]:
-    blocks: list[JsonObject] = []
-    for content in exchange.content:
-        match content:
-            case TextContent():
-                blocks.append({"text": content.text})
-            case ReasoningContent():
-                if own and (thought := _thought(content)):
-                    blocks.append({"reasoningContent": thought})
-            case SentCall(call=call, sent_id=sent_id):
-                name = names.sent(call.name)
-                use: JsonObject = {"toolUseId": sent_id, "name": name, "input": call.input}
-                blocks.append({"toolUse": use})
-    return blocks
+def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
+    match content:
+        case TextContent():
+            return {"text": content.text}
+        case ReasoningContent():
+            opaque = content.opaque or {}
+            if "redacted" in opaque:
+                return {"reasoningContent": {"redactedContent": opaque["redacted"]}}
+            thought: JsonObject = {"text": content.text, "signature": opaque.get("signature")}
+            return {"reasoningContent": {"reasoningText": thought}}
+        case ToolCallContent():
+            use: JsonObject = {"toolUseId": content.call_id, "name": content.name}
+            return {"toolUse": {**use, "input": content.input}}
 
 
-def _thought(content: ReasoningContent) -> JsonObject:
-    opaque = content.opaque or {}
-    if sealed := opaque.get("redacted"):
-        return {"redactedContent": sealed}
-    if signature := opaque.get("signature"):
-        return {"reasoningText": {"text": content.text, "signature": signature}}
-    return {}
-
-
-def _results(exchange: Returned, sight: Sight) -> list[JsonObject]:
-    blocks: list[JsonObject] = []
-    for result in exchange.results:
-        said: list[Json] = [{"text": result.text}]
-        said += [_said(media, sight) for media in result.media]
-        status = "error" if result.is_error else "success"
-        shown: JsonObject = {"toolUseId": result.sent.sent_id, "content": said, "status": status}
-        blocks.append({"toolResult": shown})
-    return blocks
+def _result(result: ToolResultContent) -> JsonObject:
+    said: list[Json] = [_said(c) for c in (TextContent(result.output), *result.media)]
+    status = "error" if result.is_error else "success"
+    return {"toolResult": {"toolUseId": result.call_id, "content": said, "status": status}}

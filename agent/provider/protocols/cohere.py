@@ -3,16 +3,22 @@
 from collections.abc import Mapping
 
 from agent.jsontypes import Json, JsonObject
-from agent.provider.client import MediaContent, ModelRequest, TextContent
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ModelRequest,
+    TextContent,
+    ToolCallContent,
+    ToolTurn,
+    UserTurn,
+)
 from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.exchanges import Answered, Asked, Returned, SentCall, exchanges
-from agent.provider.protocols.placeholders import Sight, unseen
-from agent.provider.protocols.refusals import IMAGES, REFUSING, named
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import arguments_of
+from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.tool_names import ToolNames
+from agent.provider.wire_json import arguments_of
 
-OPTIONAL = ("thinking", "temperature", "max_tokens")
+OPTIONAL = ("thinking", "temperature", "max_tokens", "tool_choice")
 
 
 class CohereWire:
@@ -30,12 +36,10 @@ class CohereWire:
     def framing(self) -> Framing:
         return JsonLines()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        model = request.model
-        names = ToolNames(request.tools)
+    def encode(self, request: ModelRequest) -> JsonObject:
         body: JsonObject = {
-            "model": model.wire_id or model.id,
-            "messages": list[Json](_messages(request, names, Sight.of(model, without))),
+            "model": request.model.wire_id or request.model.id,
+            "messages": _messages(request),
             "stream": True,
         }
         if request.tools:
@@ -43,20 +47,20 @@ class CohereWire:
                 {
                     "type": "function",
                     "function": {
-                        "name": names.sent(tool.name),
+                        "name": tool.name,
                         "description": tool.description,
                         "parameters": {"type": "object", "properties": {}} | tool.parameters,
                     },
                 }
                 for tool in request.tools
             ]
+            if not request.may_call:
+                body["tool_choice"] = "NONE"
         if request.max_output is not None:
             body["max_tokens"] = request.max_output
-        if request.temperature is not None and model.temperature:
+        if request.temperature is not None:
             body["temperature"] = request.temperature
-        if model.reasoning and request.effort is not None:
-            body["thinking"] = {"type": "disabled" if request.effort == "none" else "enabled"}
-        return {name: value for name, value in body.items() if name not in without}
+        return body
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
         _ = body
@@ -74,42 +78,42 @@ class CohereWire:
         return named(text, (name for name in OPTIONAL if name in body))
 
 
-def _messages(request: ModelRequest, names: ToolNames, sight: Sight) -> list[JsonObject]:
-    system = "\n\n".join(text for text in request.system if text.strip())
-    messages: list[JsonObject] = [{"role": "system", "content": system}] if system else []
-    for exchange in exchanges(request.turns):
-        match exchange:
-            case Asked():
-                parts: list[Json] = [_said(content, sight) for content in exchange.content]
+def _messages(request: ModelRequest) -> list[Json]:
+    messages: list[Json] = []
+    if request.system:
+        messages.append({"role": "system", "content": "\n\n".join(request.system)})
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                parts: list[Json] = [_said(content) for content in turn.content]
                 messages.append({"role": "user", "content": parts})
-            case Answered():
-                messages.append(_answer(exchange, names))
-            case Returned():
-                for result in exchange.results:
-                    sent = result.sent.sent_id
-                    messages.append({"role": "tool", "tool_call_id": sent, "content": result.text})
+            case AssistantTurn():
+                messages.append(_answer(turn))
+            case ToolTurn():
+                messages.extend(
+                    {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
+                    for result in turn.content
+                )
     return messages
 
 
-def _said(content: TextContent | MediaContent, sight: Sight) -> JsonObject:
+def _said(content: TextContent | MediaContent) -> JsonObject:
     if isinstance(content, TextContent):
         return {"type": "text", "text": content.text}
-    if not sight.sees(content) or not content.mime.startswith("image/"):
-        return {"type": "text", "text": unseen(content)}
     url = f"data:{content.mime};base64,{content.data}"
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _answer(exchange: Answered, names: ToolNames) -> JsonObject:
-    texts = [c.text for c in exchange.content if isinstance(c, TextContent)]
+def _answer(turn: AssistantTurn) -> JsonObject:
+    texts = [c.text for c in turn.content if isinstance(c, TextContent)]
     calls: list[Json] = [
         {
-            "id": c.sent_id,
+            "id": call.call_id,
             "type": "function",
-            "function": {"name": names.sent(c.call.name), "arguments": arguments_of(c.call.input)},
+            "function": {"name": call.name, "arguments": arguments_of(call.input)},
         }
-        for c in exchange.content
-        if isinstance(c, SentCall)
+        for call in turn.content
+        if isinstance(call, ToolCallContent)
     ]
     made: JsonObject = {"role": "assistant"}
     if calls:

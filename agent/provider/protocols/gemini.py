@@ -7,10 +7,10 @@ from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.gemini_decode import GeminiDecoder
-from agent.provider.protocols.gemini_request import build_body, refused
-from agent.provider.protocols.refusals import REASONING
-from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.gemini_request import encode, refused
+from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
+from agent.provider.tool_names import ToolNames
 
 
 class GeminiWire:
@@ -28,8 +28,8 @@ class GeminiWire:
     def framing(self) -> Framing:
         return BodyDecoder()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        return build_body(request, without)
+    def encode(self, request: ModelRequest) -> JsonObject:
+        return encode(request)
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
         _ = body

@@ -17,13 +17,12 @@ from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.tool_names import ToolNames
 from agent.provider.protocols.whole_calls import WholeCalls
-from agent.provider.protocols.wire_json import object_in, objects_in, parse_object, text_in
+from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.sse import BODY, SseEvent
+from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
-
-SIGNATURE = "thoughtSignature"
+from agent.provider.wire_json import object_in, objects_in, parse_object, text_in
 
 FILTERED = frozenset({
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

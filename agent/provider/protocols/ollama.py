@@ -6,13 +6,20 @@ The provider ``ollama`` itself speaks chat completions, which Ollama serves too.
 from collections.abc import Mapping
 
 from agent.jsontypes import Json, JsonObject
-from agent.provider.client import MediaContent, ModelRequest, ReasoningContent, TextContent
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ModelRequest,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolTurn,
+    UserTurn,
+)
 from agent.provider.framing import Framing, JsonLines
-from agent.provider.protocols.exchanges import Answered, Asked, Returned, SentCall, exchanges
 from agent.provider.protocols.ollama_decode import OllamaDecoder
-from agent.provider.protocols.placeholders import Sight, unseen
-from agent.provider.protocols.refusals import IMAGES, REFUSING, named
-from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.tool_names import ToolNames
 
 OPTIONAL = ("think", "tools", "options")
 
@@ -32,28 +39,25 @@ class OllamaWire:
     def framing(self) -> Framing:
         return JsonLines()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
+    def encode(self, request: ModelRequest) -> JsonObject:
         model = request.model
-        names = ToolNames(request.tools)
         body: JsonObject = {
             "model": model.wire_id or model.id,
-            "messages": list[Json](_messages(request, names, Sight.of(model, without))),
+            "messages": _messages(request),
             "stream": True,
         }
-        if request.tools:
+        if request.tools and request.may_call:
             body["tools"] = [
                 {
                     "type": "function",
                     "function": {
-                        "name": names.sent(tool.name),
+                        "name": tool.name,
                         "description": tool.description,
                         "parameters": tool.parameters,
                     },
                 }
                 for tool in request.tools
             ]
-        if request.effort is not None or model.reasoning:
-            body["think"] = request.effort != "none"
         options: JsonObject = {}
         if request.max_output is not None:
             options["num_predict"] = request.max_output
@@ -61,9 +65,7 @@ class OllamaWire:
             options["temperature"] = request.temperature
         if model.context_limit is not None:
             options["num_ctx"] = model.context_limit
-        if options:
-            body["options"] = options
-        return {name: value for name, value in body.items() if name not in without}
+        return {**body, "options": options} if options else body
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
         _ = body
@@ -83,44 +85,38 @@ class OllamaWire:
         return named(text, (name for name in OPTIONAL if name in body))
 
 
-def _messages(request: ModelRequest, names: ToolNames, sight: Sight) -> list[JsonObject]:
-    system = "\n\n".join(text for text in request.system if text.strip())
-    messages: list[JsonObject] = [{"role": "system", "content": system}] if system else []
-    for exchange in exchanges(request.turns):
-        match exchange:
-            case Asked():
-                messages.append({"role": "user", **_said(exchange.content, sight)})
-            case Answered():
-                messages.append(_answer(exchange, names))
-            case Returned():
-                for result in exchange.results:
-                    said = _said((TextContent(result.text), *result.media), sight)
-                    name = names.sent(result.sent.call.name)
-                    messages.append({"role": "tool", "tool_name": name, **said})
+def _messages(request: ModelRequest) -> list[Json]:
+    messages: list[Json] = []
+    if request.system:
+        messages.append({"role": "system", "content": "\n\n".join(request.system)})
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                messages.append({"role": "user", **_said(turn)})
+            case AssistantTurn():
+                messages.append(_answer(turn))
+            case ToolTurn():
+                messages.extend(
+                    {"role": "tool", "tool_name": result.name, "content": result.output}
+                    for result in turn.content
+                )
     return messages
 
 
-def _said(content: tuple[TextContent | MediaContent, ...], sight: Sight) -> JsonObject:
-    texts: list[str] = []
-    images: list[Json] = []
-    for item in content:
-        if isinstance(item, TextContent):
-            texts.append(item.text)
-        elif sight.sees(item) and item.mime.startswith("image/"):
-            images.append(item.data)
-        else:
-            texts.append(unseen(item))
+def _said(turn: UserTurn) -> JsonObject:
+    texts = [c.text for c in turn.content if isinstance(c, TextContent)]
+    images: list[Json] = [c.data for c in turn.content if isinstance(c, MediaContent)]
     said: JsonObject = {"content": "\n\n".join(texts)}
     return {**said, "images": images} if images else said
 
 
-def _answer(exchange: Answered, names: ToolNames) -> JsonObject:
-    texts = [c.text for c in exchange.content if isinstance(c, TextContent)]
-    thoughts = [c.text for c in exchange.content if isinstance(c, ReasoningContent) and c.text]
+def _answer(turn: AssistantTurn) -> JsonObject:
+    texts = [c.text for c in turn.content if isinstance(c, TextContent)]
+    thoughts = [c.text for c in turn.content if isinstance(c, ReasoningContent) and c.text]
     calls: list[Json] = [
-        {"function": {"name": names.sent(c.call.name), "arguments": c.call.input}}
-        for c in exchange.content
-        if isinstance(c, SentCall)
+        {"function": {"name": call.name, "arguments": call.input}}
+        for call in turn.content
+        if isinstance(call, ToolCallContent)
     ]
     made: JsonObject = {"role": "assistant", "content": "\n\n".join(texts)}
     if thoughts:

@@ -7,11 +7,11 @@ from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.tool_names import ToolNames
 from agent.provider.protocols.whole_calls import WholeCalls
-from agent.provider.protocols.wire_json import object_in, objects_in, parse_object, text_in
 from agent.provider.sse import SseEvent
+from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
+from agent.provider.wire_json import object_in, objects_in, parse_object, text_in
 
 FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 

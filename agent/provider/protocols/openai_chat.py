@@ -6,21 +6,20 @@ from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.protocols.openai_chat_request import build_body, refused
-from agent.provider.providers import Quirks
+from agent.provider.protocols.openai_chat_request import encode, refused
 from agent.provider.sse import BodyDecoder
+from agent.provider.tool_names import ToolNames
 
 PATH = "/chat/completions"
 
 
 class ChatWire:
-    """The ``Wire`` of chat completions at *provider*, with its *quirks*."""
+    """The ``Wire`` of chat completions at *provider*."""
 
     per_session: frozenset[str] = frozenset()
 
-    def __init__(self, provider: str, quirks: Quirks) -> None:
+    def __init__(self, provider: str) -> None:
         self._provider = provider
-        self._quirks = quirks
 
     def path(self, request: ModelRequest) -> str:
         _ = request
@@ -29,14 +28,15 @@ class ChatWire:
     def framing(self) -> Framing:
         return BodyDecoder()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        return build_body(request, self._quirks, without)
+    def encode(self, request: ModelRequest) -> JsonObject:
+        return encode(request)
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
+        _ = body
         return {}
 
     def decoder(self, request: ModelRequest) -> ChatDecoder:
-        return ChatDecoder(self._provider)
+        return ChatDecoder(self._provider, ToolNames(request.tools))
 
     def refused(self, body: JsonObject, message: str) -> str | None:
         return refused(body, message)

@@ -22,7 +22,8 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.protocols.wire_json import is_object
+from agent.provider.tool_names import ToolNames
+from agent.provider.wire_json import is_object
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class CallAssembler:
     else when ``finish`` says that no more can come.
     """
 
+    _names: ToolNames = field(default_factory=ToolNames)
     _calls: list[_Call] = field(default_factory=list[_Call])
     _by_index: dict[int, _Call] = field(default_factory=dict[int, _Call])
     _chunk: int = 0
@@ -130,7 +132,8 @@ class CallAssembler:
         current.arguments += delta.arguments
         if current.name and not current.started:
             current.started = True
-            events.append(ToolInputStart(current.key, current.name, current.call_id))
+            own = self._names.own(current.name)
+            events.append(ToolInputStart(current.key, own, current.call_id))
         if current.started and len(current.arguments) > known:
             events.append(ToolInputDelta(current.key, current.arguments[known:]))
 
@@ -173,12 +176,13 @@ class CallAssembler:
         if call.ended:
             return
         call.ended = True
+        name = self._names.own(call.name)
         if not call.started:
-            events.append(ToolInputStart(call.key, call.name, call.call_id))
+            events.append(ToolInputStart(call.key, name, call.call_id))
             if call.arguments:
                 events.append(ToolInputDelta(call.key, call.arguments))
         events.append(ToolInputEnd(call.key))
-        events.append(ToolCall(call.key, call.name, call.arguments, call.call_id, call.opaque, cut))
+        events.append(ToolCall(call.key, name, call.arguments, call.call_id, call.opaque, cut))
 
 
 def merged(first: JsonObject | None, second: JsonObject | None) -> JsonObject | None:

@@ -20,6 +20,7 @@ from agent.provider.protocols.openai_chat_chunk import (
 )
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.sse import BODY, SseEvent
+from agent.provider.tool_names import ToolNames
 from agent.provider.usage import chat_usage
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -29,10 +30,10 @@ CONTENT_FIELD = "content"
 class ChatDecoder:
     """The state of one answer. After ``done`` nothing more is to be fed."""
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, names: ToolNames | None = None) -> None:
         self.done = False
         self._provider = provider
-        self._calls = CallAssembler()
+        self._calls = CallAssembler(names or ToolNames())
         self._part = OpenPart()
         self._field: str | None = None
         self._details: list[Json] = []

@@ -1,36 +1,42 @@
-"""The body of a chat-completions request (spec 5, R4 and R5), and what to leave out of it when
-a server that calls itself compatible refuses a part."""
+"""The body of a chat-completions request, and what to leave out of it when a server that calls
+itself compatible refuses a part."""
 
 import json
+import re
 
-from agent.jsontypes import Json, JsonObject
+from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.openai_chat_messages import messages_of
-from agent.provider.protocols.refusals import (
+from agent.provider.quirks.bodies import NEW_CAP, OLD_CAP
+from agent.provider.quirks.refusals import (
+    ALTERNATE,
     ATTACHED,
+    CACHING,
     DEMANDING,
     IMAGES,
     REASONING,
     REFUSING,
     named,
 )
-from agent.provider.providers import NEW_OPENAI, Quirks
 
-MAX_TOKENS = ("max_tokens", "max_completion_tokens")
-OPTIONAL = ("stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage")
+OPTIONAL = (
+    "stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage", "reasoning",
+    "thinking", "enable_thinking", "thinking_budget", "chat_template_kwargs", "tool_choice",
+    OLD_CAP, NEW_CAP,
+)  # fmt: skip
 REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning_opaque", "reasoning")
+IN_TURN = re.compile(r"roles must alternate|alternate between|consecutive (user|assistant)")
 
 
-def build_body(
-    request: ModelRequest, quirks: Quirks, without: frozenset[str] = frozenset()
-) -> JsonObject:
-    """The body for *request*. *without* names what this server refused before (``refused``)."""
+def encode(request: ModelRequest) -> JsonObject:
+    """The body for the prepared *request*."""
     model = request.model
-    name = model.wire_id or model.id
-    body: JsonObject = {"model": name, "messages": messages_of(request, quirks, without)}
-    body["stream"] = True
-    if quirks.stream_options:
-        body["stream_options"] = {"include_usage": True}
+    body: JsonObject = {
+        "model": model.wire_id or model.id,
+        "messages": messages_of(request),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     if request.tools:
         body["tools"] = [
             {
@@ -43,42 +49,30 @@ def build_body(
             }
             for tool in request.tools
         ]
+        if not request.may_call:
+            body["tool_choice"] = "none"
     if request.max_output is not None:
-        newer = quirks.new_max_tokens and NEW_OPENAI.match(name) is not None
-        old, new = MAX_TOKENS
-        if (old in without) != newer:
-            body[new] = request.max_output
-        else:
-            body[old] = request.max_output
-    if request.temperature is not None and model.temperature:
+        body[OLD_CAP] = request.max_output
+    if request.temperature is not None:
         body["temperature"] = request.temperature
-    if request.effort and quirks.effort == "plain":
-        body["reasoning_effort"] = request.effort
-    elif request.effort and quirks.effort == "openrouter":
-        body["reasoning"] = {"effort": request.effort}
-    if quirks.cache_key and request.session_id:
-        body["prompt_cache_key"] = request.session_id
-    for name, value in quirks.extra.items():
-        body[name] = _json_copy(value)
-    return {name: value for name, value in body.items() if name not in without}
-
-
-def _json_copy(value: object) -> Json:
-    copy: Json = json.loads(json.dumps(value))
-    return copy
+    return body
 
 
 def refused(body: JsonObject, message: str) -> str | None:
     """What a server's refusal objects to that can be left out, None if nothing is known.
 
-    *message* is the error's sentence. The answer is a name for ``build_body``'s *without*.
+    *message* is the error's sentence. The answer is a name for the quirks' *without*.
     """
     text = message.lower()
+    if IN_TURN.search(text):
+        return ALTERNATE
     if not REFUSING.search(text):
         return None
-    if name := named(text, (name for name in (*OPTIONAL, *MAX_TOKENS) if name in body)):
-        return name
     messages = json.dumps(body.get("messages"))
+    if "cache_control" in text and '"cache_control"' in messages:
+        return CACHING
+    if name := named(text, (name for name in OPTIONAL if name in body)):
+        return name
     if "image" in text and '"image_url"' in messages:
         return IMAGES
     if named(text, ATTACHED) and '"file_data"' in messages:

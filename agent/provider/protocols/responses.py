@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
-from agent.provider.protocols.refusals import REASONING
 from agent.provider.protocols.responses_decode import ResponsesDecoder
-from agent.provider.protocols.responses_request import build_body, refused
-from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.protocols.responses_request import encode, refused
+from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
+from agent.provider.tool_names import ToolNames
 
 PATH = "/responses"
 
@@ -29,8 +29,8 @@ class ResponsesWire:
     def framing(self) -> Framing:
         return BodyDecoder()
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject:
-        return build_body(request, without)
+    def encode(self, request: ModelRequest) -> JsonObject:
+        return encode(request)
 
     def headers(self, body: JsonObject) -> Mapping[str, str]:
         return {}

@@ -11,8 +11,8 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import is_object
+from agent.provider.tool_names import ToolNames
+from agent.provider.wire_json import is_object
 
 
 @dataclass(slots=True)

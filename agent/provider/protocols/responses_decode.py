@@ -14,10 +14,10 @@ from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.responses_calls import ResponsesCalls
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.protocols.wire_json import object_in, parse_object, text_in
 from agent.provider.sse import BODY, SseEvent
+from agent.provider.tool_names import ToolNames
 from agent.provider.usage import chat_usage
+from agent.provider.wire_json import object_in, parse_object, text_in
 
 ENDS = frozenset({"response.completed", "response.incomplete", "response.done"})
 # Events with text, by the kind of part that it belongs to.

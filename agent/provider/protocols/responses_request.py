@@ -1,20 +1,16 @@
-"""The body of a request to the Responses API (spec 5, R4 and R5), and what to leave out of it
-when a server refuses a part."""
+"""The body of a request to the Responses API, and what to leave out of it when a server refuses a
+part."""
 
 import json
 import re
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
-from agent.provider.protocols.effort import budget_of
-from agent.provider.protocols.placeholders import Sight
-from agent.provider.protocols.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
 from agent.provider.protocols.responses_input import PHASE, items_of
-from agent.provider.protocols.tool_names import ToolNames
-from agent.provider.providers import NEW_OPENAI
+from agent.provider.quirks.bodies import INCLUDE
+from agent.provider.quirks.effort import SUMMARY
+from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
 
-SUMMARY = "reasoning summary"
-INCLUDE = "include"
 OPTIONAL = (
     "reasoning",
     "temperature",
@@ -22,14 +18,8 @@ OPTIONAL = (
     INCLUDE,
     "max_output_tokens",
     "store",
+    "tool_choice",
 )
-LEAST_OUTPUT = 16
-"""The least that the API takes as ``max_output_tokens``."""
-
-SEALED = "reasoning.encrypted_content"
-OLD_OPENAI = re.compile(r"(ft:)?(gpt-[34]|chatgpt)")
-"""OpenAI's models without reasoning, which refuse to be asked for it."""
-
 STALE = re.compile(
     r"required following item|encrypted[_ ]content|could not be (verified|decrypted)|"
     r"item (with id )?'?rs_\w*'? .{0,40}not found"
@@ -37,71 +27,38 @@ STALE = re.compile(
 """A refusal of reasoning that was sent back."""
 
 
-def build_body(request: ModelRequest, without: frozenset[str] = frozenset()) -> JsonObject:
-    """The body for *request*. *without* names what this server refused before (``refused``)."""
+def encode(request: ModelRequest) -> JsonObject:
+    """The body for the prepared *request*."""
     model = request.model
     name = model.wire_id or model.id
-    names = ToolNames(request.tools)
-    items = items_of(
-        request.turns,
-        model=model.full_name,
-        sight=Sight.of(model, without),
-        replay=REASONING not in without,
-        name=names.sent,
-    )
+    items = items_of(request.turns)
     body: JsonObject = {"model": name, "input": list[Json](items), "stream": True, "store": False}
-    system = "\n\n".join(text for text in request.system if text.strip())
-    if system:
-        body["instructions"] = system
+    if request.system:
+        body["instructions"] = "\n\n".join(request.system)
     if request.tools:
         body["tools"] = [
             {
                 "type": "function",
-                "name": names.sent(tool.name),
+                "name": tool.name,
                 "description": tool.description,
                 "parameters": {"type": "object", "properties": {}} | tool.parameters,
                 "strict": False,
             }
             for tool in request.tools
         ]
-    reasons = model.reasoning or NEW_OPENAI.match(name) is not None
-    if not OLD_OPENAI.match(name):
-        body[INCLUDE] = [SEALED]
-    if reasoning := _reasoning(request, reasons=reasons, summary=SUMMARY not in without):
-        body["reasoning"] = reasoning
-    elif request.temperature is not None and model.temperature:
+        if not request.may_call:
+            body["tool_choice"] = "none"
+    if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_output is not None:
-        body["max_output_tokens"] = _most(request, thinks="reasoning" in body)
-    if request.session_id:
-        body["prompt_cache_key"] = request.session_id
-    return {name: value for name, value in body.items() if name not in without}
-
-
-def _reasoning(request: ModelRequest, *, reasons: bool, summary: bool) -> JsonObject:
-    """The ``reasoning`` object, empty where nothing is to be said. A summary is what the
-    API shows of the model's reasoning at all."""
-    reasoning: JsonObject = {}
-    if request.effort:
-        reasoning["effort"] = request.effort
-    if summary and request.effort != "none" and (reasons or request.effort):
-        reasoning["summary"] = "auto"
-    return reasoning
-
-
-def _most(request: ModelRequest, *, thinks: bool) -> int:
-    """The cap of the answer, with room for the reasoning that counts within it."""
-    most = request.max_output or 0
-    if thinks:
-        most += budget_of(request.effort)
-    limit = request.model.output_limit
-    return max(LEAST_OUTPUT, min(most, limit) if limit else most)
+        body["max_output_tokens"] = request.max_output
+    return body
 
 
 def refused(body: JsonObject, message: str) -> str | None:
     """What a refusal objects to that can be left out, None if nothing is known.
 
-    *message* is the error's sentence. The answer is a name for ``build_body``'s *without*.
+    *message* is the error's sentence. The answer is a name for the quirks' *without*.
     """
     text = message.lower()
     items = json.dumps(body.get("input"))

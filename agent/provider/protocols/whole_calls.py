@@ -11,7 +11,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.protocols.open_part import OpenPart
-from agent.provider.protocols.tool_names import ToolNames
+from agent.provider.tool_names import ToolNames
 
 
 class WholeCalls:

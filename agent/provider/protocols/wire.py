@@ -12,9 +12,10 @@ from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.framing import Framing
 from agent.provider.http import Answer, Post, StreamLimits
-from agent.provider.protocols.refusals import IMAGES
-from agent.provider.protocols.wire_json import encode
+from agent.provider.quirks.refusals import IMAGES
+from agent.provider.quirks.table import finished, prepared
 from agent.provider.sse import SseEvent
+from agent.provider.wire_json import encode
 
 MOST_REPAIRS = 3
 
@@ -72,7 +73,7 @@ class Decoder(Protocol):
 
 
 class Wire(Protocol):
-    """What sets one protocol apart. *without* names what a server refused before."""
+    """What sets one protocol apart."""
 
     @property
     def per_session(self) -> frozenset[str]:
@@ -87,7 +88,9 @@ class Wire(Protocol):
         """How the messages of an answer's body are told apart."""
         ...
 
-    def body(self, request: ModelRequest, without: frozenset[str]) -> JsonObject: ...
+    def encode(self, request: ModelRequest) -> JsonObject:
+        """The body for *request*, which was prepared (``agent.provider.quirks``)."""
+        ...
 
     def headers(self, body: JsonObject) -> Mapping[str, str]: ...
 
@@ -96,6 +99,12 @@ class Wire(Protocol):
     def refused(self, body: JsonObject, message: str) -> str | None:
         """What the sentence *message* objects to that can be left out, None if unknown."""
         ...
+
+
+def body_of(wire: Wire, request: ModelRequest, without: frozenset[str] = frozenset()) -> JsonObject:
+    """The body that is sent for *request*; *without* names what the server refused before."""
+    asked = prepared(request, without)
+    return finished(wire.encode(asked), asked, without)
 
 
 class WireClient:
@@ -122,7 +131,7 @@ class WireClient:
         """Stream the answer; the last event is ``StepFinish`` or ``StreamError``."""
         without = self._known(request)
         for repair in range(MOST_REPAIRS + 1):
-            body = self._wire.body(request, without)
+            body = body_of(self._wire, request, without)
             try:
                 post = self._post(body, self._wire.path(request))
                 framing = self._wire.framing()

@@ -5,7 +5,7 @@ properties. What it does not know makes the whole request fail, so it is left ou
 """
 
 from agent.jsontypes import Json, JsonObject
-from agent.provider.protocols.wire_json import object_in, objects_in
+from agent.provider.wire_json import object_in, objects_in
 
 KEPT = (
     "title", "description", "nullable", "minItems", "maxItems", "minimum", "maximum",
@@ -21,7 +21,7 @@ def reduced(schema: JsonObject) -> JsonObject:
 
 
 def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
-    schema = _resolved(schema, root)
+    schema = resolved(schema, root)
     if depth > DEEPEST:
         return {"type": "string"}
     made: JsonObject = {key: schema[key] for key in KEPT if key in schema}
@@ -50,8 +50,8 @@ def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
     return made
 
 
-def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
-    """*schema* with its reference followed and its only ``allOf`` taken in."""
+def resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
+    """*schema* with its reference followed and its ``allOf`` taken in."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
@@ -61,12 +61,30 @@ def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
             rest = {key: value for key, value in schema.items() if key != "$ref"}
             schema = {**target, **rest} if isinstance(target, dict) else rest
             continue
-        merged = objects_in(schema, "allOf")
-        if not merged:
+        parts = objects_in(schema, "allOf")
+        if not parts:
             break
-        rest = {key: value for key, value in schema.items() if key != "allOf"}
-        schema = {**{key: value for one in merged for key, value in one.items()}, **rest}
+        schema = _merged([{k: v for k, v in schema.items() if k != "allOf"}, *parts])
     return schema
+
+
+def _merged(schemas: list[JsonObject]) -> JsonObject:
+    """All of *schemas* in one: the properties of each, and what any of them requires; of other
+    words the first counts."""
+    made: JsonObject = {}
+    for schema in reversed(schemas):
+        made |= schema
+    properties = [object_in(schema, "properties") for schema in reversed(schemas)]
+    if any(properties):
+        made["properties"] = {name: one for each in properties for name, one in each.items()}
+    names = [name for schema in schemas for name in _list(schema.get("required"))]
+    if names:
+        made["required"] = list(dict.fromkeys(map(str, names)))
+    return made
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 def _chosen(

@@ -12,6 +12,14 @@ ATTACHED = ("pdf", "document", "file", "file_data", "input_file")
 REASONING = "reasoning replay"
 """Reasoning of earlier answers that goes back with the next request."""
 
+ALTERNATE = "roles in turn"
+"""Two messages of one role in a row, which a chat template raises at."""
+
+CACHING = "cache marks"
+"""Marks where the provider is to cache."""
+
+TEMPERATURE = "temperature"
+
 REFUSING = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|"
     r"not allowed|additional propert|invalid|cannot|could not|deprecated"

@@ -1,0 +1,130 @@
+"""Quirks of calls: their ids, the names of tools, and tools that must be declared."""
+
+import hashlib
+import re
+import string
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent.provider.client import (
+    AssistantTurn,
+    ModelRequest,
+    ToolCallContent,
+    ToolResultContent,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+)
+from agent.provider.quirks.target import Target
+from agent.provider.quirks.turns import calls_of
+from agent.provider.tool_names import ToolNames
+
+LONGEST_ID = 40
+LETTERS = string.ascii_letters + string.digits
+
+
+def call_ids_in_alphabet(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", for ids that
+    another provider gave (``functions.read:0``)."""
+    _ = target
+    return _with_ids(request, lambda call_id: re.sub(r"[^A-Za-z0-9_-]", "_", call_id))
+
+
+def call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "tool_use ids must be unique", from servers that count calls anew in each answer
+    (``call_0``); OpenAI: "string too long … maximum length 40" for ids that hold signatures.
+
+    An id depends on what came before it alone, so a longer history begins with the same ids and
+    the provider's cache stays good.
+    """
+    _ = target
+    taken: set[str] = set()
+
+    def sent(call_id: str) -> str:
+        wanted = call_id or "call"
+        if len(wanted) > LONGEST_ID - 4:
+            wanted = f"call_{_digest(call_id).hex()[:31]}"
+        found, number = wanted, 1
+        while found in taken:
+            number += 1
+            found = f"{wanted}_{number}"
+        taken.add(found)
+        return found
+
+    return _with_ids(request, sent)
+
+
+def call_ids_of_nine(request: ModelRequest, target: Target) -> ModelRequest:
+    """Mistral: "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9"."""
+    _ = target
+
+    def sent(call_id: str) -> str:
+        if len(call_id) == 9 and call_id.isascii() and call_id.isalnum():
+            return call_id
+        number = int.from_bytes(_digest(call_id))
+        return "".join(LETTERS[number // 62**place % 62] for place in range(9))
+
+    return _with_ids(request, sent)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="replace")).digest()
+
+
+def _with_ids(request: ModelRequest, sent: Callable[[str], str]) -> ModelRequest:
+    """*request* with each call, and the result in its place, under the id that *sent* gives."""
+    turns: list[Turn] = []
+    ids: list[str] = []
+    for turn in request.turns:
+        match turn:
+            case AssistantTurn():
+                ids = [sent(call.call_id) for call in calls_of(turn)]
+                left = iter(ids)
+                turns.append(_renamed(turn, lambda c, left=left: replace(c, call_id=next(left))))
+            case ToolTurn():
+                results = zip(turn.content, ids, strict=True)
+                turns.append(ToolTurn(tuple(replace(r, call_id=i) for r, i in results)))
+            case _:
+                turns.append(turn)
+    return replace(request, turns=tuple(turns))
+
+
+def _renamed(
+    turn: AssistantTurn, change: Callable[[ToolCallContent], ToolCallContent]
+) -> AssistantTurn:
+    content = tuple(change(c) if isinstance(c, ToolCallContent) else c for c in turn.content)
+    return replace(turn, content=content)
+
+
+def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
+    """All: names of tools "should match '^[a-zA-Z0-9_-]{1,64}$'" and be unique; those of MCP
+    servers hold dots and slashes, and models call by names that no tool could have."""
+    _ = target
+    names = ToolNames(request.tools)
+
+    def result(given: ToolResultContent) -> ToolResultContent:
+        return replace(given, name=names.sent(given.name))
+
+    turns: list[Turn] = []
+    for turn in request.turns:
+        match turn:
+            case AssistantTurn():
+                turns.append(_renamed(turn, lambda c: replace(c, name=names.sent(c.name))))
+            case ToolTurn():
+                turns.append(ToolTurn(tuple(result(r) for r in turn.content)))
+            case _:
+                turns.append(turn)
+    tools = tuple(replace(tool, name=names.sent(tool.name)) for tool in request.tools)
+    return replace(request, tools=tools, turns=tuple(turns))
+
+
+def used_tools_declared(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "requests which include tool_use or tool_result blocks must define tools";
+    Bedrock: "the toolConfig field must be defined". Where none may be called any more (a
+    summary, the last step) those of the history are named, and calling is off."""
+    _ = target
+    used = {call.name for turn in request.turns for call in calls_of(turn)}
+    if request.tools or not used:
+        return request
+    named = tuple(ToolSchema(name, "No longer available.", {}) for name in sorted(used))
+    return replace(request, tools=named, may_call=False)

@@ -1,0 +1,219 @@
+"""How the reasoning effort is said in each protocol, and by each provider (spec 5, R5).
+
+Each of these is given the body that was made of a request and answers with the one to send.
+"""
+
+import re
+from dataclasses import replace
+
+from agent.jsontypes import JsonObject
+from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
+from agent.provider.providers import NEW_OPENAI
+from agent.provider.quirks.families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
+from agent.provider.quirks.levels import LEAST_BUDGET, budget_of, nearest
+from agent.provider.quirks.target import Target
+from agent.provider.quirks.turns import calls_of
+from agent.provider.wire_json import object_in
+
+THINKING = "thinking"
+OUTPUT_CONFIG = "output_config"
+SUMMARY = "reasoning summary"
+THINKING_CONFIG = "thinkingConfig"
+LEAST_ANSWER = 1_024
+"""Tokens that thinking always leaves to the answer."""
+
+OFF: JsonObject = {"type": "disabled"}
+ANTHROPIC_LEVELS = ("low", "medium", "high", "xhigh", "max")
+GEMINI_LEVELS = ("minimal", "low", "medium", "high")
+MOST_THOUGHTS = {"pro": 32_768, "flash": 24_576}
+"""The largest budgets of Gemini 2.5, by its documentation."""
+
+
+def effort_the_model_has(request: ModelRequest, target: Target) -> ModelRequest:
+    """OpenAI: "Unsupported value: 'xhigh' is not supported with this model. Supported values are
+    …". The nearest level is asked for."""
+    _ = target
+    if request.effort is None or not request.model.efforts:
+        return request
+    return replace(request, effort=nearest(request.effort, request.model.efforts))
+
+
+def effort_by_name(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Chat completions take ``reasoning_effort``; most compatible servers do, or pass it over."""
+    _ = target
+    return {**body, "reasoning_effort": request.effort} if request.effort else body
+
+
+def effort_in_object(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """OpenRouter and Vercel's gateway pass over ``reasoning_effort`` for models other than
+    OpenAI's; they turn ``reasoning.effort`` into what each provider wants."""
+    _ = target
+    return {**body, "reasoning": {"effort": request.effort}} if request.effort else body
+
+
+def effort_as_thinking_switch(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
+    """Z.AI, Moonshot and DeepSeek think by default and do not stop for an effort of "none"; they
+    have a switch, beside which the newer models take a level."""
+    if not request.effort:
+        return body
+    kind = "disabled" if request.effort == "none" else "enabled"
+    switched: JsonObject = {**body, THINKING: {"type": kind}}
+    graded = [level for level in request.model.efforts if level != "none"]
+    if request.effort != "none" and len(graded) > 1:
+        switched["reasoning_effort"] = request.effort
+    return switched
+
+
+def effort_as_reasoning_switch(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
+    """Together: its hybrid models are switched by ``reasoning.enabled`` alone."""
+    _ = target
+    if not request.effort:
+        return body
+    return {**body, "reasoning": {"enabled": request.effort != "none"}}
+
+
+def effort_as_enable_thinking(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
+    """Alibaba: Qwen's hybrid models think by ``enable_thinking``, as long as a budget lasts."""
+    _ = target
+    if not request.effort:
+        return body
+    if request.effort == "none":
+        return {**body, "enable_thinking": False}
+    return {**body, "enable_thinking": True, "thinking_budget": budget_of(request.effort)}
+
+
+def effort_none_or_default(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Groq: "reasoning_effort must be one of none or default", for Qwen."""
+    _ = target
+    if not request.effort:
+        return body
+    return {**body, "reasoning_effort": "none" if request.effort == "none" else "default"}
+
+
+def effort_in_template(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """llama.cpp, vLLM and LM Studio hand the choice to the model's own chat template: Qwen and
+    GLM go on thinking otherwise."""
+    _ = target
+    if not request.effort:
+        return body
+    wanted: JsonObject = {"enable_thinking": request.effort != "none"}
+    if request.effort != "none":
+        wanted["reasoning_effort"] = request.effort
+    return {**body, "chat_template_kwargs": wanted}
+
+
+def effort_in_responses(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """The Responses API shows nothing of the reasoning unless a summary is asked for, and refuses
+    a temperature beside it: "Unsupported parameter: 'temperature'"."""
+    reasons = request.model.reasoning or NEW_OPENAI.match(target.model) is not None
+    reasoning: JsonObject = {}
+    if request.effort:
+        reasoning["effort"] = request.effort
+    if SUMMARY not in target.without and request.effort != "none" and (reasons or request.effort):
+        reasoning["summary"] = "auto"
+    if not reasoning:
+        return body
+    made: JsonObject = {**body, "reasoning": reasoning}
+    made.pop("temperature", None)
+    return made
+
+
+def effort_of_claude(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Anthropic: older models think within a budget, newer ones by an effort, and refuse the
+    other: "adaptive thinking is not supported on this model". A temperature beside it "may only
+    be set to 1"; "Expected thinking, but found tool_use" where an answer whose calls were just
+    answered did not begin with thinking: then a budget is off."""
+    thinking = _thinking(request, target)
+    made: JsonObject = {**body, **thinking}
+    if thinking and thinking[THINKING] != OFF:
+        made.pop("temperature", None)
+    return made
+
+
+def _thinking(request: ModelRequest, target: Target) -> JsonObject:
+    if request.effort is None or THINKING in target.without:
+        return {}
+    version = claude_version(target.model)
+    if request.effort == "none":
+        # Since version 5 models think without being asked to.
+        return {THINKING: OFF} if version >= (5, 0) else {}
+    if version >= ADAPTIVE_SINCE:
+        # Without "display" newer models think but don't show what.
+        shown: JsonObject = {"type": "adaptive", "display": "summarized"}
+        return {
+            THINKING: shown,
+            OUTPUT_CONFIG: {"effort": nearest(request.effort, ANTHROPIC_LEVELS)},
+        }
+    budget = min(budget_of(request.effort), (request.max_output or 0) - LEAST_ANSWER)
+    if budget < LEAST_BUDGET or not _led_by_thinking(request):
+        return {}
+    return {THINKING: {"type": "enabled", "budget_tokens": budget}}
+
+
+def _led_by_thinking(request: ModelRequest) -> bool:
+    last = next((t for t in reversed(request.turns) if isinstance(t, AssistantTurn)), None)
+    if last is None or not calls_of(last):
+        return True
+    return isinstance(last.content[0], ReasoningContent)
+
+
+def effort_of_gemini(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Gemini tells nothing of its thoughts unless they are included, and takes a level since
+    version 3, a budget before: "Thinking level is not supported for this model"."""
+    thinks = request.model.reasoning or request.effort is not None
+    if not thinks or THINKING_CONFIG in target.without:
+        return body
+    thinking: JsonObject = {"includeThoughts": request.effort != "none"}
+    if re.search(NEW_GEMINI, target.model):
+        if request.effort:
+            lowest = nearest("minimal", request.model.efforts or GEMINI_LEVELS)
+            level = lowest if request.effort == "none" else nearest(request.effort, GEMINI_LEVELS)
+            thinking["thinkingLevel"] = level
+    elif request.effort:
+        most = MOST_THOUGHTS["flash" if "flash" in target.model else "pro"]
+        thinking["thinkingBudget"] = min(most, budget_of(request.effort))
+    generation = object_in(body, "generationConfig")
+    return {**body, "generationConfig": {**generation, THINKING_CONFIG: thinking}}
+
+
+def effort_of_cohere(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Cohere: its reasoning models think by default, "thinking is not supported" by the others."""
+    _ = target
+    if not request.model.reasoning or request.effort is None:
+        return body
+    kind = "disabled" if request.effort == "none" else "enabled"
+    return {**body, THINKING: {"type": kind}}
+
+
+def effort_of_ollama(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Ollama: "… does not support thinking"; gpt-oss takes a level and passes over a switch."""
+    if request.effort is None and not request.model.reasoning:
+        return body
+    if "gpt-oss" in target.model and request.effort not in (None, "none"):
+        return {**body, "think": nearest(request.effort or "", ("low", "medium", "high"))}
+    return {**body, "think": request.effort != "none"}
+
+
+def effort_of_bedrock(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+    """Bedrock hands on what each model's maker calls it: Converse itself knows no effort."""
+    inference = dict(object_in(body, "inferenceConfig"))
+    more: JsonObject = {}
+    if "claude" in target.model:
+        more = _thinking(request, target)
+        if more and more[THINKING] != OFF:
+            inference.pop("temperature", None)
+    elif request.effort not in (None, "none"):
+        level = nearest(request.effort, ("low", "medium", "high"))
+        if "nova" in target.model:
+            more = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": level}}
+        elif "gpt-oss" in target.model:
+            more = {"reasoning_effort": level}
+    if not more:
+        return body
+    return {**body, "inferenceConfig": inference, "additionalModelRequestFields": more}

@@ -1,0 +1,109 @@
+"""Quirks of pictures and documents: told in words where they cannot be seen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from agent.provider.client import (
+    Api,
+    MediaContent,
+    ModelInfo,
+    ModelRequest,
+    TextContent,
+    ToolResultContent,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agent.provider.quirks.target import Target
+
+PDF = "application/pdf"
+USUAL = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+TAKEN: Mapping[Api, frozenset[str]] = {
+    "openai-chat": USUAL | {PDF},
+    "openai-responses": USUAL | {PDF},
+    "anthropic-messages": USUAL | {PDF},
+    "gemini": (USUAL - {"image/gif"}) | {"image/heic", "image/heif", PDF},
+    "bedrock": USUAL | {PDF},
+    "cohere": USUAL,
+    "ollama": USUAL,
+}
+"""What each protocol can carry at all, by its documentation."""
+
+
+def unseen_media_told(request: ModelRequest, target: Target) -> ModelRequest:
+    """ "This model does not support image input", or "Could not process image": a file that the
+    model cannot see, or its protocol not carry, becomes words that name it."""
+    _ = target
+
+    def told(media: MediaContent) -> TextContent | MediaContent:
+        return media if _sees(request.model, media) else TextContent(unseen(media))
+
+    def result(given: ToolResultContent) -> ToolResultContent:
+        seen = tuple(m for m in given.media if _sees(request.model, m))
+        words = [unseen(m) for m in given.media if not _sees(request.model, m)]
+        said = [given.output] if given.output.strip() else []
+        output = "\n\n".join([*said, *words]) if words else given.output
+        return replace(given, output=output, media=seen)
+
+    turns: list[Turn] = []
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                said = (told(c) if isinstance(c, MediaContent) else c for c in turn.content)
+                turns.append(replace(turn, content=tuple(said)))
+            case ToolTurn():
+                turns.append(ToolTurn(tuple(result(r) for r in turn.content)))
+            case _:
+                turns.append(turn)
+    return replace(request, turns=tuple(turns))
+
+
+def refused_media_told(request: ModelRequest, target: Target) -> ModelRequest:
+    """A server that refused a picture or document, whatever the lists say of its model, is asked
+    again without any."""
+    blind = replace(request.model, vision=False, documents=False)
+    told = unseen_media_told(replace(request, model=blind), target)
+    return replace(told, model=request.model)
+
+
+def failed_results_are_text(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "all content must be type text if is_error is true"."""
+    _ = target
+
+    def plain(turn: Turn) -> Turn:
+        if not isinstance(turn, ToolTurn):
+            return turn
+        return ToolTurn(tuple(replace(r, media=()) if r.is_error else r for r in turn.content))
+
+    return replace(request, turns=tuple(plain(turn) for turn in request.turns))
+
+
+def result_media_follows(request: ModelRequest, target: Target) -> ModelRequest:
+    """Chat completions and their like: "tool messages take text only". What a tool shows comes
+    from the user, right after its results."""
+    _ = target
+    turns: list[Turn] = []
+    for turn in request.turns:
+        if not isinstance(turn, ToolTurn):
+            turns.append(turn)
+            continue
+        turns.append(ToolTurn(tuple(replace(r, media=()) for r in turn.content)))
+        shown: list[TextContent | MediaContent] = []
+        for given in turn.content:
+            if given.media:
+                shown += [TextContent(f"Files from the {given.name} call:"), *given.media]
+        if shown:
+            turns.append(UserTurn(tuple(shown)))
+    return replace(request, turns=tuple(turns))
+
+
+def _sees(model: ModelInfo, media: MediaContent) -> bool:
+    if media.mime not in TAKEN.get(model.api, frozenset()):
+        return False
+    return model.documents if media.mime == PDF else model.vision
+
+
+def unseen(media: MediaContent) -> str:
+    """The words that stand for *media*."""
+    name = f" {media.name}" if media.name else ""
+    return f"[Attachment{name} ({media.mime}): this model cannot see it.]"

@@ -1,0 +1,192 @@
+"""Quirks of conversations: who speaks when, and what each call needs after it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent.provider.client import (
+    AssistantTurn,
+    ModelRequest,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agent.provider.quirks.target import Target
+
+LOST_RESULT = "The result of this call was lost; it may or may not have run."
+NO_OUTPUT = "(no output)"
+GO_ON = "Go on."
+"""Said where a conversation would begin or end with the model's own words."""
+
+SEEN = "I have the results."
+
+
+def empty_text_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "text content blocks must be non-empty", and the like elsewhere."""
+    _ = target
+    system = tuple(text for text in request.system if text.strip())
+    turns: list[Turn] = []
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                said = tuple(c for c in turn.content if not _blank(c))
+                turns += [replace(turn, content=said)] if said else []
+            case AssistantTurn():
+                told = tuple(c for c in turn.content if not _blank(c))
+                turns += [replace(turn, content=told)] if told else []
+            case ToolTurn():
+                turns.append(turn)
+    return replace(request, system=system, turns=tuple(turns))
+
+
+def _blank(content: object) -> bool:
+    return isinstance(content, TextContent) and not content.text.strip()
+
+
+def lone_reasoning_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "the final block in an assistant message cannot be thinking"; chat completions:
+    an assistant message without content and calls."""
+    _ = target
+    turns = tuple(
+        turn
+        for turn in request.turns
+        if not isinstance(turn, AssistantTurn)
+        or any(not isinstance(content, ReasoningContent) for content in turn.content)
+    )
+    return replace(request, turns=turns)
+
+
+def text_before_calls(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "tool_use ids were found without tool_result blocks immediately after", where
+    an answer goes on behind its calls. Such an answer becomes two, each with its results."""
+    _ = target
+    turns: list[Turn] = []
+    for number, turn in enumerate(request.turns):
+        if not isinstance(turn, AssistantTurn):
+            turns.append(turn)
+            continue
+        after = request.turns[number + 1] if number + 1 < len(request.turns) else None
+        results = after.content if isinstance(after, ToolTurn) else ()
+        *early, last = _split(turn)
+        for piece in early:
+            ids = {call.call_id for call in calls_of(piece)}
+            turns.append(piece)
+            turns.append(ToolTurn(tuple(r for r in results if r.call_id in ids)))
+        turns.append(last)
+    return replace(request, turns=tuple(turns))
+
+
+def _split(turn: AssistantTurn) -> list[AssistantTurn]:
+    pieces: list[list[TextContent | ReasoningContent | ToolCallContent]] = [[]]
+    for content in turn.content:
+        behind = bool(pieces[-1]) and isinstance(pieces[-1][-1], ToolCallContent)
+        if behind and not isinstance(content, ToolCallContent):
+            pieces.append([])
+        pieces[-1].append(content)
+    return [replace(turn, content=tuple(piece)) for piece in pieces]
+
+
+def calls_answered(request: ModelRequest, target: Target) -> ModelRequest:
+    """All: "no tool output found for function call", "tool result without its call". Each call
+    gets one result right after its turn, in order; of a lost one a sentence tells."""
+    _ = target
+    return replace(request, turns=tuple(_answered(request.turns)))
+
+
+def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
+    waiting: list[ToolCallContent] = []
+    for turn in turns:
+        given = turn.content if isinstance(turn, ToolTurn) else ()
+        if waiting:
+            yield ToolTurn(_results(waiting, given))
+            waiting = []
+        if not isinstance(turn, ToolTurn):
+            yield turn
+            waiting = calls_of(turn)
+    if waiting:
+        yield ToolTurn(_results(waiting, ()))
+
+
+def calls_of(turn: Turn) -> list[ToolCallContent]:
+    """The calls of *turn*, in order."""
+    if not isinstance(turn, AssistantTurn):
+        return []
+    return [content for content in turn.content if isinstance(content, ToolCallContent)]
+
+
+def _results(
+    calls: Sequence[ToolCallContent], given: Sequence[ToolResultContent]
+) -> tuple[ToolResultContent, ...]:
+    left = list(given)
+    results: list[ToolResultContent] = []
+    for call in calls:
+        found = next((result for result in left if result.call_id == call.call_id), None)
+        if found is None:
+            results.append(ToolResultContent(call.call_id, call.name, LOST_RESULT, is_error=True))
+            continue
+        left.remove(found)
+        results.append(found)
+    return tuple(results)
+
+
+def empty_results_told(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "content cannot be empty if is_error is true"; Bedrock and Gemini refuse any
+    empty result, and models take one for a failure."""
+    _ = target
+
+    def told(turn: Turn) -> Turn:
+        if not isinstance(turn, ToolTurn):
+            return turn
+        return ToolTurn(
+            tuple(r if r.output.strip() else replace(r, output=NO_OUTPUT) for r in turn.content)
+        )
+
+    return replace(request, turns=tuple(told(turn) for turn in request.turns))
+
+
+def user_begins(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "first message must use the user role"; many chat templates fail likewise."""
+    _ = target
+    if not request.turns or isinstance(request.turns[0], UserTurn):
+        return request
+    return replace(request, turns=(UserTurn((TextContent(GO_ON),)), *request.turns))
+
+
+def user_ends(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "does not support assistant message prefill", Mistral: "expected last role user
+    or tool"; elsewhere the model would go on in the middle of its last sentence."""
+    _ = target
+    if request.turns and not isinstance(request.turns[-1], AssistantTurn):
+        return request
+    return replace(request, turns=(*request.turns, UserTurn((TextContent(GO_ON),))))
+
+
+def roles_alternate(request: ModelRequest, target: Target) -> ModelRequest:
+    """Anthropic: "roles must alternate", and the templates of local models raise an exception.
+    Neighbours of one role are joined; thoughts can only lead, so those of the second go."""
+    _ = target
+    turns: list[Turn] = []
+    for turn in request.turns:
+        before = turns[-1] if turns else None
+        if isinstance(before, UserTurn) and isinstance(turn, UserTurn):
+            turns[-1] = replace(before, content=(*before.content, *turn.content))
+        elif isinstance(before, AssistantTurn) and isinstance(turn, AssistantTurn):
+            more = (c for c in turn.content if not isinstance(c, ReasoningContent))
+            turns[-1] = replace(before, content=(*before.content, *more))
+        else:
+            turns.append(turn)
+    return replace(request, turns=tuple(turns))
+
+
+def reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
+    """Mistral: "Unexpected role 'user' after role 'tool'"."""
+    _ = target
+    turns: list[Turn] = []
+    for turn in request.turns:
+        if isinstance(turn, UserTurn) and turns and isinstance(turns[-1], ToolTurn):
+            turns.append(AssistantTurn((TextContent(SEEN),), request.model.full_name))
+        turns.append(turn)
+    return replace(request, turns=tuple(turns))
