@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 TAB_WIDTH = 4
 
-_C0 = {code: chr(0x2400 + code) for code in range(0x20) if code not in {0x09, 0x0A, 0x0D}}
+_C0 = {code: chr(0x2400 + code) for code in range(0x20) if code not in {0x09, 0x0A}}
 
 # Control characters, lone surrogates, and what hides or reorders text: soft hyphen,
 # zero-width and bidi controls, fillers, variation selectors, tags.
@@ -32,19 +32,20 @@ _ESCAPE = re.compile(
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
-def clean(text: str, *, tab_width: int = TAB_WIDTH) -> str:
+def clean(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -> str:
     """*text* as it may be shown: only printable characters and line feeds.
 
-    Control characters become their pictures (``␛``), characters that hide or reorder text
-    become ``\\u{202e}``, tabs become blanks up to the next stop, and a carriage return
-    overwrites its line: what comes after the last one stays. The joiners that emoji and
-    some scripts are written with are kept between such characters.
+    Control characters become their pictures (``␛``, ``␍`` where no line feed follows),
+    characters that hide or reorder text become ``\\u{202e}``, and tabs become blanks up to the
+    next stop. The joiners that emoji and some scripts are written with are kept between such
+    characters. *overwriting* is for what a program printed: a carriage return starts its line
+    anew and what comes after the last one stays, as on a terminal.
     """
     if _SUSPECT.search(text) is None:
         return text
     if "\r" in text or "\t" in text:
         lines = text.replace("\r\n", "\n").split("\n")
-        text = "\n".join(_flatten(line, tab_width) for line in lines)
+        text = "\n".join(_flatten(line, tab_width, overwriting) for line in lines)
     return _SUSPECT.sub(_visible, text)
 
 
@@ -53,8 +54,8 @@ def clean_line(text: str) -> str:
     return clean(text).replace("\n", " ")
 
 
-def _flatten(line: str, tab_width: int) -> str:
-    if "\r" in line:
+def _flatten(line: str, tab_width: int, overwriting: bool) -> str:
+    if overwriting and "\r" in line:
         line = line.rstrip("\r").rsplit("\r", 1)[-1]
     return line.expandtabs(tab_width) if "\t" in line else line
 
@@ -125,7 +126,8 @@ _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 def clean_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     """Lines of styled spans of a command's output: colours kept, all other sequences dropped."""
     if "\x1b" not in text and "\x9b" not in text:
-        return [[(line, PLAIN)] if line else [] for line in clean(text).split("\n")]
+        shown = clean(text, overwriting=True)
+        return [[(line, PLAIN)] if line else [] for line in shown.split("\n")]
     kept = _ESCAPE.sub(lambda match: match.group() if _SGR.fullmatch(match.group()) else "", text)
     lines: list[list[tuple[str, AnsiStyle]]] = []
     style = PLAIN
@@ -140,7 +142,7 @@ def clean_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
             if piece and (returned or "\r" in piece.rstrip("\r")):
                 spans.clear()
             returned = piece.endswith("\r") or (returned and not piece)
-            if shown := clean(piece):
+            if shown := clean(piece, overwriting=True):
                 spans.append((shown, style))
         lines.append(spans)
     return lines

@@ -65,7 +65,7 @@ class Findings:
                 pattern,
                 always=self.place.offered(around),
                 shown=real,
-                reason=f"{real} is outside the project",
+                reason=_outside(path, real),
                 aliases=(real,),
             )
         )
@@ -123,3 +123,10 @@ class Findings:
             reason += ", which governs the agent or the repository"
         self.edits.append(os.path.normpath(path))
         self.add(Need("edit", shown, reason=reason, strict="guarded" if guarded else ""))
+
+
+def _outside(path: str, real: str) -> str:
+    """Why *path*, which leads to *real*, is asked about."""
+    if os.path.normpath(path) == real:
+        return f"{real} is outside the project"
+    return f"{path} leads to {real}, outside the project"

@@ -86,10 +86,15 @@ class Place:
         return os.path.relpath(real, self.project) if _under(real, self.project) else real
 
     def offered(self, folder: str) -> str | None:
-        """The pattern that "always" may store for *folder*, None for too wide a one."""
-        holds = _under(self.project, folder) or _under(self.home, folder)
-        wide = folder == "/" or holds or bool({"*", "?"} & set(folder))
-        return None if wide else f"{folder}/*"
+        return offered_folder(folder, self.project, self.home)
+
+
+def offered_folder(folder: str, project: str, home: str) -> str | None:
+    """The pattern that "always" may store for *folder*, None for too wide a one: the root, what
+    holds the project or the home folder, a name with wildcards in it."""
+    holds = _under(project, folder) or _under(home, folder)
+    wide = folder == "/" or holds or bool({"*", "?"} & set(folder))
+    return None if wide else f"{folder}/*"
 
 
 def _under(path: str, folder: str) -> bool:

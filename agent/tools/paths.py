@@ -15,6 +15,7 @@ from typing import Literal
 
 from agent.errors import ToolError
 from agent.files.disk import NotRegular
+from agent.permission.shell_paths import offered_folder
 from agent.questions import Action, Need
 from agent.tools.base import ToolContext
 
@@ -65,7 +66,7 @@ class ToolPath:
 
     *path* is absolute with links kept, *real* with links resolved; *shown* is for people and
     the model: relative to the project where possible. *pattern* is what permission rules see
-    (relative to the project, else absolute).
+    (relative to the project, else absolute). *project* is its root, resolved.
     """
 
     path: str
@@ -74,6 +75,7 @@ class ToolPath:
     pattern: str
     real_pattern: str
     outside: bool
+    project: str
 
     @property
     def is_secret(self) -> bool:
@@ -109,7 +111,7 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
     outside = not within(real, project)
     pattern = _pattern(path, project, ctx.project)
     real_pattern = _pattern(real, project, ctx.project)
-    return ToolPath(path, real, printable(pattern), pattern, real_pattern, outside)
+    return ToolPath(path, real, printable(pattern), pattern, real_pattern, outside, project)
 
 
 def within(path: str, folder: str) -> bool:
@@ -167,8 +169,17 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:
     if not target.outside:
         return ()
     top = target.real if folder else dirname(target.real)
-    pattern = top.rstrip("/") + "/*"
-    return (Need("external_directory", pattern, always=pattern, reason=OUTSIDE_REASON),)
+    real = printable(target.real)
+    linked = target.path != target.real
+    return (
+        Need(
+            "external_directory",
+            top.rstrip("/") + "/*",
+            always=offered_folder(top, target.project, os.path.realpath(Path.home())),
+            shown=real,
+            reason=f"{target.shown} leads {OUTSIDE_REASON}" if linked else OUTSIDE_REASON,
+        ),
+    )
 
 
 def read_needs(target: ToolPath) -> tuple[Need, ...]:

@@ -18,7 +18,7 @@ from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import need_rows, offer, reach
 from app.widgets.command_editor import CommandEditor
-from app.widgets.subject import HunkChoice, Subject
+from app.widgets.subject import Subject
 
 Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
@@ -31,7 +31,13 @@ QUIET = 0.4
 QUIET_LIMIT = 2.0
 """Seconds after which it listens however fast somebody types."""
 
-SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+PAGE = 1_000
+"""Stands for a page, which is as high as what scrolls."""
+
+SCROLLS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
+ROOMY = 200
+"""Characters of the offer up to which it stands beside the answers and does not scroll."""
+
 HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
@@ -82,6 +88,7 @@ class PermissionScreen(ModalScreen[Outcome]):
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited: str | None = None
+        self._offer = offer(request)
 
     @property
     def key(self) -> str:
@@ -99,12 +106,13 @@ class PermissionScreen(ModalScreen[Outcome]):
             with VerticalScroll(id="ask-details", can_focus=False):
                 yield Static(need_rows(request.needs), id="ask-needs")
                 yield Static(reach(request, str(Path.home())), id="ask-reach")
-                yield Static(offer(request), id="ask-offer")
+                yield Static(self._offer, classes="offer", id="ask-offer-below")
+            yield Static(self._offer, classes="offer", id="ask-offer")
             yield Input(placeholder="A word for the model, then enter", id="ask-comment")
             with Horizontal(id="ask-buttons"):
                 for answer in self._answers:
                     yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
-                yield Static(self._hints(), id="ask-hints")
+                yield Static(id="ask-hints")
 
     def on_mount(self) -> None:
         self.query_one("#ask-comment", Input).display = False
@@ -118,6 +126,10 @@ class PermissionScreen(ModalScreen[Outcome]):
     def _fit(self) -> None:
         """Share the height: the answers always stay, the parts above them scroll."""
         box = self.query_one("#ask")
+        # What "always" would allow stays beside the answers where there is room for it.
+        roomy = not self.has_class("-short") and len(self._offer.plain) <= ROOMY
+        self.query_one("#ask-offer").display = roomy
+        self.query_one("#ask-offer-below").display = not roomy
         first = self.query_one("#ask-subject", VerticalScroll)
         second = self.query_one("#ask-details", VerticalScroll)
         fixed = box.gutter.height + sum(
@@ -128,8 +140,11 @@ class PermissionScreen(ModalScreen[Outcome]):
         around = first.styles.margin.height + second.styles.margin.height
         most = self.size.height - (0 if self.has_class("-short") else 2)
         room = max(2, most - max(fixed, 2) - around)
-        wanted = second.virtual_size.height if first.display else room
-        below = max(1, min(wanted or room, room if not first.display else max(1, room // 2)))
+        hints = self.query_one("#ask-hints", Static)
+        hints.update(self._hints(hints.size.width))
+        # Half of the room for each, and what one of them leaves is the other's.
+        rest = room - _content_height(first) if first.display else room
+        below = max(1, min(_content_height(second) or room, max(room // 2, rest)))
         second.styles.max_height = below
         first.styles.max_height = max(1, room - below)
 
@@ -246,8 +261,9 @@ class PermissionScreen(ModalScreen[Outcome]):
         for button in self.query(".answer"):
             button.remove_class("-chosen")
             button.display = button.id != "ask-always" or offered
-        text = offer(self.request) if allowed else EDITED
-        self.query_one("#ask-offer", Static).update(text)
+        self._offer = offer(self.request) if allowed else EDITED
+        for place in self.query(".offer").results(Static):
+            place.update(self._offer)
 
     def _choose(self, step: int) -> None:
         answers = self._answers
@@ -265,7 +281,9 @@ class PermissionScreen(ModalScreen[Outcome]):
         order = (first, second) if lines > 0 else (second, first)
         for box in order:
             if (lines > 0 and box.scroll_y < box.max_scroll_y) or (lines < 0 and box.scroll_y > 0):
-                box.scroll_relative(y=lines, animate=False)
+                page = max(1, box.size.height - 1)
+                step = lines if abs(lines) != PAGE else page if lines > 0 else -page
+                box.scroll_relative(y=step, animate=False)
                 return
 
     def _who(self) -> Content:
@@ -279,14 +297,26 @@ class PermissionScreen(ModalScreen[Outcome]):
         tone = {"once": "$tone-ok", "always": "$tone-blue", "reject": "$tone-err"}[answer]
         return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
 
-    def _hints(self) -> Content:
+    def _hints(self, width: int) -> Content:
+        """The other keys, as many as there is room for; esc is the least of them, being r."""
         hints: list[tuple[str, str]] = []
-        if HunkChoice(self.request.blocks).offered:
-            hints += [("space", " keep/refuse"), ("n p", " move")]
+        if self._subject.choice.offered:
+            hints += [("space", " keep or not"), ("n p", " move")]
         if self._shell is not None:
             hints.append(("e", " edit"))
         hints += [("c", " comment"), ("esc", " reject")]
-        parts: list[tuple[str, str]] = []
+        line = Content("")
         for key, words in hints:
-            parts += [(key, "bold"), (f"{words}   ", "$tone-muted")]
-        return Content.assemble(*parts)
+            gap = "   " if line else ""
+            longer = line + Content.assemble(gap, (key, "bold"), (words, "$tone-muted"))
+            if longer.cell_length > width:
+                break
+            line = longer
+        return line
+
+
+def _content_height(scroll: VerticalScroll) -> int:
+    """Rows of what is in *scroll*, 0 before it was laid out."""
+    return max(
+        (child.virtual_region.bottom for child in scroll.children if child.display), default=0
+    )

@@ -123,7 +123,7 @@ class ShellScreen(ModalScreen[None]):
         self._shell = self._source.find(self._shell.id) or self._shell
         scroll = self.query_one("#shell-scroll", VerticalScroll)
         at_end = scroll.scroll_y >= scroll.max_scroll_y
-        text = clean(self._source.tail(self._shell.id)).rstrip("\n")
+        text = clean(self._source.tail(self._shell.id), overwriting=True).rstrip("\n")
         output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
         self.query_one("#shell-output", Static).update(output)
         told = Content.styled(standing(self._shell, self._clock()), "$tone-muted")

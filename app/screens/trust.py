@@ -83,20 +83,15 @@ def _runs(runs: Iterable["Runs"]) -> Iterator[Content]:
             (f"   {clean_line(each.source)}", "$tone-faint"),
         )
         if each.shown:
-            shown = clean(_visible(each.shown)).replace("\n", "\n      ")
+            shown = clean(each.shown).replace("\n", "\n      ")
             yield Content.assemble("      ", (shown, "$tone-warn"))
-
-
-def _visible(text: str) -> str:
-    """A carriage return would take what stands before it off the line."""
-    return text.replace("\r", "␍")
 
 
 def _allowed(rule: "Runs") -> Content:
     return Content.assemble(
         "  ",
         (clean_line(rule.name), "$tone-muted"),
-        (f" {clean_line(_visible(rule.detail))}", "$tone-warn"),
+        (f" {clean_line(rule.detail)}", "$tone-warn"),
         (f"   {clean_line(rule.source)}", "$tone-faint"),
     )
 

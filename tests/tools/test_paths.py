@@ -201,3 +201,26 @@ def test_near_names_are_suggested_inside_the_project_only(
 def test_names_that_are_not_utf8_become_printable() -> None:
     assert printable("a\udcff") == "a\ufffd"
     assert printable("größe") == "größe"
+
+
+def test_m6_consent_for_a_link_names_where_it_leads(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    project = tmp_path / "app"
+    project.mkdir()
+    (tmp_path / "other").mkdir()
+    (project / "link").symlink_to("../other")
+    (need,) = outside_need(resolve_path("link/x.txt", make_context(project)))
+    assert need.shown == f"{tmp_path}/other/x.txt"
+    assert need.reason == "link/x.txt leads outside the project"
+
+
+@pytest.mark.parametrize("path", ["/x.txt", "~/x.txt", "../x.txt", "../../x.txt"])
+def test_always_is_not_offered_for_too_wide_a_folder(
+    make_context: MakeContext, tmp_path: Path, path: str
+) -> None:
+    """Never the root, the home folder or what holds the project."""
+    project = tmp_path / "below" / "app"
+    project.mkdir(parents=True)
+    (need,) = outside_need(resolve_path(path, make_context(project)))
+    assert need.always is None

@@ -1,6 +1,7 @@
 """Starts the real app on a real runtime in temporary folders (U22)."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 from app.application import OpencodeApp
 from app.launch import Launch
 from app.opening import load
+from tests.support.harness import config_for
+from tests.support.model_server import ModelServer
 
 WAIT = 30.0
 """Seconds after which a test that waits for the app is stuck (a hang guard, no figure)."""
@@ -100,6 +103,22 @@ def folders(tmp_path: Path) -> Mapping[str, str]:
         "XDG_STATE_HOME": str(home / "state"),
         "OPENCODE_PY_DATA": str(home / "data" / "own"),
     }
+
+
+def configure(folders: Mapping[str, str], server: ModelServer, **settings: object) -> None:
+    """Write the settings that name *server* as the only provider."""
+    folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config_for(server, **settings)))
+
+
+@pytest.fixture
+async def scripted(folders: Mapping[str, str]) -> AsyncIterator[ModelServer]:
+    """A model server that the app finds in its settings; it must have refused nothing."""
+    async with ModelServer() as server:
+        configure(folders, server)
+        yield server
+    assert server.refused == []
 
 
 @pytest.fixture

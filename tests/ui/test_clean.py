@@ -27,13 +27,20 @@ EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
         ("line\u2028sep", "line\\u{2028}sep"),
         ("a\tb", "a   b"),
         ("ab\tc\n\td", "ab  c\n    d"),
-        ("10%\r50%\r100%", "100%"),
-        ("50%\r", "50%"),
+        ("rm -rf x\recho hi", "rm -rf x␍echo hi"),
+        ("50%\r", "50%␍"),
         ("a\r\nb", "a\nb"),
     ],
 )
 def test_clean_shows_what_is_there(raw: str, shown: str) -> None:
     assert clean(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"), [("10%\r50%\r100%", "100%"), ("50%\r", "50%"), ("a\r\nb", "a\nb")]
+)
+def test_what_a_program_printed_overwrites_itself(raw: str, shown: str) -> None:
+    assert clean(raw, overwriting=True) == shown
 
 
 @pytest.mark.parametrize("text", ["👩‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", "क्‍ष", "e\u0301"])

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from agent.display import Block, DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 from app.asking import Asking
+from app.screens.asked import look_alikes
 from app.screens.permission import Grace, Outcome, PermissionScreen
 from app.themes import register
 from tests.support.snapshots import assert_snapshot
@@ -136,7 +137,11 @@ async def test_everything_asked_about_is_shown() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (40, 16), (26, 10), (20, 8)])
 @pytest.mark.parametrize(
     "command",
-    ["x" * 5_000, "cat <<EOF\n" + "\n".join(f"line {n}" for n in range(200)) + "\nEOF"],
+    [
+        "x" * 5_000,
+        "echo " + "word " * 2_000,
+        "cat <<EOF\n" + "\n".join(f"line {n}" for n in range(200)) + "\nEOF",
+    ],
 )
 async def test_a_long_command_scrolls_and_the_answers_stay(
     size: tuple[int, int], command: str
@@ -156,6 +161,47 @@ async def test_a_long_command_scrolls_and_the_answers_stay(
         await pilot.press("o")
         await pilot.pause()
         assert host.outcomes == [PermissionReply("once")]
+
+
+@pytest.mark.parametrize(
+    ("command", "shown_as"),
+    [
+        ("rm -rf x\recho hi", "rm -rf x␍echo hi"),
+        ("echo hi" + " " * 30 + "; rm x", "echo hi" + "·" * 30 + "; rm x"),
+        ("make\tall", "make→"),
+        ("echo \u202egnp.exe\x1b[2K", "echo \\u{202e}gnp.exe␛[2K"),
+        ("p\u0430ypal\u00a0x", "cyrillic small letter a"),
+        ("p\u0430ypal\u00a0x", "no-break space"),
+    ],
+)
+async def test_m6_nothing_in_a_command_hides(command: str, shown_as: str) -> None:
+    host = Host(PermissionScreen(request(blocks=(ShellBlock(command),)), grace=0))
+    async with host.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        assert shown_as in shown(host)
+
+
+@pytest.mark.parametrize(
+    "text", ["git commit -m 'привет, мир'", "echo 表の幅", "naïve café", "👩‍👩‍👧"]
+)
+def test_other_scripts_are_no_look_alikes(text: str) -> None:
+    assert look_alikes(text) == ()
+
+
+@pytest.mark.parametrize("patterns", [1, 12])
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_m6_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, int]) -> None:
+    always = tuple(("bash", f"program{n} run *") for n in range(patterns))
+    asked = request(blocks=(ShellBlock("word " * 2_000),), always=always)
+    host = Host(PermissionScreen(asked, grace=0))
+    seen: set[str] = set()
+    async with host.run_test(size=size) as pilot:
+        await settle(pilot)
+        for _ in range(60):
+            seen |= {pattern for _, pattern in always if pattern in shown(host)}
+            await pilot.press("pagedown", "down")
+        assert "always" in shown(host)
+        assert seen == {pattern for _, pattern in always}
 
 
 async def test_a_diff_is_shown_with_its_signs() -> None:

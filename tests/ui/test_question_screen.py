@@ -1,9 +1,7 @@
 """The dialog of the question tool (U6, U11; A4; NARROW)."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from textual.app import App
@@ -15,11 +13,10 @@ from app.asking import Asking
 from app.plain import chosen
 from app.screens.question import QuestionOutcome, QuestionScreen
 from app.themes import register
-from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 from tests.support.snapshots import assert_snapshot
-from tests.ui.conftest import Running, Starter
+from tests.ui.conftest import Running, Starter, configure
 
 QUESTION = Question(
     "que_1",
@@ -196,12 +193,6 @@ async def test_a_withdrawn_question_closes_without_an_answer() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert replies == [("que_2", QuestionReply(("SQLite",)))]
-
-
-def configure(folders: Mapping[str, str], server: ModelServer) -> None:
-    folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(config_for(server)))
 
 
 ASKS = {

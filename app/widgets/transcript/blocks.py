@@ -4,6 +4,7 @@ A renderer takes a block and says what is shown of it folded and unfolded. It kn
 block, never kinds of tool. ``RENDERERS`` must name every kind; a test holds the two equal.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -44,6 +45,9 @@ TEXT_LINES = 10
 TABLE_ROWS = 12
 OPEN_LINES = 2_000
 """Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
+
+_BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
+"""Blanks within a line, more than separate words or line up columns, and those at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def _diff(block: DiffBlock, shown: Shown) -> Drawn:
 def _shell(block: ShellBlock, shown: Shown) -> Drawn:
     """The command where its row cannot hold it, then the end of its output."""
     lines: list[Line] = []
-    command = clean(block.command).strip("\n")
+    command = clean(with_blanks(block.command) if shown.asked else block.command).strip("\n")
     long = shown.asked or "\n" in command or len(command) > shown.room - 8
     if long and (shown.open or "\n" in command):
         code = highlight(command, shown.tones, language="bash")
@@ -139,6 +143,13 @@ def _shell(block: ShellBlock, shown: Shown) -> Drawn:
         note = Text(clean_line(block.note), style=shown.tones.style("warn"))
         lines += _wrapped(note, shown, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
+
+
+def with_blanks(command: str) -> str:
+    """*command* with tabs and long runs of blanks made visible: what stands behind them must
+    not be overlooked (spec 4, M6)."""
+    dotted = _BLANKS.sub(lambda run: "·" * len(run.group()), command)
+    return dotted.replace("\t", "→\t")
 
 
 def _ruled(shown: Shown) -> tuple[Segment, ...]:
@@ -288,7 +299,8 @@ def _text(block: TextBlock, shown: Shown) -> Drawn:
 
 def _plain(text: str, shown: Shown) -> list[Line]:
     lines: list[Line] = []
-    for line in clean(text).strip("\n").split("\n") if text.strip() else []:
+    printed = clean(text, overwriting=not shown.asked).strip("\n")
+    for line in printed.split("\n") if printed.strip() else []:
         lines += _folded(Text(line, style=shown.tones.style("muted")), shown, shown.gutter)
     return lines
 
