@@ -33,8 +33,10 @@ def need_rows(needs: tuple[JudgedNeed, ...]) -> Content:
                 tone = "$tone-err"
             pad = " " * max(2, width - Content(text).cell_length)
             reason = clean_line(judged.reason or judged.need.reason)
+            program, space, rest = text.partition(" ")
+            marked = (program, tone if judged.need.destructive else "")
             yield Content.assemble(
-                (judged.action.ljust(6), tone), text, pad, (reason, "$tone-muted")
+                (judged.action.ljust(6), tone), marked, space + rest, pad, (reason, "$tone-muted")
             )
 
     return Content("\n").join(list(lines()))

@@ -131,6 +131,8 @@ class Subject(Widget):
     def _hunks(self, block: DiffBlock, page: Page) -> None:
         self._lines.append(title_line(block, page, 0))
         for hunk in block.hunks:
+            if hunk is not block.hunks[0]:
+                self._lines.append(blank(page))
             self._tops[hunk.index] = len(self._lines)
             self._lines.append(self._head(hunk, page))
             only = replace(block, hunks=(hunk,), omitted=0)

@@ -197,7 +197,7 @@ async def test_m6_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, i
     seen: set[str] = set()
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
-        for _ in range(60):
+        for _ in range(150):
             seen |= {pattern for _, pattern in always if pattern in shown(host)}
             await pilot.press("pagedown", "down")
         assert "always" in shown(host)
