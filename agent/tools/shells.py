@@ -32,10 +32,13 @@ class _Shell:
 
 
 class Shells:
-    """All background shells of the program. Used from one loop."""
+    """All background shells of the program, at most *most* of them running. Used from one loop."""
 
-    def __init__(self, bus: Bus, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, bus: Bus, *, most: int = MOST_RUNNING, clock: Callable[[], float] = time.time
+    ) -> None:
         self._bus = bus
+        self._most = most
         self._clock = clock
         self._shells: dict[str, _Shell] = {}
         self._detachable: list[tuple[ToolContext, asyncio.Event]] = []
@@ -47,7 +50,7 @@ class Shells:
     def check_room(self) -> None:
         """Raise ``ToolError`` if too many run already."""
         running = [s.info for s in self._shells.values() if s.background.running]
-        if len(running) >= MOST_RUNNING:
+        if len(running) >= self._most:
             raise ToolError(
                 f"{len(running)} commands run in the background already, the most allowed. End "
                 f"one with bash_kill first: {', '.join(info.id for info in running)}."

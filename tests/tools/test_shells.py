@@ -16,7 +16,7 @@ from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
-from agent.tools.shells import MOST_RUNNING, Shells
+from agent.tools.shells import Shells
 from agent.tools.truncate import Limits, Truncator
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
@@ -24,6 +24,7 @@ from tests.tools.conftest import MakeContext
 from tests.tools.run import run
 
 GUARD = 60.0
+MOST = 3
 
 
 class Desk:
@@ -32,7 +33,7 @@ class Desk:
     def __init__(self, tmp_path: Path, ctx: ToolContext) -> None:
         self.bus = Bus()
         self.events = self.bus.subscribe()
-        self.shells = Shells(self.bus)
+        self.shells = Shells(self.bus, most=MOST)
         truncator = Truncator(Limits(), SpillStore(tmp_path / "spill"))
         self.bash = BashTool(BashSettings(), truncator, self.shells)
         self.ctx = ctx
@@ -188,9 +189,9 @@ async def test_each_start_and_end_is_an_event(desk: Desk) -> None:
 
 
 async def test_too_many_are_refused(desk: Desk) -> None:
-    for _ in range(MOST_RUNNING):
+    for _ in range(MOST):
         await desk.start(wait_for("go"))
-    with pytest.raises(ToolError, match="16 commands run in the background already"):
+    with pytest.raises(ToolError, match="3 commands run in the background already"):
         await desk.start("true")
     desk.go("go")
 
