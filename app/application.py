@@ -96,6 +96,9 @@ class OpencodeApp(App[int]):
     def on_session_screen_called(self, event: SessionScreen.Called) -> None:
         self.controller.call(event.action, event.argument)
 
+    def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
+        self.controller.find_files(event.typed)
+
     def on_session_screen_interrupted(self) -> None:
         if self.controller.live.busy:
             self.controller.cancel()

@@ -9,6 +9,7 @@ from agent.model import Idle, Session
 from agent.session.view import PromptInput
 from app.bridge import pump
 from app.launch import Launch
+from app.mentions import mentions_in
 from app.state import NOTHING, Change, SessionView
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
@@ -147,7 +148,11 @@ class LiveSession:
                 await self._ready.wait()
                 session = self.session or await self._create()
                 prompt = PromptInput(
-                    text=text, agent=self.agent, model=self.model, effort=self.effort
+                    text=text,
+                    agent=self.agent,
+                    model=self.model,
+                    effort=self.effort,
+                    mentions=mentions_in(text, self.runtime.directory),
                 )
                 await self.runtime.sessions.prompt(session.id, prompt)
         finally:

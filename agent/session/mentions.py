@@ -13,7 +13,7 @@ from agent.session.view import Mention
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
 
-HEAD = "The user attached {path}:"
+ATTACHED = '<attached path="{path}">\n{text}\n</attached>'
 
 
 class Mentions:
@@ -69,7 +69,7 @@ class Mentions:
             id=new_id("prt"),
             session_id=session.id,
             message_id=message.id,
-            text=f"{HEAD.format(path=mention.path)}\n{result.output}",
+            text=ATTACHED.format(path=mention.path, text=result.output),
             started=message.created,
             ended=message.created,
             synthetic=True,

@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from agent.model import AssistantMessage, Busy, Idle, Running, ToolPart
 from app.commands import Action, by_slash, parse
+from app.mentions import TYPED, quoted
 from app.state import Change, SessionView
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
@@ -47,6 +48,12 @@ class SessionScreen(Screen[None]):
         action: Action
         argument: str
 
+    @dataclass
+    class FilesWanted(Message):
+        """A file is being named; what was typed of it."""
+
+        typed: str
+
     class Interrupted(Message):
         """Esc with nothing left to close."""
 
@@ -62,6 +69,7 @@ class SessionScreen(Screen[None]):
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
+        self._file_typed: str | None = None
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="home-scroll", can_focus=False):
@@ -170,6 +178,9 @@ class SessionScreen(Screen[None]):
         chosen = listing.chosen
         if chosen is None:
             return
+        if listing.files:
+            self._put_file(chosen)
+            return
         known = by_slash(chosen)
         if event.move == "tab" or known is None:
             self.prompt.put(f"/{chosen} ")
@@ -189,7 +200,25 @@ class SessionScreen(Screen[None]):
         event.stop()
         text = self.prompt.text
         typed = text[1:] if text.startswith("/") and text[1:].replace("-", "").isalnum() else None
-        self._complete("" if text == "/" else typed)
+        mention = TYPED.search(self.prompt.before_cursor)
+        self._file_typed = mention[1] if mention else None
+        if mention is not None and typed is None:
+            self.post_message(self.FilesWanted(mention[1]))
+        else:
+            self._complete("" if text == "/" else typed)
+
+    def show_files(self, typed: str, paths: Sequence[str]) -> None:
+        """The files that fit *typed*; out of date once something else is typed."""
+        if typed == self._file_typed:
+            self.prompt.completing = self.query_one(SlashList).show_files(paths)
+
+    def _put_file(self, path: str) -> None:
+        """Complete the mention; a folder stays open for what is in it."""
+        typed = TYPED.search(self.prompt.before_cursor)
+        if typed is not None:
+            self._complete(None)
+            end = "" if path.endswith("/") else " "
+            self.prompt.replace_before_cursor(len(typed[0]), quoted(path) + end)
 
     def _complete(self, typed: str | None) -> None:
         self.prompt.completing = self.query_one(SlashList).filter(typed)

@@ -98,6 +98,18 @@ class Prompt(TextArea):
         self._place = None
         self._show(text)
 
+    @property
+    def before_cursor(self) -> str:
+        """The text of the cursor's line up to the cursor."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def replace_before_cursor(self, count: int, text: str) -> None:
+        """Put *text* in the place of the last *count* characters before the cursor."""
+        row, column = self.cursor_location
+        result = self.replace(text, (row, column - count), (row, column))
+        self.move_cursor(result.end_location)
+
     def _show(self, text: str) -> None:
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor(self.document.end)

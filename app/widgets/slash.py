@@ -1,4 +1,4 @@
-"""The list of commands that opens while a ``/word`` is typed (spec 8, U8 and U14)."""
+"""The list that opens while a ``/word`` or ``@path`` is typed (spec 8, U8 and U14)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
+
+from app.clean import clean_line
 
 LIMIT = 8
 """Rows shown at once; the rest scrolls."""
@@ -44,6 +46,8 @@ class SlashList(OptionList, can_focus=False):
     def __init__(self, entries: Sequence[Entry], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
+        self.files = False
+        """Whether it is files that are offered, not commands."""
         self.display = False
 
     @property
@@ -52,18 +56,28 @@ class SlashList(OptionList, can_focus=False):
 
     @property
     def chosen(self) -> str | None:
-        """The name of the highlighted command."""
+        """The highlighted command's name, or the path of a file."""
         option = self.highlighted_option
         return option.id if option is not None else None
 
     def filter(self, typed: str | None) -> bool:
         """Show what fits *typed*; None or no match closes. Returns whether it is open."""
+        self.files = False
         found = matching(self._entries, typed) if typed is not None else []
         if found:
             width = max(len(entry.name) for entry in found) + 3
             self.set_options([_row(entry, width) for entry in found])
             self.highlighted = 0
         self.display = bool(found)
+        return self.is_open
+
+    def show_files(self, paths: Sequence[str]) -> bool:
+        """Offer *paths*; none closes. Returns whether it is open."""
+        self.files = True
+        self.set_options([Option(Content(clean_line(path)), id=path) for path in paths])
+        if paths:
+            self.highlighted = 0
+        self.display = bool(paths)
         return self.is_open
 
     def move(self, step: int) -> None:

@@ -139,7 +139,7 @@ def _words(turn: UserTurn) -> str:
     typed: list[str] = []
     steered: list[str] = []
     for content in turn.content:
-        if not isinstance(content, TextContent):
+        if not isinstance(content, TextContent) or content.text.startswith("<attached "):
             continue
         reminder = _REMINDER.fullmatch(content.text.strip())
         if reminder is None:

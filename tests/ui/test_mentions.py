@@ -1,0 +1,116 @@
+"""Files named with @: found in the text, completed, sent (U8)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.model import TextPart
+from agent.session.view import Mention
+from agent.tools.file_index import FileIndex, best
+from app.mentions import mentions_in, quoted
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Text, answer
+from tests.ui.conftest import Starter
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("look at @a.py", [Mention("a.py")]),
+        ("look at @a.py.", [Mention("a.py")]),
+        ("(@a.py), and @sub/", [Mention("a.py"), Mention("sub/")]),
+        ("@a.py#10-20 and @a.py#5", [Mention("a.py", 10, 20), Mention("a.py", 5, 5)]),
+        ("@a.py#L3-L4", [Mention("a.py", 3, 4)]),
+        ('@"with space.txt"!', [Mention("with space.txt")]),
+        ("@a.py @a.py", [Mention("a.py")]),
+        ("mail me@a.py, @nobody, @", []),
+        ("a decorator @property", []),
+        ("@漢字.txt", [Mention("漢字.txt")]),
+    ],
+)
+def test_u8_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Mention]) -> None:
+    for name in ("a.py", "with space.txt", "漢字.txt"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "sub").mkdir()
+    assert list(mentions_in(text, tmp_path)) == found
+
+
+def test_u8_a_path_with_blanks_is_quoted() -> None:
+    assert (quoted("a.py"), quoted("a b.py")) == ("@a.py", '@"a b.py"')
+
+
+def test_u8_the_best_match_comes_first() -> None:
+    paths = ("src/", "src/app.py", "docs/map.md", "tests/test_app.py", "src/deep/zebra.py")
+    assert best("app", paths, 10)[0] == "src/app.py"
+    assert best("MAP", paths, 10)[0] == "docs/map.md"
+    assert "src/deep/zebra.py" in best("sdz", paths, 10)
+    assert best("", paths, 2) == paths[:2]
+    assert best("nothing like it", paths, 10) == ()
+
+
+async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    for name in ("a.py", "sub/deep/b.py", "ignored.log", ".hidden"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    found = await index.matches("", limit=100)
+    assert set(found) == {"a.py", ".gitignore", ".hidden", "sub/deep/", "sub/deep/b.py"}
+
+
+async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
+    now = 0.0
+    index = FileIndex(str(tmp_path), str(tmp_path), clock=lambda: now)
+    assert await index.matches("new") == ()
+    (tmp_path / "new.py").write_text("x")
+    assert await index.matches("new") == ()
+    now = 60.0
+    await index.matches("new")
+    for task in asyncio.all_tasks():
+        if task.get_name() == "file index":
+            await task
+    assert await index.matches("new") == ("new.py",)
+
+
+async def test_u8_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
+    assert await FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")).matches("x") == ()
+
+
+@pytest.fixture
+async def harness(tmp_path: Path):
+    async with open_harness(tmp_path) as opened:
+        yield opened
+
+
+async def test_u8_a_named_file_goes_to_the_model_and_counts_as_read(harness: Harness) -> None:
+    (harness.folder / "a.py").write_text("one\ntwo\nthree\n")
+    harness.server.script(answer(Text("ok")))
+    session = await harness.session()
+    mentions = mentions_in("see @a.py#2", harness.folder)
+    before = len(harness.events)
+    await harness.send(session, "see @a.py#2", mentions=mentions)
+    await harness.idle(session, after=before)
+    sent = str(harness.server.requests[0].body["messages"][-1])
+    assert "two" in sent
+    assert "three" not in sent
+    assert "three" not in sent
+    parts = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
+    assert [part.synthetic for part in parts[:2]] == [False, True]
+
+
+async def test_u8_a_file_is_completed_while_it_is_named(start: Starter, work: Path) -> None:
+    (work / "src").mkdir()
+    (work / "src" / "alpha one.py").write_text("x")
+    async with start() as running:
+        await running.type("see @alp")
+        await running.until_shown("src/alpha one.py")
+        await running.pilot.press("tab")
+        await running.until(lambda: running.prompt == 'see @"src/alpha one.py" ')
+        await running.type("@sr")
+        await running.until_shown("src/")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt.endswith(" @src/"))
+        await running.until_shown("src/alpha one.py")
+        await running.pilot.press("escape")
+        assert running.prompt.endswith(" @src/")
