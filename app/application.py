@@ -97,7 +97,7 @@ class OpencodeApp(App[int]):
         self.controller.call(event.action, event.argument)
 
     def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
-        self.controller.find_files(event.typed)
+        self.controller.finding.files(event.typed)
 
     def on_session_screen_interrupted(self) -> None:
         if self.controller.live.busy:

@@ -26,6 +26,7 @@ from app.asking import Answer, Asking
 from app.clean import clean
 from app.commands import Action, actions, find
 from app.context import Context
+from app.finding import Finding
 from app.folder import Folder, Opener
 from app.interrupting import Interrupting
 from app.launch import Launch
@@ -41,7 +42,6 @@ from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.runtime import Runtime
-    from agent.tools.file_index import FileIndex
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,6 @@ class Controller:
         self._log_path = log_path
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
-        self._files: FileIndex | None = None
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
@@ -77,6 +76,7 @@ class Controller:
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
+        self.finding = Finding(self.main, self.live, self.tasks)
         self._interrupting = Interrupting(
             app, self.main, self.live, cancel=self.cancel, cleared=self._cleared
         )
@@ -137,19 +137,6 @@ class Controller:
         known = find(self.keys.direct.get(key, ""))
         self.call(known)
         return known is not None
-
-    def find_files(self, typed: str) -> None:
-        """Look for the files that a mention may mean, beside what else goes on."""
-        if self.live.is_ready:
-            self.tasks.spawn(self._find_files(typed), "finding files")
-
-    async def _find_files(self, typed: str) -> None:
-        from agent.tools.file_index import FileIndex  # noqa: PLC0415 - when a file is named
-
-        runtime = self.live.runtime
-        if self._files is None:
-            self._files = FileIndex(str(runtime.directory), str(runtime.project))
-        self.main.show_files(typed, await self._files.matches(typed))
 
     def call(self, known: Action | None, argument: str = "") -> None:
         """Run an action in a task of its own."""

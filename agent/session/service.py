@@ -347,6 +347,7 @@ class SessionService:
         tasks = [r.supervisor for r in self._running.values() if r.supervisor is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSING)
+        await self._deps.snapshots.close()
 
 
 async def _undisturbed(work: "asyncio.Task[None]") -> None:

@@ -54,6 +54,9 @@ class Snapshots:
     def __init__(self, folder: Path, project: str) -> None:
         self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
         self._project = project
+        # An index of its own for each program: none waits for another, and one that was killed
+        # leaves no lock behind.
+        self._index = self._git / f"index-{os.getpid()}"
         self._lock = asyncio.Lock()
         self._ready = False
         self.why = ""
@@ -68,6 +71,8 @@ class Snapshots:
                 # An unreadable file makes git say no and add the rest all the same.
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
+            if tree:
+                await asyncio.to_thread(self._keep_index)
             return tree.strip() if tree else None
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
@@ -160,20 +165,44 @@ class Snapshots:
             self._git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError:
             return False
-        if not (self._git / "HEAD").exists():
-            done = await self._run("init", "--quiet", "--bare", str(self._git), bare=True)
-            if done is None:
+        if not (self._git / "info" / "attributes").exists():  # or it was ended half-way
+            words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
+            if await self._run(*words, str(self._git), bare=True) is None:
                 return False
         try:
-            self._git.chmod(0o700)
-            (self._git / "info").mkdir(exist_ok=True)
-            (self._git / "info" / "attributes").write_text(ATTRIBUTES, "utf-8")
-            exclude = self._git / "info" / "exclude"
-            if not exclude.exists():
-                exclude.write_text("/.git\n", "utf-8")
+            await asyncio.to_thread(self._set_up)
         except OSError:
             return False
         return True
+
+    def _set_up(self) -> None:
+        """What git is to know of the project; and the index as it was kept last, so that only
+        what has changed since is read."""
+        self._git.chmod(0o700)
+        (self._git / "info").mkdir(exist_ok=True, mode=0o700)
+        _write_private(self._git / "info" / "attributes", ATTRIBUTES)
+        exclude = self._git / "info" / "exclude"
+        if not exclude.exists():
+            _write_private(exclude, "/.git\n")
+        for old in self._git.glob("index-*"):
+            pid = old.name.removeprefix("index-").partition(".")[0]
+            if not Path("/proc", pid).exists() or pid == str(os.getpid()):
+                old.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(self._git / "index", self._index)
+            self._index.chmod(0o600)
+
+    def _keep_index(self) -> None:
+        """Keep this program's index for those that come later."""
+        copy = self._index.with_name(f"{self._index.name}.copy")
+        with contextlib.suppress(OSError):
+            shutil.copyfile(self._index, copy)
+            copy.chmod(0o600)
+            copy.replace(self._git / "index")
+
+    async def close(self) -> None:
+        """Forget this program's own index."""
+        await asyncio.to_thread(self._index.unlink, missing_ok=True)
 
     async def _run(
         self, *arguments: str, given: bytes | None = None, bare: bool = False
@@ -183,6 +212,7 @@ class Snapshots:
         environment |= {
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_INDEX_FILE": str(self._index),
             "GIT_TERMINAL_PROMPT": "0",
             "LC_ALL": "C",
         }
@@ -208,10 +238,16 @@ class Snapshots:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+            self._index.with_name(f"{self._index.name}.lock").unlink(missing_ok=True)
             if isinstance(error, TimeoutError):
                 return None
             raise
         return output.decode("utf-8", "surrogateescape") if process.returncode == 0 else None
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
 
 
 def _kind(path: Path) -> tuple[str | None, bool]:

@@ -31,6 +31,12 @@ class ChangeTracker:
         if self._base is not None:
             await asyncio.wait([self._base], timeout=PATIENCE)
 
+    async def close(self) -> None:
+        """End what is still read: the turn is over."""
+        if self._base is not None and not self._base.done():
+            self._base.cancel()
+            await asyncio.wait([self._base])
+
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
         """Keep what the step *message* changed as a part of it; None where nothing changed."""
         if not self._changing or self._base is None:

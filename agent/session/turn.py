@@ -309,6 +309,8 @@ class Turn:
             await self._track(self._step.message)
             if usage is not None:
                 await self._add_usage(usage, cost)
+        if self._tracker is not None:
+            await self._tracker.close()
 
     async def tell(self, end: TurnEnd) -> None:
         """Keep why the turn ended with its last step, so that it is shown whenever the session

@@ -1,0 +1,33 @@
+"""Looks for the files that a mention may mean (spec 8, U8)."""
+
+from typing import TYPE_CHECKING
+
+from app.live import LiveSession
+from app.screens.session import SessionScreen
+from app.tasks import Tasks
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.tools.file_index import FileIndex
+
+
+class Finding:
+    """Answers the session screen, beside what else goes on."""
+
+    def __init__(self, screen: SessionScreen, live: LiveSession, tasks: Tasks) -> None:
+        self._screen = screen
+        self._live = live
+        self._tasks = tasks
+        self._index: FileIndex | None = None
+
+    def files(self, typed: str) -> None:
+        """Show the files that fit *typed*, once they are known."""
+        if self._live.is_ready:
+            self._tasks.spawn(self._find(typed), "finding files")
+
+    async def _find(self, typed: str) -> None:
+        from agent.tools.file_index import FileIndex  # noqa: PLC0415 - when a file is named
+
+        runtime = self._live.runtime
+        if self._index is None:
+            self._index = FileIndex(str(runtime.directory), str(runtime.project))
+        self._screen.show_files(typed, await self._index.matches(typed))
