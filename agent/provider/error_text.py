@@ -14,13 +14,17 @@ MOST_SEARCHED = 20_000
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 TAG = re.compile(r"<[^>]*>")
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-# "try again in 11.122s", "retry in 48.9s", "retry after 35 seconds", "in 1m30s", "in 250ms"
+# "try again in 11.122s", "retry after 35 seconds", "in 1m30s", "in 250ms", "wait 2 minutes"
 WAIT = re.compile(
-    r"(?:again|retry)\s(?:in|after)\s"
-    r"(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)\s?(?P<unit>ms|s))?"
+    r"(?:(?:again|retry)\s(?:in|after)|wait(?:\sfor)?)\s(?:(?P<h>\d+)\s?h(?:ours?)?\s?)?"
+    r"(?:(?P<m>\d+(?:\.\d+)?)\s?m(?:in(?:ute)?s?)?(?!s)\s?)?"
+    r"(?:(?P<s>\d+(?:\.\d+)?)\s?(?P<unit>ms|s))?"
 )
-RETRY_INFO = re.compile(r'"retrydelay":\s*"(\d+(?:\.\d+)?)s"')
-MESSAGE_KEYS = ("message", "detail", "error_description", "description", "error", "raw", "msg")
+RETRY_INFO = re.compile(r'"(?:retrydelay|estimated_time)":\s*"?(\d+(?:\.\d+)?)')
+MESSAGE_KEYS = (
+    "message", "detail", "error_description", "description", "error", "errors", "raw", "msg",
+    "status_msg", "base_resp",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def retry_after(headers: Mapping[str, str], text: str) -> float | None:
         return _number(match.group(1))
     for match in WAIT.finditer(text):
         seconds = float(match["s"] or 0) / (1000 if match["unit"] == "ms" else 1)
-        total = int(match["h"] or 0) * 3600 + int(match["m"] or 0) * 60 + seconds
+        total = int(match["h"] or 0) * 3600 + float(match["m"] or 0) * 60 + seconds
         if total > 0:
             return total
     return None

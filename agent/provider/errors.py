@@ -1,81 +1,34 @@
 """What a provider's error answer means: a ``ProviderErrorKind`` and one sentence (spec 5, R6).
 
 Two doors: ``from_response`` for an HTTP error answer, ``from_event`` for an error object inside
-a stream that began well; ``broken`` words a connection that failed. The patterns are written
-from the providers' documented and reported answers; order matters and is explained where a
-wording is ambiguous ("too many tokens" is a rate limit at one provider, an overflow at another).
+a stream that began well; ``broken`` words a connection that failed. Order matters and is
+explained where a wording is ambiguous ("too many tokens" is a rate limit at one provider, an
+overflow at another).
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.errors import ProviderError, ProviderErrorKind
 from agent.jsontypes import Json
 from agent.provider.error_text import ErrorText, retry_after, text_of_body, text_of_event
+from agent.provider.error_words import (
+    AUTH,
+    FILTERED,
+    FULL,
+    NETWORK,
+    NEVER_FITS,
+    NEVER_WORKS,
+    OVERFLOW,
+    OVERLOADED,
+    QUOTA,
+    RATE_LIMIT,
+    REFUSED,
+    SPENT,
+    TOOL_USE,
+)
 
 Kind = ProviderErrorKind
-
-OVERFLOW = re.compile(
-    r"""context_length_exceeded | model_max_prompt_tokens_exceeded | exceed_context_size
-    | model_context_window_exceeded | too_many_prompt_tokens | invalid_request_prompt_length
-    | prompt\s(is\s)?too\slong | (input|conversation|messages?\sis|request)\sis\stoo\slong
-    | total\slength\sof\sall\smessages\sis\stoo\slong
-    | exceeds?\s(the\s)?(model'?s\s)?context\s(window|limit|length|size)
-    | context\swindow\sexceeds\slimit | exceeds\sthe\savailable\scontext
-    | maximum\s(context|prompt|input)\slength
-    | (input|prompt)\stoken(s|\scount)\b.{0,60}\bexceeds?
-    | input\stokens\sexceeded | number\sof\s(input\s)?tokens\s.{0,60}exceeds?
-    | exceeded\s(model\stoken\slimit | max\scontext\slength)
-    | (greater|longer|larger)\sthan\sthe\s(model'?s\s)?(maximum\s)?context
-    | too\slarge\sfor\smodel\swith | context\slength\sis\sonly
-    | reduce\sthe\slength\sof\s(the\s|your\s)?(messages|prompt|input|either)
-    | too\smany\stokens:\ssize\slimit | tokens?\sin\s(the\s)?request.{0,40}(max|exceed)
-    | maximum\snumber\sof\s(input\s)?tokens\sallowed | (n_prompt_tokens|n_keep).*n_ctx
-    | request_too_large | request\s(entity|size)\s(is\s)?too\slarge
-    | exceeds\sthe\smaximum\ssize | context\soverflow | ran\sout\sof\scontext
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-# A request that is by itself above the allowance per minute never fits: waiting does not help.
-NEVER_FITS = re.compile(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
-RATE_LIMIT = re.compile(
-    r"rate.?limit|too many (requests|tokens, please wait)|tokens? per (min|hour|day)|"
-    r"requests per (min|hour|day)|throttl|rate increased too quickly|high concurrency|"
-    r"too_many_(requests|tokens)|resource_exhausted|tokens per minute"
-)
-QUOTA = re.compile(
-    r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|"
-    r"requires more credits|(out of|no|any|not enough|run out of) credits|"
-    r"exceeded your current quota|billing_hard_limit|billing[_ ]not[_ ]active|"
-    r"payment[_ ]required|usage_not_included|usage limit (has been )?reached|please recharge|"
-    r"spending limit|monthly limit|quota has been exhausted"
-)
-AUTH = re.compile(
-    r"(invalid|incorrect|missing|no|wrong|expired)[ _](x-)?api[ _-]?key|api[ _-]?key[ _]"
-    r"(not valid|is invalid|invalid|not found|expired|is missing)|authentication|unauthori[sz]ed|"
-    r"unrecognizedclient|invalid (bearer )?token|security token|invalid_api_key|"
-    r"missing authentication|invalid subscription key|access denied due to invalid"
-)
-FILTERED = re.compile(
-    r"content[_ ]?(filter|policy|management)|responsibleai|invalid_prompt|flagged as|"
-    r"usage policy|safety (system|policy|reasons)|moderation|sensitive (content|words)|"
-    r"data_inspection_failed|prohibited[_ ]content"
-)
-OVERLOADED = re.compile(
-    r"overloaded|server_is_busy|over capacity|at capacity|temporarily unavailable|"
-    r"loading model|service[_ ]unavailable|server[_ ]error|internal[_ ](server[_ ])?error|"
-    r"api_error|try again later|no_kv_space|bad gateway|gateway time-?out|upstream (error|connect)"
-)
-NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")
-TOOL_USE = re.compile(
-    r"tool_use_failed|malformed[_ ](function[_ ]call|tool[_ ]use|model[_ ]output|response)|"
-    r"unexpected[_ ]tool[_ ]call"
-)
-REFUSED = re.compile(
-    r"invalid[_ ](request|argument|params?)|bad_?request|not_found|model_not_found|"
-    r"unsupported|not supported|validation"
-)
 
 LEADS: Mapping[ProviderErrorKind, str] = {
     Kind.OVERFLOW: "The conversation is too long for this model",
@@ -125,6 +78,8 @@ def broken(provider: str, what: str) -> ProviderError:
 
 
 _WAITING = frozenset({Kind.RATE_LIMIT, Kind.OVERLOADED})
+_BUSY = frozenset({424, 498})
+"""Bedrock's for a model that failed, Groq's for a tier that is full."""
 
 
 def _classify(status: int | None, text: str, *, empty: bool) -> _Found:
@@ -140,7 +95,9 @@ def _classify(status: int | None, text: str, *, empty: bool) -> _Found:
     limited = RATE_LIMIT.search(text)
     if OVERFLOW.search(text) and (not limited or "too_many_tokens" in limited.group()):
         return _Found(Kind.OVERFLOW)
-    if status is not None and status >= 500:
+    if NEVER_WORKS.search(text):
+        return _Found(Kind.INVALID_REQUEST)
+    if status is not None and (status >= 500 or status in _BUSY):
         return _Found(Kind.OVERLOADED)
     return _Found(_refusal(status, text, limited=bool(limited)))
 
@@ -164,14 +121,15 @@ def _too_many(text: str) -> ProviderErrorKind:
         return Kind.OVERFLOW
     if _out_of_credit(text):
         return Kind.QUOTA
-    if "overloaded" in text and not RATE_LIMIT.search(text):
+    if FULL.search(text) and not RATE_LIMIT.search(text):
         return Kind.OVERLOADED
     return Kind.RATE_LIMIT
 
 
 def _out_of_credit(text: str) -> bool:
-    """Google words its rate limits as quota, but marks them."""
-    return bool(QUOTA.search(text)) and "resource_exhausted" not in text
+    if "resource_exhausted" in text:
+        return bool(SPENT.search(text))
+    return bool(QUOTA.search(text))
 
 
 def _by_words(text: str) -> ProviderErrorKind:

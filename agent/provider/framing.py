@@ -4,6 +4,7 @@ Both come out as ``SseEvent``, so that a decoder need not know how its messages 
 """
 
 import binascii
+import json
 import struct
 from typing import Protocol
 
@@ -64,6 +65,9 @@ def _line(line: bytes) -> SseEvent:
 PRELUDE = struct.Struct(">III")
 """Whole length, length of the headers, checksum of these two."""
 TEXT_HEADER = 7
+ERROR = "error"
+"""The event that an error is handed on as which AWS tells in a frame's headers."""
+
 LEAST_FRAME = PRELUDE.size + 4
 
 
@@ -108,8 +112,10 @@ def _message(frame: bytes, headers: int) -> SseEvent:
         raise BrokenFrame
     end = PRELUDE.size + headers
     named = _headers(frame[PRELUDE.size : end])
-    name = named.get(":event-type") or named.get(":exception-type") or named.get(":error-code", "")
-    return SseEvent(frame[end:-4].decode("utf-8", "replace"), name or "message")
+    payload = frame[end:-4].decode("utf-8", "replace")
+    if code := named.get(":error-code"):
+        return SseEvent(json.dumps({"type": code, "message": named.get(":error-message")}), ERROR)
+    return SseEvent(payload, named.get(":event-type") or named.get(":exception-type") or "message")
 
 
 def _headers(data: bytes) -> dict[str, str]:

@@ -61,6 +61,12 @@ def test_r6_an_error_in_place_of_frames_is_handed_on_whole() -> None:
     assert event == SseEvent('{"message": "no"}', BODY)
 
 
+def test_r6_an_error_that_stands_in_the_headers_is_told() -> None:
+    failed = frame("InternalFailure", None, ":error-code")
+    (event,) = read(AwsFrames(), failed, 1000)
+    assert (event.event, json.loads(event.data)["type"]) == ("error", "InternalFailure")
+
+
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_r9_lines_come_out_whole(size: int) -> None:
     data = '\ufeff{"a": "é"}\r\n\n{"b": 2}'.encode()

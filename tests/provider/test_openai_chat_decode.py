@@ -315,3 +315,18 @@ def test_error_object_with_status_200() -> None:
 def test_message_after_deltas_is_not_taken_twice() -> None:
     whole = {"choices": [{"index": 0, "message": {"content": "ab"}, "finish_reason": "stop"}]}
     assert decode({"content": "a"}, {"content": "b"}, whole).text == "ab"
+
+
+def test_r6_minimax_tells_errors_in_a_status_of_its_own() -> None:
+    fine = {"choices": [], "base_resp": {"status_code": 0, "status_msg": ""}}
+    failed = {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}
+    assert decode({"content": "a"}, finish("stop"), fine).error is None
+    answer = decode({"content": "a"}, failed | {"choices": []})
+    assert answer.error.kind is ProviderErrorKind.QUOTA
+    assert "insufficient balance" in answer.error.message
+
+
+def test_reasoning_among_the_parts_of_the_content() -> None:
+    part = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}
+    answer = decode({"content": [part]}, {"content": [{"type": "text", "text": "a"}]})
+    assert (answer.reasoning, answer.text) == ("Hm", "a")

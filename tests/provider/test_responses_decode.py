@@ -75,6 +75,14 @@ def test_what_has_to_go_back_is_kept() -> None:
     ]
 
 
+def test_tools_that_xai_ran_itself_are_no_calls() -> None:
+    search = done(0, "custom_tool_call", call_id="x", name="x_keyword_search", input="{}")
+    for provider, calls in (("xai", 0), ("openai", 1)):
+        decoder = ResponsesDecoder(provider)
+        answer = collect([*fed(decoder, search, ended()), *decoder.close()])
+        assert (len(answer.calls), answer.finish) == (calls, "tool-calls" if calls else "stop")
+
+
 def test_two_calls_whose_pieces_are_mixed_are_told_apart() -> None:
     answer = decoded(
         CALL,

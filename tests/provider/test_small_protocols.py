@@ -120,6 +120,13 @@ def test_r6_bedrock_exceptions_are_classified() -> None:
     assert told.error.kind is ProviderErrorKind.RATE_LIMIT
 
 
+def test_r6_bedrock_error_frames_are_errors() -> None:
+    failed = SseEvent('{"type": "InternalFailure", "message": "server error"}', "error")
+    told = answer(BedrockDecoder("bedrock"), failed)
+    assert told.error is not None
+    assert told.error.kind is ProviderErrorKind.OVERLOADED
+
+
 def test_l2a_bedrock_call_cut_by_the_limit_is_marked() -> None:
     started = {"start": {"toolUse": {"name": "read", "toolUseId": "a"}}}
     told = answer(

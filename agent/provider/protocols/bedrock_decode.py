@@ -19,6 +19,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.errors import from_event
+from agent.provider.framing import ERROR
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.sse import BODY, SseEvent
@@ -74,8 +75,9 @@ class BedrockDecoder:
         data = parse_object(event.data)
         if data is None:
             return self._fail(unreadable(self._provider, event))
-        if event.event.endswith(("Exception", "Error")) or event.event == BODY:
-            told: JsonObject = {"type": event.event, **data} if event.event != BODY else data
+        if event.event.endswith("Exception") or event.event in (BODY, ERROR):
+            named = event.event not in (BODY, ERROR)
+            told: JsonObject = {"type": event.event, **data} if named else data
             return self._fail(from_event(self._provider, told))
         events: list[StreamEvent] = []
         place = str(data.get("contentBlockIndex", 0))

@@ -61,6 +61,12 @@ def first_choice(chunk: JsonObject) -> JsonObject:
     return {}
 
 
+def failed_status(chunk: JsonObject) -> Json:
+    """MiniMax' own form of an error, which comes with status 200; None where all is well."""
+    status = chunk.get("base_resp")
+    return status if isinstance(status, dict) and status.get("status_code") else None
+
+
 def text_of(value: Json) -> str:
     """The text in a string, a text part or a list of them."""
     if isinstance(value, str):

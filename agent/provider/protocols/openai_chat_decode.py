@@ -14,6 +14,7 @@ from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
 from agent.provider.protocols.openai_chat_chunk import (
     FAILED,
     FINISHES,
+    failed_status,
     first_choice,
     parse,
     text_of,
@@ -25,6 +26,8 @@ from agent.provider.usage import chat_usage
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 CONTENT_FIELD = "content"
+THOUGHTS = ("thinking", "reasoning")
+"""Kinds of content parts that are reasoning: Mistral's and Databricks'."""
 
 
 class ChatDecoder:
@@ -77,7 +80,7 @@ class ChatDecoder:
     def _chunk(self, chunk: JsonObject, *, named_error: bool) -> list[StreamEvent]:
         self._take_usage(chunk)
         choice = first_choice(chunk)
-        error = chunk.get("error") or choice.get("error")
+        error = chunk.get("error") or choice.get("error") or failed_status(chunk)
         if not error and (named_error or "error" in (chunk.get("type"), chunk.get("object"))):
             error = chunk
         if error:
@@ -133,8 +136,9 @@ class ChatDecoder:
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, str):
                 self._text(part, events)
-            elif isinstance(part, dict) and part.get("type") == "thinking":
-                self._reason(CONTENT_FIELD, text_of(part.get("thinking")), events)
+            elif isinstance(part, dict) and part.get("type") in THOUGHTS:
+                thought = part.get("thinking") or part.get("summary") or part.get("text")
+                self._reason(CONTENT_FIELD, text_of(thought), events)
             elif isinstance(part, dict) and part.get("type") == "refusal":
                 self._text(text_of(part.get("refusal")), events, refusal=True)
             elif isinstance(part, dict):

@@ -29,7 +29,11 @@ TEXTS = {
 }
 # The name of the text in the event that ends a piece of it.
 WHOLE = ("text", "refusal")
-CALLS = frozenset({"function_call", "custom_tool_call"})
+CUSTOM = "custom_tool_call"
+CALLS = frozenset({"function_call", CUSTOM})
+RUN_THERE = frozenset({"xai"})
+"""Providers whose own tools come as calls of custom tools, which they have run themselves."""
+
 CALL_INPUTS = ("response.function_call_arguments", "response.custom_tool_call_input")
 
 
@@ -44,6 +48,7 @@ class ResponsesDecoder:
         self._told: set[tuple[str, str]] = set()
         self._place: tuple[str, str, str] | None = None
         self._items = 0
+        self._kinds = CALLS - {CUSTOM} if provider in RUN_THERE else CALLS
 
     @property
     def finishing(self) -> bool:
@@ -96,7 +101,7 @@ class ResponsesDecoder:
     def _added(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
         self._items += 1
         self._end_part(events)
-        if item.get("type") in CALLS:
+        if item.get("type") in self._kinds:
             self._calls.start(place, item, events)
 
     def _piece(
@@ -132,7 +137,7 @@ class ResponsesDecoder:
 
     def _item_done(self, place: str, item: JsonObject, events: list[StreamEvent]) -> None:
         kind = item.get("type")
-        if kind in CALLS:
+        if kind in self._kinds:
             self._end_part(events)
             self._calls.end(place, item, events)
         elif kind in ("reasoning", "message"):
