@@ -48,6 +48,7 @@ from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo
 from agent.tools.web import Web, WebLimits
 from agent.tools.websearch import ENGINES, engine_of
+from agent.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ def _compose(opened: _Opened) -> Runtime:
     config = loaded.config
     bus, store = opened.bus, opened.store
     permissions = _permissions(opened, agents, config)
-    shells = Shells(bus)
+    shells, tracing = Shells(bus), Tracing(opened.env)
     questions = QuestionService(bus)
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
     tools = replace(
@@ -183,7 +184,8 @@ def _compose(opened: _Opened) -> Runtime:
         store=store,
         clients=Clients(catalog),
         catalog=catalog,
-        pipeline=Pipeline(registry, permissions, build_truncator(tools)),
+        pipeline=Pipeline(registry, permissions, build_truncator(tools), tracing),
+        tracing=tracing,
         permissions=permissions,
         agents=agents,
         registry=registry,

@@ -29,6 +29,7 @@ from agent.provider.usage import cost as cost_of
 from agent.session.executor import INCOMPLETE, REJECTED, StepExecutor
 from agent.session.processor import StepProcessor, StreamEnd
 from agent.store.store import Store
+from agent.tracing import Tracing
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "
@@ -68,6 +69,7 @@ class StepDeps:
     executor: Callable[[AssistantMessage], StepExecutor]
     set_status: Callable[[SessionStatus], None]
     retry: RetryPolicy = DEFAULT_POLICY
+    tracing: Tracing = field(default_factory=lambda: Tracing({}))
     clock: Callable[[], float] = field(default=time.time)
     rng: random.Random = field(default_factory=random.Random)
 
@@ -100,7 +102,7 @@ class Step:
         """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
         attempt = 1
         while True:
-            end = await self._consume(client.stream(request))
+            end = await self._ask(client, request)
             self._heard = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
@@ -109,6 +111,28 @@ class Step:
                 return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
             attempt += 1
+
+    async def _ask(self, client: ModelClient, request: ModelRequest) -> StreamEnd:
+        """One model call, in a span of its own (spec 3, T6)."""
+        with self._deps.tracing.span(
+            f"chat {request.model.id}",
+            gen_ai__operation__name="chat",
+            gen_ai__provider__name=request.model.provider,
+            gen_ai__request__model=request.model.id,
+            gen_ai__conversation__id=self._message.session_id,
+        ) as span:
+            end = await self._consume(client.stream(request))
+            usage = end.usage
+            span.set(
+                gen_ai__usage__input_tokens=usage.input if usage else None,
+                gen_ai__usage__output_tokens=usage.output if usage else None,
+                gen_ai__usage__cache_read__input_tokens=usage.cache_read if usage else None,
+                gen_ai__response__finish_reason=end.finish,
+                opencode_py__cost_usd=cost_of(usage, request.model.price),
+            )
+            if end.error is not None:
+                span.failed(end.error.kind.value, "")
+            return end
 
     async def _consume(self, stream: AsyncGenerator[StreamEvent, None]) -> StreamEnd:
         """Follow the stream to its end, or until the user rejects a call (spec 4, M5)."""

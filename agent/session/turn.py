@@ -47,6 +47,7 @@ from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
 from agent.tools.shells import Shells
+from agent.tracing import Tracing
 
 StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
@@ -71,6 +72,7 @@ class TurnDeps:
     shells: Shells
     snapshots: Snapshots
     retry: RetryPolicy = DEFAULT_POLICY
+    tracing: Tracing = field(default_factory=lambda: Tracing({}))
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
     clock: Callable[[], float] = field(default=time.time)
@@ -181,6 +183,7 @@ class Turn:
             executor=lambda message: self._calls.executor(message, self._history),
             set_status=self._set_status,
             retry=self._deps.retry,
+            tracing=self._deps.tracing,
             clock=self._deps.clock,
         )
         # Held before it is saved: a cancel in between must find it to close it.
@@ -193,7 +196,10 @@ class Turn:
         client = self._deps.clients.client_for(setting.model)
         if self._tracker is not None:
             self._tracker.begin()
-        result = await step.run(client, request)
+        with self._deps.tracing.span(
+            f"step {step.message.step}", gen_ai__conversation__id=self._session.id
+        ):
+            result = await step.run(client, request)
         self._entered(result.message)
         await self._track(result.message.message)
         await self._add_usage(result.usage, result.cost)

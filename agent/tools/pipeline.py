@@ -23,6 +23,7 @@ from agent.tools.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.encodable import encodable, encodable_record
 from agent.tools.registry import AnyTool, Registry
 from agent.tools.truncate import Truncated, Truncator
+from agent.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +106,13 @@ class Pipeline:
     """Runs calls. Built once; it holds nothing of a call."""
 
     def __init__(
-        self, registry: Registry, permissions: PermissionService, truncator: Truncator
+        self,
+        registry: Registry,
+        permissions: PermissionService,
+        truncator: Truncator,
+        tracing: Tracing | None = None,
     ) -> None:
+        self._tracing = tracing or Tracing({})
         self._registry = registry
         self._permissions = permissions
         self._truncator = truncator
@@ -146,6 +152,22 @@ class Pipeline:
             return False
 
     async def run(
+        self, call: ResolvedCall, context: ToolContext, observer: Observer
+    ) -> CallOutcome:
+        """Take *call* from prepare to its outcome, in a span of its own (T6)."""
+        with self._tracing.span(
+            f"execute_tool {call.name}",
+            gen_ai__operation__name="execute_tool",
+            gen_ai__tool__name=call.name,
+            gen_ai__tool__call__id=context.call_id,
+            gen_ai__conversation__id=context.session_id,
+        ) as span:
+            outcome = await self._outcome(call, context, observer)
+            if isinstance(outcome, CallFailed):
+                span.failed(outcome.kind, "")
+            return outcome
+
+    async def _outcome(
         self, call: ResolvedCall, context: ToolContext, observer: Observer
     ) -> CallOutcome:
         """Take *call* from prepare to its outcome.

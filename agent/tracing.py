@@ -1,0 +1,96 @@
+"""Spans of what the agent does, by OpenTelemetry's conventions for generative AI (spec 3, T6).
+
+Nothing is imported and nothing recorded unless tracing was set up: by a program that embeds the
+agent and has installed a tracer provider, or by the user with OpenTelemetry's own variables
+(``OTEL_TRACES_EXPORTER``, ``OTEL_EXPORTER_OTLP_ENDPOINT``). No content is ever recorded: names,
+counts, costs and outcomes only.
+"""
+
+import importlib
+import logging
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+Attribute: TypeAlias = str | int | float | bool | None
+
+CONFIGURED = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT")
+NAME = "opencode-py"
+
+log = logging.getLogger(__name__)
+
+
+class Span:
+    """A span that may be one of OpenTelemetry's (*inner*) or nothing at all."""
+
+    def __init__(self, inner: Any = None) -> None:
+        self._inner = inner
+
+    def set(self, **attributes: Attribute) -> None:
+        """Add *attributes*; a double underscore stands for a dot, None is left out."""
+        if self._inner is not None:
+            for name, value in attributes.items():
+                if value is not None:
+                    self._inner.set_attribute(name.replace("__", "."), value)
+
+    def failed(self, kind: str, message: str) -> None:
+        """Mark it as failed."""
+        if self._inner is not None:
+            codes = importlib.import_module("opentelemetry.trace").StatusCode
+            self._inner.set_attribute("error.type", kind)
+            self._inner.set_status(codes.ERROR, message)
+
+
+class Tracing:
+    """Makes spans. *env* is the environment that the program was started with."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        wanted = any(env.get(name) for name in CONFIGURED)
+        self._asked = wanted and env.get("OTEL_TRACES_EXPORTER") != "none"
+        self._tracer: Any = None
+        self._looked = False
+
+    @contextmanager
+    def span(self, name: str, **attributes: Attribute) -> Generator[Span, None, None]:
+        """A span around what is done inside; an exception marks it as failed and goes on."""
+        tracer = self._find()
+        if tracer is None:
+            yield Span()
+            return
+        with tracer.start_as_current_span(name) as inner:
+            span = Span(inner)
+            span.set(**attributes)
+            yield span
+
+    def _find(self) -> Any:
+        """The tracer, None while nothing is set up. Looked for once it can be there."""
+        if self._looked:
+            return self._tracer
+        if not self._asked and "opentelemetry.trace" not in sys.modules:
+            return None
+        self._looked = True
+        try:
+            trace = importlib.import_module("opentelemetry.trace")
+        except ImportError:
+            log.warning("tracing was asked for, but opentelemetry-api is not installed")
+            return None
+        if self._asked:
+            _set_up(trace)
+        self._tracer = trace.get_tracer(NAME)
+        return self._tracer
+
+
+def _set_up(trace: Any) -> None:
+    """Install the SDK with the exporters that the user's variables name, unless a provider is
+    there already."""
+    try:
+        configure = importlib.import_module("opentelemetry.sdk._configuration")
+    except ImportError:
+        log.warning("tracing was asked for: install opentelemetry-sdk and an exporter beside us")
+        return
+    if type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":
+        try:
+            configure._initialize_components()
+        except (RuntimeError, ValueError, ImportError) as error:
+            log.warning("tracing could not be set up: %s", error)
