@@ -43,6 +43,7 @@ from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
 from agent.session.undo import Undo, settle_undone
 from agent.session.view import PromptInput, SessionSnapshot
+from agent.tracing import Tracing
 
 PAGE = 400
 """Messages that a front end gets when it attaches; older ones are asked for."""
@@ -193,7 +194,9 @@ class SessionService:
         """Run the loop in a task of its own, then clean up, whatever happened to it (L10)."""
         turn = running.turn
         self.set_status(session_id, Busy(turn.started))
-        running.loop = asyncio.create_task(self._traced(turn, session_id), name=f"turn {turn.id}")
+        running.loop = asyncio.create_task(
+            _traced(self._deps.tracing, turn, session_id), name=f"turn {turn.id}"
+        )
         if running.cancelling:
             running.loop.cancel()
         try:
@@ -204,18 +207,6 @@ class SessionService:
             running.loop.cancel()
             await asyncio.wait([running.loop])
         await _undisturbed(asyncio.create_task(self._finish(session_id, running)))
-
-    async def _traced(self, turn: Turn, session_id: str) -> TurnEnd:
-        with self._deps.tracing.span(
-            "invoke_agent",
-            gen_ai__operation__name="invoke_agent",
-            gen_ai__conversation__id=session_id,
-        ) as span:
-            end = await run_turn(turn, session_id)
-            span.set(opencode_py__outcome=end.outcome)
-            if end.error is not None:
-                span.failed(end.error.kind, "")
-            return end
 
     async def _finish(self, session_id: str, running: _Running) -> None:
         end = await self._end(session_id, running)
@@ -360,6 +351,19 @@ class SessionService:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSING)
         await self._deps.snapshots.close()
+
+
+async def _traced(tracing: Tracing, turn: Turn, session_id: str) -> TurnEnd:
+    with tracing.span(
+        "invoke_agent",
+        gen_ai__operation__name="invoke_agent",
+        gen_ai__conversation__id=session_id,
+    ) as span:
+        end = await run_turn(turn, session_id)
+        span.set(opencode_py__outcome=end.outcome)
+        if end.error is not None:
+            span.failed(end.error.kind, "")
+        return end
 
 
 async def _undisturbed(work: "asyncio.Task[None]") -> None:
