@@ -293,6 +293,7 @@ async def test_every_protected_and_outside_path_is_asked_for(
         ("edit", "guarded"),
         ("external_directory", ""),
         ("edit", ""),
+        ("external_directory", ""),
         ("edit", ""),
     ]
 
