@@ -13,10 +13,8 @@ from agent.model import (
     ToolPart,
 )
 from agent.provider.client import ModelInfo
+from agent.session.estimate import tokens
 from agent.session.history import result_text
-
-CHARS_PER_TOKEN = 3.7
-"""English prose has some 4.2 characters a token, code some 3.2; between the two."""
 
 PICTURE_TOKENS = 1_600
 """What providers document for the largest picture that they take unscaled."""
@@ -57,11 +55,6 @@ class Budget:
 
 UNKNOWN = Budget(100_000)
 """What pruning and compaction reckon with after an overflow of a model without limits."""
-
-
-def tokens(text: str) -> int:
-    """An estimate that needs no data of any tokenizer."""
-    return int(len(text) / CHARS_PER_TOKEN) + 1
 
 
 def media_tokens(file: FilePart) -> int:
