@@ -20,17 +20,16 @@ Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more model calls (spec 5, R8).
-
-    *input* is the whole prompt, cached tokens included; *output* all generated tokens with
-    reasoning. *reasoning*, *cache_read* and *cache_write* are parts of these.
-    """
+    """Tokens of model calls (spec 5, R8): *input* is the whole prompt, cached tokens included,
+    *output* all that was generated, reasoning included; the next three are parts of these.
+    *charged* is what a provider says that one call cost, in US dollars; a sum has none."""
 
     input: int = 0
     output: int = 0
     reasoning: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    charged: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -127,10 +126,8 @@ Message: TypeAlias = UserMessage | AssistantMessage
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
     """Text of the user or the model; open while *ended* is None and it belongs to an assistant.
-
     *synthetic* text was added by the harness; *ignored* text is shown but never sent. *opaque*
-    goes back unchanged with the text (its phase, its thought signature).
-    """
+    goes back unchanged with the text (its phase, its thought signature)."""
 
     id: str
     session_id: str

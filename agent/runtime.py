@@ -16,7 +16,7 @@ from typing import Literal
 from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
-from agent.config.model import Config, ModelConfig, ProviderConfig
+from agent.config.model import Config
 from agent.config.paths import Paths, ensure
 from agent.errors import AgentNotFound, ConfigError, ModelNotFound
 from agent.git import project_root
@@ -24,11 +24,11 @@ from agent.jsontypes import Json
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
 from agent.process import kill_all
-from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
-from agent.provider.client import Price
+from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.providers import KNOWN
 from agent.provider.retry import RetryPolicy
+from agent.provider.settings import provider_settings
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
@@ -306,52 +306,4 @@ def _tool_deps(opened: _Opened, config: Config, shells: Shells, agents: Agents) 
         max_timeout=config.bash.max_timeout / 1000,
         max_lines=config.tool_output.max_lines,
         max_bytes=config.tool_output.max_bytes,
-    )
-
-
-def provider_settings(
-    name: str, given: ProviderConfig, *, foreign: bool = False
-) -> ProviderSettings:
-    """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
-    which a project has set, gets no key of the user's (spec 10, K5)."""
-    options = given.options
-    return ProviderSettings(
-        id=name,
-        name=given.name,
-        api=given.api,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        env=given.env,
-        headers=options.headers,
-        timeout=_seconds(options.timeout),
-        idle_timeout=_seconds(options.chunk_timeout),
-        proxy=options.proxy,
-        ca=options.ca,
-        models={id_: _model_settings(model) for id_, model in given.models.items()},
-        env_key=not foreign,
-    )
-
-
-def _seconds(milliseconds: int | Literal[False] | None) -> float | None:
-    if milliseconds is None:
-        return None
-    return float("inf") if milliseconds is False else milliseconds / 1000
-
-
-def _model_settings(given: ModelConfig) -> ModelSettings:
-    cost = given.cost
-    price = None
-    if cost is not None and cost.input is not None and cost.output is not None:
-        price = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
-    return ModelSettings(
-        name=given.name,
-        wire_id=given.id or "",
-        context_limit=given.limit.context,
-        output_limit=given.limit.output,
-        tools=given.tool_call,
-        vision=given.vision,
-        documents=given.documents,
-        reasoning=given.reasoning,
-        temperature=given.temperature,
-        price=price,
     )

@@ -62,7 +62,6 @@ UNSUPPORTED: dict[str, str] = {
     "provider.*.models.*.provider": _LATER,
     "provider.*.models.*.disabled": _LATER,
     "provider.*.models.*.limit.input": _LATER,
-    "provider.*.models.*.cost.context_over_200k": _LATER,
 }
 """Known keys without effect here, with the reason. ``*`` stands for a name."""
 

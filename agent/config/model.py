@@ -56,6 +56,22 @@ class LimitConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TierConfig:
+    """Prices of long prompts, in US dollars per million tokens."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+
+    input: float | None = None
+    """Price of prompt tokens that came from no cache."""
+    output: float | None = None
+    """Price of generated tokens, reasoning included."""
+    cache_read: float | None = None
+    """Price of prompt tokens read from the provider's cache."""
+    cache_write: float | None = None
+    """Price of prompt tokens written to the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostConfig:
     """Prices in US dollars per million tokens; they win over the built-in catalogue."""
 
@@ -69,6 +85,8 @@ class CostConfig:
     """Price of prompt tokens read from the provider's cache."""
     cache_write: float | None = None
     """Price of prompt tokens written to the provider's cache."""
+    context_over_200k: TierConfig | None = None
+    """Prices of calls whose prompt has more than 200,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +111,8 @@ class ModelConfig:
     """Whether the model can call tools."""
     temperature: bool | None = None
     """Whether the model accepts a temperature."""
+    efforts: tuple[str, ...] | None = None
+    """Its levels of reasoning effort, lowest first, e.g. ``["low", "high"]``."""
     cost: CostConfig | None = None
     """Prices."""
 

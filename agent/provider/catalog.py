@@ -176,11 +176,12 @@ class Catalog:
         spec = KNOWN.get(provider)
         settings = self.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()
-        facts = self._listed(provider).get(own.wire_id or name) or ModelFacts()
+        site = site_of(provider, self.base_url(provider))
+        facts = self._listed(site).get(own.wire_id or name) or ModelFacts()
         api, base_url = _api(spec, settings), self.base_url(provider)
         reasoning = facts.reasoning if own.reasoning is None else own.reasoning
         wire_name = (own.wire_id or name).lower()
-        levels = levels_of(api, site_of(provider, base_url), wire_name, facts.listed)
+        levels = levels_of(api, site, wire_name, facts.listed)
         return ModelInfo(
             provider=provider,
             id=name,

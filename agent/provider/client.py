@@ -34,7 +34,8 @@ Api = Literal[
 class Price:
     """US dollars per million tokens.
 
-    A prompt of more than *beyond* tokens is billed by *then* (the long-context tier).
+    A prompt of more than *beyond* tokens is billed by *then*, which may have a further tier.
+    *reasoning* is for reasoning tokens where they cost otherwise than the rest of the output.
     """
 
     input: float
@@ -43,6 +44,7 @@ class Price:
     cache_write: float | None = None
     beyond: int | None = None
     then: "Price | None" = None
+    reasoning: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,13 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import Price
 from agent.provider.quirks.levels import LEVELS, Listed
+from agent.provider.wire_json import objects_in
 
 DATA_FILE = "model_prices_and_context_window_backup.json"
 BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
@@ -106,27 +107,52 @@ def _listed(entry: JsonObject) -> Listed:
 
 def _price(entry: JsonObject) -> Price | None:
     """Both prices zero mean that they are not known (free models are listed that way too)."""
-    plain = _tier(entry, "", None)
-    if plain is None or not (plain.input or plain.output):
+    tiers = [*_tiers_by_range(entry), *_tiers_by_name(entry)]
+    if not tiers or not (tiers[0][1].input or tiers[0][1].output):
         return None
+    found: Price | None = None
+    beyond: int | None = None
+    for start, price in reversed(tiers):
+        found = replace(price, beyond=beyond, then=found)
+        beyond = start
+    return found
+
+
+def _tiers_by_name(entry: JsonObject) -> list[tuple[int, Price]]:
+    """The plain price and those of ``…_above_200k_tokens``, each with the prompt's length from
+    which on it holds."""
+    plain = _tier(entry, "", None)
+    if plain is None:
+        return []
     steps = sorted(int(match[1]) for name in entry if (match := BEYOND.fullmatch(name)))
-    if not steps:
-        return plain
-    step = steps[0]
-    then = _tier(entry, f"_above_{step}k_tokens", plain)
-    return Price(plain.input, plain.output, plain.cache_read, plain.cache_write, step * 1000, then)
+    later = ((step * 1000, _tier(entry, f"_above_{step}k_tokens", plain)) for step in steps)
+    return [(0, plain), *((start, price) for start, price in later if price is not None)]
+
+
+def _tiers_by_range(entry: JsonObject) -> list[tuple[int, Price]]:
+    """The same from ``tiered_pricing``, which stands where there is no plain price."""
+    tiers: list[tuple[int, Price]] = []
+    for given in objects_in(entry, "tiered_pricing"):
+        span = given.get("range")
+        start = span[0] if isinstance(span, list) and span else None
+        price = _tier(given, "", None)
+        if isinstance(start, int | float) and price is not None:
+            tiers.append((int(start), price))
+    return [] if _tier(entry, "", None) else sorted(tiers, key=lambda tier: tier[0])
 
 
 def _tier(entry: JsonObject, suffix: str, base: Price | None) -> Price | None:
+    """One price; what a longer tier does not name it takes from *base*."""
     read = _dollars(entry, f"cache_read_input_token_cost{suffix}")
     write = _dollars(entry, f"cache_creation_input_token_cost{suffix}")
     into = _dollars(entry, f"input_cost_per_token{suffix}")
     out = _dollars(entry, f"output_cost_per_token{suffix}")
+    thought = _dollars(entry, f"output_cost_per_reasoning_token{suffix}")
     if base is not None:
         out = base.output if out is None else out
     if into is None or out is None:
         return None
-    return Price(into, out, read, write or None)
+    return Price(into, out, read, write or None, reasoning=thought if thought != out else None)
 
 
 def _dollars(entry: JsonObject, name: str) -> float | None:

@@ -44,7 +44,21 @@ def chat_usage(raw: Json) -> Usage | None:
         or tokens(raw.get("cache_read_input_tokens")),
         cache_write=tokens(prompt_parts.get("cache_write_tokens"))
         or tokens(raw.get("cache_creation_input_tokens")),
+        charged=_charged(raw),
     )
+
+
+def _charged(raw: JsonObject) -> float | None:
+    """Dollars, as OpenRouter, Vercel's gateway and Perplexity tell them. Zero tells nothing: it
+    is also said of what is paid elsewhere."""
+    told = raw.get("cost")
+    if isinstance(told, dict):
+        told = told.get("total_cost")
+    own = _part(raw, "cost_details").get("upstream_inference_cost") if told == 0 else None
+    dollars = own or told
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float):
+        return None
+    return float(dollars) if 0 < dollars < float("inf") else None
 
 
 class AnthropicUsage:
@@ -93,22 +107,25 @@ def _part(raw: JsonObject, *names: str) -> JsonObject:
 
 
 def cost(usage: Usage | None, price: Price | None) -> float | None:
-    """Dollars for *usage*, None where the price or the usage is unknown.
+    """Dollars for *usage*: what the provider told, else by *price*; None where both, or the
+    usage, are unknown.
 
     Billed input is input − cache read − cache write, never below zero; each part has its own
     price, and a part without one is billed as plain input.
     """
-    if usage is None or price is None:
-        return None
-    if price.beyond is not None and price.then is not None and usage.input > price.beyond:
+    if usage is None or price is None or usage.charged is not None:
+        return usage.charged if usage is not None else None
+    while price.beyond is not None and price.then is not None and usage.input > price.beyond:
         price = price.then
     plain = max(0, usage.input - usage.cache_read - usage.cache_write)
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
+    thought = min(usage.reasoning, usage.output)
     dollars = (
         plain * price.input
         + usage.cache_read * read
         + usage.cache_write * write
-        + usage.output * price.output
+        + (usage.output - thought) * price.output
+        + thought * (price.output if price.reasoning is None else price.reasoning)
     )
     return dollars / MILLION

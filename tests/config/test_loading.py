@@ -386,7 +386,13 @@ def test_a_full_provider(setting):
                             "reasoning": True,
                             "vision": True,
                             "tool_call": False,
-                            "cost": {"input": 1, "output": 2.5, "cache_read": 0.1},
+                            "efforts": ["low", "high"],
+                            "cost": {
+                                "input": 1,
+                                "output": 2.5,
+                                "cache_read": 0.1,
+                                "context_over_200k": {"input": 2},
+                            },
                         }
                     },
                 }
@@ -401,4 +407,5 @@ def test_a_full_provider(setting):
     assert (big.limit.context, big.limit.output) == (1000, 100)
     assert big.cost is not None
     assert (big.cost.output, big.cost.cache_write) == (2.5, None)
+    assert big.efforts == ("low", "high")
     assert loaded.sources["provider.lab.models.big.limit.context"].endswith("config.json")

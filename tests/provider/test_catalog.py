@@ -117,6 +117,60 @@ def test_price_zero_means_unknown_and_other_modes_are_left_out(tmp_path: Path) -
     assert models["a"].context_limit == 5
 
 
+def test_r8_tiers_of_every_form_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    entry = {"litellm_provider": "openai", "mode": "chat"}
+
+    def of(**more: float) -> dict[str, float]:
+        return {f"{name}_cost_per_token": dollars / 1e6 for name, dollars in more.items()}
+
+    by_name = {
+        **entry,
+        **of(input=1, output=2),
+        "input_cost_per_token_above_32k_tokens": 3e-6,
+        "input_cost_per_token_above_128k_tokens": 5e-6,
+        "output_cost_per_token_above_128k_tokens": 6e-6,
+    }
+    tiers = [
+        {**of(input=1, output=2), "output_cost_per_reasoning_token": 4e-6, "range": [0, 1e5]},
+        {**of(input=3, output=4), "range": [1e5, 1e6]},
+    ]
+    path.write_text(json.dumps({"a": by_name, "b": {**entry, "tiered_pricing": tiers}}))
+    models = PriceList(path).models("openai")
+    last = Price(5, 6)
+    assert models["a"].price == Price(
+        1, 2, beyond=32_000, then=Price(3, 2, beyond=128_000, then=last)
+    )
+    assert models["b"].price == Price(1, 2, beyond=100_000, then=Price(3, 4), reasoning=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "efforts"),
+    [
+        ("anthropic/claude-opus-4-7", "none low medium high xhigh max"),
+        ("anthropic/claude-sonnet-5-5", "low medium high xhigh max"),
+        ("anthropic/claude-sonnet-4-5", "none low medium high max"),
+        ("google/gemini-2.5-pro", "low medium high max"),
+        ("google/gemini-2.5-flash", "none low medium high max"),
+        ("google/gemini-3.8-flash", "low medium high"),
+        ("openai/gpt-5.4", "none low medium high xhigh"), ("openai/gpt-4o", ""),
+        ("moonshot/kimi-k3", "low high max"), ("moonshot/kimi-k2.6", "none high"),
+        ("zai/glm-5.3", "none high"), ("deepseek/deepseek-v4-pro", "none high max"),
+        ("mistral/mistral-medium-latest", "none high"), ("mistral/magistral-medium-latest", ""),
+        ("groq/openai/gpt-oss-120b", "low medium high"), ("alibaba/qwen3-max", "none high"),
+        ("bedrock/us.anthropic.claude-opus-4-6-v1", "none low medium high max"),
+    ],
+)  # fmt: skip
+def test_r5_each_model_has_its_levels(name: str, efforts: str) -> None:
+    assert " ".join(catalog().model(name).efforts) == efforts
+
+
+def test_a_provider_of_ones_own_is_known_by_its_address() -> None:
+    own = ProviderSettings(id="mine", base_url="https://api.moonshot.ai/v1")
+    model = catalog(own).model("mine/kimi-k3")
+    assert (model.efforts, model.price is None) == (("low", "high", "max"), False)
+
+
 def test_config_wins_over_the_list() -> None:
     own = ModelSettings(
         name="Mine", context_limit=7, vision=False, temperature=True, price=Price(1, 2)

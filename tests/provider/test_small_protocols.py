@@ -2,6 +2,7 @@
 (R4, R5, R9, L12)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,11 +25,13 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
+from agent.provider.protocols.gemini import GeminiWire
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.wire import Decoder
 from agent.provider.quirks.gemini_schema import reduced
 from agent.provider.quirks.reasoning import NO_SIGNATURE
+from agent.provider.quirks.refusals import IMAGES, REASONING, UNSIGNED
 from agent.provider.sse import BODY, SseEvent
 from tests.provider.collecting import Answer, collect, sent
 
@@ -208,6 +211,25 @@ def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any
     asked = ModelRequest(model=asked.model, system=(), turns=asked.turns, effort=effort)
     body = sent(asked)
     assert body["generationConfig"]["thinkingConfig"] == thinking
+
+
+@pytest.mark.parametrize(
+    ("message", "gone"),
+    [
+        ("Function call is missing a thought_signature in functionCall parts.", UNSIGNED),
+        ("Corrupted thought signature.", REASONING),
+        ("Thinking level is not supported for this model.", "thinkingConfig"),
+        ("Unable to process input image. Invalid.", IMAGES),
+        ("Unknown name \"$ref\" at 'tools[0]': Cannot find field.", None),
+    ],
+)
+def test_what_gemini_objects_to(message: str, gone: str | None) -> None:
+    asked = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
+    assert GeminiWire("google").refused(sent(asked), message) == gone
+    if gone == UNSIGNED:
+        foreign = replace(asked, turns=conversation("other/m"))
+        assert NO_SIGNATURE not in str(sent(foreign))
+        assert str(sent(foreign, UNSIGNED)).count(NO_SIGNATURE) == 1
 
 
 def test_r4_gemini_schemas_are_reduced() -> None:

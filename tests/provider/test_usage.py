@@ -54,6 +54,36 @@ def test_long_prompts_have_their_own_tier() -> None:
     assert cost(Usage(input=200_001), price) == pytest.approx(2.00001)
 
 
+def test_tiers_follow_each_other() -> None:
+    price = Price(1, 2, beyond=100_000, then=Price(2, 4, beyond=200_000, then=Price(4, 8)))
+    spent = [cost(Usage(input=n), price) for n in (100_000, 100_001, 200_001)]
+    assert spent == pytest.approx([0.1, 0.200002, 0.800004])
+
+
+def test_reasoning_may_have_its_own_price() -> None:
+    price = Price(1, 2, reasoning=10)
+    assert cost(Usage(0, 1_000_000, reasoning=400_000), price) == pytest.approx(1.2 + 4)
+    assert cost(Usage(0, 10, reasoning=99), price) == pytest.approx(100e-6)
+
+
+@pytest.mark.parametrize(
+    ("told", "dollars"),
+    [
+        ({"cost": 0.25}, 0.25), ({"cost": {"total_cost": 0.5}}, 0.5), ({"cost": 0}, None),
+        ({"cost": 0, "cost_details": {"upstream_inference_cost": 0.1}}, 0.1),
+        ({"cost": True}, None), ({"cost": "1"}, None), ({"cost": -1}, None),
+    ],
+)  # fmt: skip
+def test_what_the_provider_charged_counts_before_any_price(
+    told: dict[str, Any], dollars: float | None
+) -> None:
+    usage = chat_usage({"prompt_tokens": 1_000_000, "completion_tokens": 0, **told})
+    assert cost(usage, None) == dollars
+    assert cost(usage, Price(3, 15)) == (3 if dollars is None else dollars)
+    assert usage is not None
+    assert (usage + usage).charged is None
+
+
 def test_unknown_is_none_and_not_zero() -> None:
     assert cost(Usage(input=5), None) is None
     assert cost(None, Price(1, 1)) is None

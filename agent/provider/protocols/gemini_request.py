@@ -4,6 +4,7 @@ A thought signature goes back to the very part that it came with; the results of
 calls stand together right after it.
 """
 
+import json
 import re
 
 from agent.jsontypes import Json, JsonObject
@@ -22,10 +23,10 @@ from agent.provider.client import (
 )
 from agent.provider.quirks.effort import THINKING_CONFIG
 from agent.provider.quirks.reasoning import SIGNATURE
-from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, UNSIGNED, named
 from agent.provider.wire_json import object_in
 
-STALE = re.compile(r"thought.?signature")
+SIGNATURES = re.compile(r"thought.?signature")
 
 
 def encode(request: ModelRequest) -> JsonObject:
@@ -99,13 +100,16 @@ def refused(body: JsonObject, message: str) -> str | None:
     *message* is the error's sentence. The answer is a name for the quirks' *without*.
     """
     text = message.lower()
-    if STALE.search(text):
-        return REASONING
+    said = json.dumps(body.get("contents"))
+    if SIGNATURES.search(text):
+        if "missing" in text and '"functionCall"' in said:
+            return UNSIGNED
+        return REASONING if f'"{SIGNATURE}"' in said else None
     generation = object_in(body, "generationConfig")
     if THINKING_CONFIG in generation and "thinking" in text:
         return THINKING_CONFIG
     if not REFUSING.search(text):
         return None
-    if "inlineData" in str(body.get("contents")) and ("image" in text or named(text, ATTACHED)):
+    if '"inlineData"' in said and ("image" in text or named(text, ATTACHED)):
         return IMAGES
     return "temperature" if "temperature" in generation and "temperature" in text else None

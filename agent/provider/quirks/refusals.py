@@ -18,6 +18,9 @@ ALTERNATE = "roles in turn"
 CACHING = "cache marks"
 """Marks where the provider is to cache."""
 
+UNSIGNED = "calls without signatures"
+"""Calls of other models in the history of one that signs its own."""
+
 TEMPERATURE = "temperature"
 
 REFUSING = re.compile(

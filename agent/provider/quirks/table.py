@@ -24,7 +24,14 @@ from agent.provider.quirks import (
     turns,
 )
 from agent.provider.quirks.families import NEW_GEMINI
-from agent.provider.quirks.refusals import ALTERNATE, CACHING, IMAGES, REASONING, TEMPERATURE
+from agent.provider.quirks.refusals import (
+    ALTERNATE,
+    CACHING,
+    IMAGES,
+    REASONING,
+    TEMPERATURE,
+    UNSIGNED,
+)
 from agent.provider.quirks.target import Target
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
@@ -109,6 +116,7 @@ REQUESTS: tuple[Line[RequestQuirk], ...] = (
     Line(turns.user_begins),
     Line(turns.user_ends),
     Line(reasoning.call_signatures_filled, GEMINI, models=NEW_GEMINI),
+    Line(reasoning.call_signatures_filled, GEMINI, once=UNSIGNED),
     Line(calls.tool_names_taken),
     Line(calls.call_ids_in_alphabet, (*MESSAGES, *RESPONSES, *BEDROCK, *COHERE)),
     Line(calls.call_ids_in_alphabet, CHAT, models=CLAUDE),
