@@ -8,7 +8,7 @@ from agent.jsontypes import Json, JsonObject
 
 def encode(body: JsonObject) -> bytes:
     """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
-    text = _dumps(body, separators=(",", ":"))
+    text = _dumps(body, _CLOSE)
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -17,7 +17,7 @@ def encode(body: JsonObject) -> bytes:
 
 def arguments_of(value: JsonObject) -> str:
     """The arguments of a call as the text that is sent."""
-    return _dumps(value)
+    return _dumps(value, _LOOSE)
 
 
 def is_object(text: str) -> bool:
@@ -57,11 +57,16 @@ def objects_in(data: JsonObject, name: str) -> list[JsonObject]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _dumps(value: JsonObject, separators: tuple[str, str] | None = None) -> str:
+# Made once: ``json.dumps`` makes one for each call, and each step writes every call of its session.
+_CLOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_LOOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators)
+        return encoder.encode(value)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, separators=separators)
+        return encoder.encode(_finite(value))
 
 
 def _finite(value: Json) -> Json:

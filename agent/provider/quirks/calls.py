@@ -5,6 +5,7 @@ import re
 import string
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from agent.provider.client import (
     AssistantTurn,
@@ -15,9 +16,12 @@ from agent.provider.client import (
     ToolTurn,
     Turn,
 )
+from agent.provider.quirks.same import with_content, with_results, with_turns
 from agent.provider.quirks.target import Target
 from agent.provider.quirks.turns import calls_of
 from agent.provider.tool_names import ToolNames
+
+C = TypeVar("C", ToolCallContent, ToolResultContent)
 
 LONGEST_ID = 40
 LETTERS = string.ascii_letters + string.digits
@@ -80,20 +84,28 @@ def _with_ids(request: ModelRequest, sent: Callable[[str], str]) -> ModelRequest
             case AssistantTurn():
                 ids = [sent(call.call_id) for call in calls_of(turn)]
                 left = iter(ids)
-                turns.append(_renamed(turn, lambda c, left=left: replace(c, call_id=next(left))))
+                turns.append(_renamed(turn, lambda c, left=left: _called(c, next(left))))
             case ToolTurn():
-                results = zip(turn.content, ids, strict=True)
-                turns.append(ToolTurn(tuple(replace(r, call_id=i) for r, i in results)))
+                pairs = zip(turn.content, ids, strict=True)
+                turns.append(with_results(turn, [_called(result, i) for result, i in pairs]))
             case _:
                 turns.append(turn)
-    return replace(request, turns=tuple(turns))
+    return with_turns(request, turns)
+
+
+def _called(item: C, call_id: str) -> C:
+    return item if item.call_id == call_id else replace(item, call_id=call_id)
+
+
+def _named(item: C, name: str) -> C:
+    return item if item.name == name else replace(item, name=name)
 
 
 def _renamed(
     turn: AssistantTurn, change: Callable[[ToolCallContent], ToolCallContent]
 ) -> AssistantTurn:
-    content = tuple(change(c) if isinstance(c, ToolCallContent) else c for c in turn.content)
-    return replace(turn, content=content)
+    content = [change(c) if isinstance(c, ToolCallContent) else c for c in turn.content]
+    return with_content(turn, content)
 
 
 def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
@@ -102,20 +114,19 @@ def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
     _ = target
     names = ToolNames(request.tools)
 
-    def result(given: ToolResultContent) -> ToolResultContent:
-        return replace(given, name=names.sent(given.name))
-
     turns: list[Turn] = []
     for turn in request.turns:
         match turn:
             case AssistantTurn():
-                turns.append(_renamed(turn, lambda c: replace(c, name=names.sent(c.name))))
+                turns.append(_renamed(turn, lambda c: _named(c, names.sent(c.name))))
             case ToolTurn():
-                turns.append(ToolTurn(tuple(result(r) for r in turn.content)))
+                turns.append(
+                    with_results(turn, [_named(r, names.sent(r.name)) for r in turn.content])
+                )
             case _:
                 turns.append(turn)
     tools = tuple(replace(tool, name=names.sent(tool.name)) for tool in request.tools)
-    return replace(request, tools=tools, turns=tuple(turns))
+    return replace(with_turns(request, turns), tools=tools)
 
 
 def used_tools_declared(request: ModelRequest, target: Target) -> ModelRequest:

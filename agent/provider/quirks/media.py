@@ -14,6 +14,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.provider.quirks.same import all_same, each_result, with_results, with_turns
 from agent.provider.quirks.target import Target
 
 PDF = "application/pdf"
@@ -39,6 +40,8 @@ def unseen_media_told(request: ModelRequest, target: Target) -> ModelRequest:
         return media if _sees(request.model, media) else TextContent(unseen(media))
 
     def result(given: ToolResultContent) -> ToolResultContent:
+        if not given.media:
+            return given
         seen = tuple(m for m in given.media if _sees(request.model, m))
         words = [unseen(m) for m in given.media if not _sees(request.model, m)]
         said = [given.output] if given.output.strip() else []
@@ -49,13 +52,13 @@ def unseen_media_told(request: ModelRequest, target: Target) -> ModelRequest:
     for turn in request.turns:
         match turn:
             case UserTurn():
-                said = (told(c) if isinstance(c, MediaContent) else c for c in turn.content)
-                turns.append(replace(turn, content=tuple(said)))
+                said = [told(c) if isinstance(c, MediaContent) else c for c in turn.content]
+                turns.append(turn if all_same(turn.content, said) else UserTurn(tuple(said)))
             case ToolTurn():
-                turns.append(ToolTurn(tuple(result(r) for r in turn.content)))
+                turns.append(with_results(turn, [result(r) for r in turn.content]))
             case _:
                 turns.append(turn)
-    return replace(request, turns=tuple(turns))
+    return with_turns(request, turns)
 
 
 def refused_media_told(request: ModelRequest, target: Target) -> ModelRequest:
@@ -70,12 +73,14 @@ def failed_results_are_text(request: ModelRequest, target: Target) -> ModelReque
     """Anthropic: "all content must be type text if is_error is true"."""
     _ = target
 
-    def plain(turn: Turn) -> Turn:
-        if not isinstance(turn, ToolTurn):
-            return turn
-        return ToolTurn(tuple(replace(r, media=()) if r.is_error else r for r in turn.content))
+    def plain(result: ToolResultContent) -> ToolResultContent:
+        return _without_media(result) if result.is_error else result
 
-    return replace(request, turns=tuple(plain(turn) for turn in request.turns))
+    return each_result(request, plain)
+
+
+def _without_media(result: ToolResultContent) -> ToolResultContent:
+    return replace(result, media=()) if result.media else result
 
 
 def result_media_follows(request: ModelRequest, target: Target) -> ModelRequest:
@@ -87,14 +92,14 @@ def result_media_follows(request: ModelRequest, target: Target) -> ModelRequest:
         if not isinstance(turn, ToolTurn):
             turns.append(turn)
             continue
-        turns.append(ToolTurn(tuple(replace(r, media=()) for r in turn.content)))
+        turns.append(with_results(turn, [_without_media(r) for r in turn.content]))
         shown: list[TextContent | MediaContent] = []
         for given in turn.content:
             if given.media:
                 shown += [TextContent(f"Files from the {given.name} call:"), *given.media]
         if shown:
             turns.append(UserTurn(tuple(shown)))
-    return replace(request, turns=tuple(turns))
+    return with_turns(request, turns)
 
 
 def _sees(model: ModelInfo, media: MediaContent) -> bool:

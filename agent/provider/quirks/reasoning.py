@@ -11,6 +11,7 @@ from agent.provider.client import (
     TextContent,
     ToolCallContent,
 )
+from agent.provider.quirks.same import with_content, with_turns
 from agent.provider.quirks.target import Target
 
 SIGNATURE = "thoughtSignature"
@@ -71,7 +72,7 @@ def thinking_leads(request: ModelRequest, target: Target) -> ModelRequest:
 
     def led(turn: AssistantTurn) -> AssistantTurn:
         order = sorted(turn.content, key=lambda c: not isinstance(c, ReasoningContent))
-        return replace(turn, content=tuple(order))
+        return with_content(turn, order)
 
     return _changed(request, led)
 
@@ -96,7 +97,7 @@ def lone_items_dropped(request: ModelRequest, target: Target) -> ModelRequest:
             if isinstance(name, str) and whole and name not in sent:
                 sent.add(name)
                 waiting.append(one)
-        return replace(turn, content=tuple(content))
+        return with_content(turn, content)
 
     return _changed(request, followed)
 
@@ -126,7 +127,7 @@ def call_signatures_filled(request: ModelRequest, target: Target) -> ModelReques
 
 def _kept(request: ModelRequest, keep: Callable[[Content], bool]) -> ModelRequest:
     def without(turn: AssistantTurn) -> AssistantTurn:
-        return replace(turn, content=tuple(c for c in turn.content if keep(c)))
+        return with_content(turn, [c for c in turn.content if keep(c)])
 
     return _changed(request, without)
 
@@ -134,5 +135,5 @@ def _kept(request: ModelRequest, keep: Callable[[Content], bool]) -> ModelReques
 def _changed(
     request: ModelRequest, change: Callable[[AssistantTurn], AssistantTurn]
 ) -> ModelRequest:
-    turns = (change(turn) if isinstance(turn, AssistantTurn) else turn for turn in request.turns)
-    return replace(request, turns=tuple(turns))
+    turns = [change(turn) if isinstance(turn, AssistantTurn) else turn for turn in request.turns]
+    return with_turns(request, turns)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from agent.provider.client import (
     AssistantTurn,
@@ -14,6 +15,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.provider.quirks.same import all_same, each_result, with_content, with_turns
 from agent.provider.quirks.target import Target
 
 LOST_RESULT = "The result of this call was lost; it may or may not have run."
@@ -33,13 +35,15 @@ def empty_text_dropped(request: ModelRequest, target: Target) -> ModelRequest:
         match turn:
             case UserTurn():
                 said = tuple(c for c in turn.content if not _blank(c))
-                turns += [replace(turn, content=said)] if said else []
+                turns += (
+                    [turn if len(said) == len(turn.content) else UserTurn(said)] if said else []
+                )
             case AssistantTurn():
                 told = tuple(c for c in turn.content if not _blank(c))
-                turns += [replace(turn, content=told)] if told else []
+                turns += [with_content(turn, told)] if told else []
             case ToolTurn():
                 turns.append(turn)
-    return replace(request, system=system, turns=tuple(turns))
+    return replace(with_turns(request, turns), system=system)
 
 
 def _blank(content: object) -> bool:
@@ -70,13 +74,19 @@ def text_before_calls(request: ModelRequest, target: Target) -> ModelRequest:
             continue
         after = request.turns[number + 1] if number + 1 < len(request.turns) else None
         results = after.content if isinstance(after, ToolTurn) else ()
-        *early, last = _split(turn)
+        *early, last = _split(turn) if _goes_on(turn) else (turn,)
         for piece in early:
             ids = {call.call_id for call in calls_of(piece)}
             turns.append(piece)
             turns.append(ToolTurn(tuple(r for r in results if r.call_id in ids)))
         turns.append(last)
     return replace(request, turns=tuple(turns))
+
+
+def _goes_on(turn: AssistantTurn) -> bool:
+    """Whether something stands behind a call that is no call."""
+    calls = [isinstance(content, ToolCallContent) for content in turn.content]
+    return any(before and not after for before, after in pairwise(calls))
 
 
 def _split(turn: AssistantTurn) -> list[AssistantTurn]:
@@ -101,7 +111,9 @@ def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
     for turn in turns:
         given = turn.content if isinstance(turn, ToolTurn) else ()
         if waiting:
-            yield ToolTurn(_results(waiting, given))
+            results = _results(waiting, given)
+            same = isinstance(turn, ToolTurn) and all_same(results, given)
+            yield turn if same else ToolTurn(results)
             waiting = []
         if not isinstance(turn, ToolTurn):
             yield turn
@@ -137,14 +149,11 @@ def empty_results_told(request: ModelRequest, target: Target) -> ModelRequest:
     empty result, and models take one for a failure."""
     _ = target
 
-    def told(turn: Turn) -> Turn:
-        if not isinstance(turn, ToolTurn):
-            return turn
-        return ToolTurn(
-            tuple(r if r.output.strip() else replace(r, output=NO_OUTPUT) for r in turn.content)
-        )
+    def told(result: ToolResultContent) -> ToolResultContent:
+        empty = not result.output or result.output.isspace()
+        return replace(result, output=NO_OUTPUT) if empty else result
 
-    return replace(request, turns=tuple(told(turn) for turn in request.turns))
+    return each_result(request, told)
 
 
 def user_begins(request: ModelRequest, target: Target) -> ModelRequest:
