@@ -111,7 +111,19 @@ class Terminal:
     def answer(self, key: str) -> None:
         """Answer the permission dialog, which ignores keys for a moment (M6)."""
         self.wait(CHOICES)
-        self.again(key, CHOICES, gone=True)
+        asked = self._dialog()
+        while True:
+            self.again(key, CHOICES, gone=True)
+            # A frame that was read by half has no choices either.
+            until = time.monotonic() + 0.2
+            while time.monotonic() < until and not re.search(CHOICES, self.screen):
+                self._read(0.02)
+            if not re.search(CHOICES, self.screen) or self._dialog() != asked:
+                return
+
+    def _dialog(self) -> str:
+        """What the open dialog is about: its rows."""
+        return "\n".join(row for row in self.screen.splitlines() if "  ▌ " in row)
 
     def again(self, keys: str, pattern: str, *, gone: bool = False) -> None:
         """Send *keys* from time to time until *pattern* is on the screen, or *gone* from it."""
