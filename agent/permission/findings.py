@@ -3,14 +3,8 @@
 import os
 from dataclasses import dataclass, field, replace
 
-from agent.permission.shell_paths import (
-    Dirs,
-    Place,
-    is_guarded,
-    is_secret,
-    is_stream,
-    paths_of,
-)
+from agent.permission.protected import is_secret
+from agent.permission.shell_paths import Dirs, Place, is_stream, paths_of
 from agent.permission.shell_words import Word
 from agent.questions import Action, Need
 
@@ -99,7 +93,7 @@ class Findings:
                 continue
             if not self.place.inside(path):
                 self.external(path, folder=False)
-            if is_guarded(self.place.relative(path)):
+            if self.place.guarded(path):
                 self.write_need(path)
         return True
 
@@ -117,7 +111,7 @@ class Findings:
 
     def write_need(self, path: str) -> None:
         shown = self.place.relative(path)
-        guarded = is_guarded(shown)
+        guarded = self.place.guarded(path)
         reason = f"writes {shown}"
         if guarded:
             reason += ", which governs the agent or the repository"

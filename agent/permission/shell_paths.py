@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell_words import Word, glob_pattern, home_path, is_pattern, plain
 
 Dirs = frozenset[str]
@@ -19,38 +20,12 @@ SCANNED = 20_000
 """Entries that are looked at for files with secrets before a recursive read asks."""
 
 _STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
-_SECRET = re.compile(
-    r"(\.env(\..*)?|.*\.env|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*"
-    r"|\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.htpasswd|\.pgpass|credentials(\.json)?"
-    r"|\.?secrets?(\.(json|ya?ml|toml|txt))?|auth\.json)",
-    re.IGNORECASE,
-)
-_SHARED = re.compile(r"\.env\.(example|sample|template|dist)|.*\.pub", re.IGNORECASE)
-_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure", ".gcloud"})
-_GUARDED_FOLDERS = frozenset({".git", ".opencode", ".opencode-py", ".claude", ".agents", ".husky"})
-_GUARDED_FILES = frozenset(
-    {"agents.md", "claude.md", "context.md", "opencode.json", "opencode.jsonc", ".mcp.json"}
-)
 _UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
 
 
 def is_stream(path: str) -> bool:
     """Whether *path* is ``/dev/null`` or one of the process's own streams."""
     return _STREAMS.fullmatch(path) is not None
-
-
-def is_secret(path: str) -> bool:
-    """Whether a file of this name often holds secrets (M4a; examples and public keys don't)."""
-    parts = path.split("/")
-    if any(part in _SECRET_FOLDERS for part in parts):
-        return True
-    return bool(_SECRET.fullmatch(parts[-1])) and not _SHARED.fullmatch(parts[-1])
-
-
-def is_guarded(path: str) -> bool:
-    """Whether writing *path* changes what governs the agent or the repository (class C)."""
-    parts = [part.lower() for part in path.split("/")]
-    return any(part in _GUARDED_FOLDERS for part in parts) or parts[-1] in _GUARDED_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +59,13 @@ class Place:
         """*path* as rules name it: relative to the project if it lies inside."""
         real = os.path.realpath(path)
         return os.path.relpath(real, self.project) if _under(real, self.project) else real
+
+    def guarded(self, path: str) -> bool:
+        """Whether writing *path*, or what it links to, is always asked about (class C)."""
+        real = os.path.realpath(path)
+        given = os.path.normpath(path)
+        named = os.path.relpath(given, self.project) if _under(given, self.project) else given
+        return is_guarded(self.relative(path), real) or is_guarded(named, given)
 
     def offered(self, folder: str) -> str | None:
         return offered_folder(folder, self.project, self.home)

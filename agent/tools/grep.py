@@ -9,13 +9,13 @@ from pydantic import AliasChoices, Field
 
 from agent.display import ListingBlock, ToolLabel
 from agent.errors import ToolError
+from agent.permission.protected import is_secret
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.globs import check_glob
 from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
 from agent.tools.paths import (
     ToolPath,
-    is_secret,
     missing,
     resolve_path,
     search_needs,

@@ -5,7 +5,6 @@ which it was called.
 """
 
 import errno
-import fnmatch
 import itertools
 import os
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Literal
 
 from agent.errors import ToolError
 from agent.files.disk import NotRegular
+from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell_paths import offered_folder
 from agent.questions import Action, Need
 from agent.tools.base import ToolContext
@@ -25,39 +25,6 @@ OUTSIDE_REASON = "outside the project"
 
 WALKED = 10_000
 """Files looked at for one of the same name."""
-
-_SECRET_NAMES = (
-    ".env", ".env.*", ".env-*", ".env_*", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
-    "*.keystore", "*.kdbx", "*.ppk", ".npmrc", ".netrc", "_netrc", ".pgpass", ".pypirc",
-    ".git-credentials", ".dockercfg", ".htpasswd", ".my.cnf", "credentials.json", "auth.json",
-)  # fmt: skip
-_HARMLESS_ENDINGS = (".example", ".sample", ".template")
-_SECRET_FOLDERS = frozenset(
-    {
-        ".aws",
-        ".ssh",
-        ".kube",
-        ".gnupg",
-        ".azure",
-        ".docker",
-        ".password-store",
-        "gcloud",
-        "keyrings",
-    }
-)
-_GOVERNING_NAMES = frozenset(
-    {
-        "agents.md", "claude.md", "claude.local.md", "context.md", "gemini.md", "skill.md",
-        ".cursorrules", ".mcp.json", "opencode.json", "opencode.jsonc", "opencode-py.json",
-        "opencode-py.jsonc", "copilot-instructions.md",
-    }
-)  # fmt: skip
-_GOVERNING_FOLDERS = frozenset(
-    {".git", ".opencode", ".opencode-py", ".claude", ".agents", ".cursor", "opencode-py"}
-)
-"""``opencode-py`` counts below ``_OWN_PARENTS`` only: a project may be called so."""
-
-_OWN_PARENTS = frozenset({".config", "share", "application support"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +50,7 @@ class ToolPath:
 
     @property
     def is_protected(self) -> bool:
-        return is_protected(self.path) or is_protected(self.real)
+        return is_guarded(self.pattern, self.path) or is_guarded(self.real_pattern, self.real)
 
 
 def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
@@ -138,30 +105,6 @@ def printable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return text
-
-
-def is_secret(path: str) -> bool:
-    """Whether a file of this name or folder usually holds secrets (security, class F)."""
-    parts = [part.casefold() for part in path.split("/") if part]
-    if not parts:
-        return False
-    if any(part in _SECRET_FOLDERS for part in parts):
-        return True
-    name = parts[-1]
-    if name.endswith(_HARMLESS_ENDINGS):
-        return False
-    if name.startswith("id_") and not name.endswith(".pub"):
-        return "." not in name or name.startswith(("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"))
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES)
-
-
-def is_protected(path: str) -> bool:
-    """Whether the file steers the agent or git: instructions, config, hooks, repositories."""
-    parts = [part.casefold() for part in path.split("/") if part]
-    for before, part in zip(["", *parts], parts, strict=False):
-        if part in _GOVERNING_FOLDERS and (part != "opencode-py" or before in _OWN_PARENTS):
-            return True
-    return bool(parts) and parts[-1] in _GOVERNING_NAMES
 
 
 def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ToolError
+from agent.permission.protected import is_guarded, is_secret
 from agent.tools.paths import (
     edit_needs,
     explain,
-    is_protected,
-    is_secret,
     missing,
     outside_need,
     printable,
@@ -76,12 +75,12 @@ def test_plain_files(path: str) -> None:
     ],
 )
 def test_protected_files(path: str) -> None:
-    assert is_protected(path)
+    assert is_guarded(path)
 
 
 def test_a_project_called_like_the_agent_is_not_protected() -> None:
-    assert not is_protected("/home/me/opencode-py/agent/files.py")
-    assert not is_protected("/p/.gitignore")
+    assert not is_guarded("/home/me/opencode-py/agent/files.py")
+    assert not is_guarded("/p/.gitignore")
 
 
 def test_relative_paths_start_at_the_session_folder(

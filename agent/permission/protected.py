@@ -1,0 +1,108 @@
+"""Files that are asked about whatever the rules say: one table for every tool (spec 4, M4a and
+M13; security facts, class C and 9.6).
+
+*Secret* files ask before they are read. *Guarded* ones ask before they are changed, because
+they decide what the agent may do, what it is told, or what runs later without being asked
+for. Names are compared without regard to case: some file systems do the same.
+"""
+
+import fnmatch
+import itertools
+
+from agent.permission.lexicon import names
+
+_SECRET_NAMES = (
+    ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".flaskenv", "*.pem", "*.key", "*.p8",
+    "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", ".npmrc", ".netrc", "_netrc",
+    ".pgpass", ".pypirc", ".git-credentials", ".dockercfg", ".htpasswd", ".my.cnf", ".s3cfg",
+    ".boto", ".vault-token", ".vault_pass*", "credentials", "credentials.json",
+    "credentials.toml", "credentials.tfrc.json", "auth.json", "secret", "secrets", ".secrets",
+    ".secret", "kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfstate.backup",
+    *(f"{dot}{stem}.{end}" for dot in ("", ".") for stem in ("secret", "secrets")
+      for end in ("json", "yml", "yaml", "toml", "txt", "ini")),
+    "*service*account*.json", "client_secret*.json", "rclone.conf",
+    ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history",
+    ".mysql_history", ".sqlite_history", ".rediscli_history",
+)  # fmt: skip
+_SECRET_PATHS = ("/.docker/config.json", "/.config/gh/hosts.yml", "/.m2/settings.xml")
+_SECRET_FOLDERS = names(".ssh .aws .kube .gnupg .azure .gcloud .password-store keyrings")
+_SECRET_SETTINGS = names("gcloud op doctl hub rclone")
+"""Folders below ``.config`` that hold keys."""
+
+_HARMLESS_ENDINGS = (".example", ".sample", ".template", ".dist", ".tmpl", ".pub")
+
+_GUARDED_FOLDERS = names(
+    ".git .opencode .opencode-py .claude .agents .cursor .gemini .codex .husky .githooks"
+)
+"""Count inside a project below its root: a project may itself lie in a folder called so."""
+
+_GUARDED_NAMES = names(
+    "agents.md agents.override.md claude.md claude.local.md context.md gemini.md skill.md "
+    ".cursorrules .windsurfrules .mcp.json opencode.json opencode.jsonc opencode-py.json "
+    "opencode-py.jsonc copilot-instructions.md"
+)
+_GUARDED_PATHS = tuple(f"/.vscode/{name}.json" for name in ("settings", "tasks", "launch"))
+
+_START_FILES = names(
+    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .zshrc "
+    ".zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile "
+    ".xsession .xsessionrc .envrc .gitconfig .gitmodules .npmrc .yarnrc .yarnrc.yml .pypirc .netrc "
+    ".curlrc .wgetrc .ripgreprc .tmux.conf .screenrc .vimrc .gvimrc .exrc .nvimrc .emacs .nanorc "
+    ".gdbinit .lldbinit .pythonrc .pythonrc.py .pdbrc .irbrc .pryrc .rprofile .psqlrc .sqliterc "
+    ".my.cnf .lesskey .lessfilter .hgrc .pam_environment authorized_keys sitecustomize.py "
+    "usercustomize.py crontab"
+)
+"""Read or run by a shell, an editor or another program the next time it starts."""
+
+_HOME_FOLDERS = names(".ssh .gnupg .aws .kube .azure launchagents launchdaemons cron.d")
+_OWN_FOLDERS = names("opencode opencode-py")
+_OWN_PARENTS = frozenset({".config", "application support", "share"})
+_SETTINGS_FOLDERS = names("fish systemd autostart git gh gcloud environment.d nvim pip direnv mise")
+"""Folders below ``.config`` whose files run or steer programs."""
+
+
+def _parts(path: str) -> list[str]:
+    return [part.casefold() for part in path.split("/") if part not in ("", ".")]
+
+
+def _below(parts: list[str], parents: frozenset[str], folders: frozenset[str]) -> bool:
+    """Whether one of *folders* stands directly below one of *parents*."""
+    return any(a in parents and b in folders for a, b in itertools.pairwise(parts))
+
+
+def is_secret(path: str) -> bool:
+    """Whether a file or folder of this name usually holds secrets; examples and public keys
+    don't."""
+    parts = _parts(path)
+    if not parts or parts[-1].endswith(_HARMLESS_ENDINGS):
+        return False
+    if any(part in _SECRET_FOLDERS for part in parts):
+        return True
+    if _below(parts, frozenset({".config"}), _SECRET_SETTINGS):
+        return True
+    name = parts[-1]
+    if name.startswith("id_"):
+        return "." not in name or name.startswith(("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"))
+    if f"/{'/'.join(parts)}".endswith(_SECRET_PATHS):
+        return True
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES)
+
+
+def is_guarded(path: str, absolute: str = "") -> bool:
+    """Whether writing *path* changes what governs the agent, the repository or a later start of
+    a program.
+
+    *path* is relative to the project for what lies in it; *absolute* is then its full path: a
+    project may lie in a folder called ``.claude``, but hardly in ``.ssh``.
+    """
+    parts = _parts(path)
+    if any(part in _GUARDED_FOLDERS for part in parts):
+        return True
+    if parts and (parts[-1] in _GUARDED_NAMES or parts[-1] in _START_FILES):
+        return True
+    if f"/{'/'.join(parts)}".endswith(_GUARDED_PATHS):
+        return True
+    whole = _parts(absolute or path)
+    if any(part in _HOME_FOLDERS for part in whole) or _below(whole, _OWN_PARENTS, _OWN_FOLDERS):
+        return True
+    return _below(parts, frozenset({".config"}), _SETTINGS_FOLDERS)
