@@ -45,7 +45,8 @@ _GUARDED_PATHS = tuple(f"/.vscode/{name}.json" for name in ("settings", "tasks",
 
 _START_FILES = names(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .zshrc "
-    ".zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile "
+    ".zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .xinitrc "
+    ".xprofile "
     ".xsession .xsessionrc .envrc .gitconfig .gitmodules .npmrc .yarnrc .yarnrc.yml .pypirc .netrc "
     ".curlrc .wgetrc .ripgreprc .tmux.conf .screenrc .vimrc .gvimrc .exrc .nvimrc .emacs .nanorc "
     ".gdbinit .lldbinit .pythonrc .pythonrc.py .pdbrc .irbrc .pryrc .rprofile .psqlrc .sqliterc "
