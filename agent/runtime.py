@@ -15,6 +15,7 @@ from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
+from agent.catalogue import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config
 from agent.config.paths import Paths, ensure
@@ -26,9 +27,7 @@ from agent.permission.trust import AskTrust, Trust
 from agent.process import kill_all
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
-from agent.provider.providers import KNOWN
 from agent.provider.retry import RetryPolicy
-from agent.provider.settings import provider_settings
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
@@ -197,6 +196,7 @@ def _compose(opened: _Opened) -> Runtime:
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         limits=_limits(config),
+        summary_model=config.compaction.model,
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
@@ -227,11 +227,7 @@ def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:
     """The models and agents. A wrong name is told now, not at the first prompt: one of the
     user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
     loaded = opened.loaded
-    providers = {
-        name: provider_settings(name, given, foreign=name in loaded.project_providers)
-        for name, given in loaded.config.provider.items()
-    }
-    catalog = Catalog(providers, loaded.config.model, opened.env)
+    catalog = catalog_of(loaded, opened.paths, opened.env)
     agents = Agents(loaded)
     try:
         catalog.model(catalog.default_model())
@@ -239,7 +235,7 @@ def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:
         if not loaded.from_project("model"):
             raise
         loaded = _without(loaded, "model", error.message)
-        catalog = Catalog(providers, None, opened.env)
+        catalog = catalog_of(loaded, opened.paths, opened.env)
     try:
         agents.get(loaded.config.default_agent)
     except AgentNotFound as error:
@@ -283,8 +279,7 @@ def _opened(directory: Path) -> Path:
 
 
 def _tool_deps(opened: _Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
-    secret = {name for spec in KNOWN.values() for name in spec.keys}
-    secret |= {name for provider in config.provider.values() for name in provider.env}
+    secret = set(secret_variables(config))
     secret |= {spec.key for spec in ENGINES.values() if spec.key}
     search = config.websearch
     return ToolDeps(

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2
 
 COMMANDS: dict[str, str] = {
+    "auth": "app.providers.auth",
     "debug": "app.debug.command",
+    "models": "app.providers.models",
     "run": "app.run.command",
 }
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
@@ -30,10 +32,7 @@ NOT_HERE: dict[str, str] = {
     "github": "opencode-py has no GitHub action.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
     "acp": "opencode-py does not speak the Agent Client Protocol yet.",
-    "auth": "opencode-py has no auth command yet: set the provider's key in the environment, "
-    "such as ANTHROPIC_API_KEY.",
-    "providers": "opencode-py has no providers command yet: name them in its config file.",
-    "models": "opencode-py has no models command yet: /model in the program lists them.",
+    "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
     "mcp": "opencode-py has no MCP servers yet.",
     "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
     "session": "opencode-py has no session command yet: /sessions in the program lists them.",

@@ -29,6 +29,11 @@ def money(dollars: float | None) -> str:
     return f"${dollars:.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
 
 
+def price(dollars: float | None) -> str:
+    """A price per million tokens: ``$3``, ``$0.125``; one that is not known is a dash."""
+    return "–" if dollars is None else f"${dollars:.4g}"
+
+
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:
     """``Today``, ``Yesterday``, the weekday within a week, else the date. Seconds since the
     epoch; *zone* None is the local one."""

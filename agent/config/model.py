@@ -149,6 +149,11 @@ class ProviderConfig:
     """The name that is shown."""
     api: ProviderApi | None = None
     """The wire protocol. A provider of one's own without it speaks ``openai-chat``."""
+    transport: Literal["http", "litellm"] | None = None
+    """Whether its own protocol is spoken or litellm asks it. Not set: litellm only where no
+    protocol here can."""
+    small_model: str | None = None
+    """Its model for titles and other small work, without the provider's name."""
     env: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first that is set counts."""
     options: ProviderOptions = field(default_factory=ProviderOptions)
@@ -281,6 +286,8 @@ class CompactionConfig:
 
     auto: bool = True
     """Whether a long session is summed up without being told to."""
+    model: str | None = None
+    """The model that sums up, as ``provider/model``. Not set: the session's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +299,8 @@ class Config:
     model: str | None = None
     """The model to start with, as ``provider/model``."""
     small_model: str | None = None
-    """The model for titles and summaries, as ``provider/model``."""
+    """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a
+    small model of the session's own provider, where one is known."""
     default_agent: str = "build"
     """The agent to start with."""
     permission: PermissionSetting | None = None

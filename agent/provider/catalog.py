@@ -6,66 +6,27 @@ has no limits and no price.
 """
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from agent.errors import ModelNotFound
-from agent.provider.client import Api, ModelInfo, Price
+from agent.provider.access import Access
+from agent.provider.auth import KeyStore
+from agent.provider.client import Api, ModelInfo
+from agent.provider.lists import ModelLists
 from agent.provider.prices import ModelFacts, PriceList
-from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, ProviderSpec, site_of
+from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, site_of
 from agent.provider.quirks.levels import levels_of
+from agent.provider.settings import ModelSettings, ProviderSettings
+from agent.provider.spec import ProviderSpec
 
 DEMO_MODEL = ModelInfo(
     provider=DEMO, id="offline", name="Demo (offline, no language model)", api="demo"
 )
-PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
-    """What the config says of a model; None leaves what the lists say."""
-
-    name: str | None = None
-    wire_id: str = ""
-    context_limit: int | None = None
-    output_limit: int | None = None
-    tools: bool | None = None
-    vision: bool | None = None
-    documents: bool | None = None
-    reasoning: bool | None = None
-    temperature: bool | None = None
-    efforts: tuple[str, ...] | None = None
-    price: Price | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSettings:
-    """A provider of the config (spec 10, K5): a known one that is changed, or one of its own.
-
-    *env* names the variables that may hold its key, () keeps those that are known. *timeout* is
-    the longest wait for the first event and *idle_timeout* the one between events, in seconds
-    (infinity for no limit); None keeps the rules of L12a. *env_key* false keeps keys of the
-    environment from this provider: for a base URL that a project, not the user, has set.
-    """
-
-    id: str
-    name: str | None = None
-    api: Api | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    env: tuple[str, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    timeout: float | None = None
-    idle_timeout: float | None = None
-    proxy: str | None = None
-    ca: str | None = None
-    models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
-    env_key: bool = True
 
 
 class Catalog:
-    """The models of *providers* (by id) and of the known ones whose key is in *env*."""
+    """The models of *providers* (by id), and of the known ones whose key is in *env* or in
+    *keys*. *lists* are the models that servers themselves named."""
 
     def __init__(
         self,
@@ -73,11 +34,14 @@ class Catalog:
         default_model: str | None,
         env: Mapping[str, str],
         prices: PriceList | None = None,
+        keys: KeyStore | None = None,
+        lists: ModelLists | None = None,
     ) -> None:
         self._settings = dict(providers)
         self._default = default_model
-        self._env = dict(env)
         self._prices = prices or PriceList()
+        self.access = Access(providers, env, keys)
+        self.lists = lists or ModelLists()
 
     def model(self, full_name: str) -> ModelInfo:
         """The model *full_name*. Raises ``ModelNotFound``, with the nearest names."""
@@ -104,81 +68,72 @@ class Catalog:
         return [*found, DEMO_MODEL]
 
     def providers(self) -> list[str]:
-        """The ids of providers that can be used: configured, or known with a key in the
-        environment."""
-        ids = dict.fromkeys(self._settings)
-        ids |= dict.fromkeys(name for name in KNOWN if self.key_of(name) and name not in ids)
-        return [name for name in ids if self.usable(name)]
+        """The ids of providers that can be used: configured, known with a key, known with
+        another login, and the servers of this machine that were found, in this order."""
+        known = [spec for spec in KNOWN.values() if self.access.usable(spec.id)]
+        keyed = [spec.id for spec in known if self.access.key_of(spec.id)]
+        others = [spec.id for spec in known if not spec.local]
+        ids = dict.fromkeys([*self._settings, *keyed, *others, *self.lists.found])
+        return [name for name in ids if self.access.usable(name)]
 
     def default_model(self) -> str:
-        """The configured model; else one of a configured or keyed provider; else the demo."""
+        """The configured model; else one of a configured or keyed provider; else the demo.
+
+        A login that is there for other reasons, such as AWS credentials, chooses no model, nor
+        does a server that merely runs on this machine.
+        """
         if self._default:
             return self._default
         for provider in self.providers():
             for name in self._own(provider):
                 return f"{provider}/{name}"
             spec = KNOWN.get(provider)
-            if spec is not None and spec.flagship:
+            if spec is not None and spec.flagship and self.access.key_of(provider):
                 return f"{provider}/{spec.flagship}"
         return DEMO_MODEL.full_name
 
-    def settings_of(self, provider: str) -> ProviderSettings:
-        """The config's settings of *provider*, empty ones where it has none."""
-        return self._settings.get(provider) or ProviderSettings(id=provider)
+    def api_of(self, provider: str) -> Api:
+        """What *provider* is asked in."""
+        if self.access.transport_of(provider) == "litellm":
+            return "litellm"
+        return _api(KNOWN.get(provider), self.access.settings_of(provider))
 
-    def key_of(self, provider: str) -> str:
-        """The key of *provider*: from the config, else the first set variable; "" without."""
-        settings = self.settings_of(provider)
-        if settings.api_key:
-            return settings.api_key.strip()
-        if not settings.env_key:
-            return ""
-        return next((key for name in self.key_names(provider) if (key := self._value(name))), "")
-
-    def key_names(self, provider: str) -> tuple[str, ...]:
-        """The variables that may hold the key of *provider*."""
+    def small_model(self, provider: str) -> str | None:
+        """The full name of *provider*'s model for titles (R11), None where none is known."""
         spec = KNOWN.get(provider)
-        return self.settings_of(provider).env or (spec.keys if spec else ())
-
-    def base_url(self, provider: str) -> str:
-        """The base URL, with ``${NAME}`` filled from the environment where it is set."""
-        spec = KNOWN.get(provider)
-        url = self.settings_of(provider).base_url or (spec.base_url if spec else "")
-        return PLACEHOLDER.sub(lambda match: self._value(match[1]) or match[0], url)
-
-    def usable(self, provider: str) -> bool:
-        """Whether nothing is missing to ask *provider*."""
-        url = self.base_url(provider)
-        if not url or PLACEHOLDER.search(url):
-            return False
-        return bool(self.key_of(provider)) or not self.needs_key(provider)
-
-    def needs_key(self, provider: str) -> bool:
-        """Known remote providers do; one with a base URL of the user's may do without, unless
-        the config names the variable."""
-        settings = self.settings_of(provider)
-        return bool(settings.env or (self.key_names(provider) and settings.base_url is None))
-
-    def _value(self, name: str) -> str:
-        return self._env.get(name, "").strip()
+        name = self.access.settings_of(provider).small or (spec.small if spec else None)
+        return f"{provider}/{name}" if name else None
 
     def _is_provider(self, provider: str) -> bool:
         return provider in self._settings or provider in KNOWN
 
     def _own(self, provider: str) -> Iterable[str]:
-        return self.settings_of(provider).models
+        return self.access.settings_of(provider).models
 
     def _listed(self, provider: str) -> Mapping[str, ModelFacts]:
+        """What is known of the provider's models: what the server told goes before the list."""
         spec = KNOWN.get(provider)
-        return self._prices.models(spec.prices) if spec and spec.prices else {}
+        if spec is not None:
+            names = spec.prices
+        else:  # through litellm any of its providers can be asked under its own name
+            through = self.access.transport_of(provider) == "litellm"
+            names = (provider,) if through else ()
+        listed: dict[str, ModelFacts] = {}
+        for name in names:
+            listed |= self._prices.models(name)
+        for name, facts in self.lists.models(provider).items():
+            listed[name] = facts.over(listed.get(name))
+        return listed
 
     def _info(self, provider: str, name: str) -> ModelInfo:
         spec = KNOWN.get(provider)
-        settings = self.settings_of(provider)
+        settings = self.access.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()
-        site = site_of(provider, self.base_url(provider))
-        facts = self._listed(site).get(own.wire_id or name) or ModelFacts()
-        api, base_url = _api(spec, settings), self.base_url(provider)
+        base_url = self.access.base_url(provider)
+        site = site_of(provider, base_url)
+        wire_id = own.wire_id or name
+        facts = self._listed(provider).get(wire_id) or self._listed(site).get(wire_id)
+        facts, api = facts or ModelFacts(), self.api_of(provider)
         reasoning = facts.reasoning if own.reasoning is None else own.reasoning
         wire_name = (own.wire_id or name).lower()
         levels = levels_of(api, site, wire_name, facts.listed)

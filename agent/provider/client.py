@@ -26,6 +26,7 @@ Api = Literal[
     "ollama",
     "cohere",
     "bedrock",
+    "litellm",
     "demo",
 ]
 

@@ -5,14 +5,17 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agent.errors import MissingKey
-from agent.provider.catalog import PLACEHOLDER, Catalog
+from agent.provider.access import FoundKey
+from agent.provider.catalog import Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
 from agent.provider.providers import KNOWN
 
 if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+
     from agent.provider.http import HttpPool, StreamLimits
-    from agent.provider.protocols.wire import Wire
+    from agent.provider.prices import ModelFacts
+    from agent.provider.protocols.wire import Endpoint, Wire
 
 KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
 """The header that a protocol wants the key in, where it is no bearer token."""
@@ -28,7 +31,7 @@ class Clients:
         self._catalog = catalog
         self._limits = limits
         self._pool: HttpPool | None = None
-        self._clients: dict[tuple[str, Api], ModelClient] = {}
+        self._clients: dict[tuple[str, Api, FoundKey], ModelClient] = {}
 
     def client_for(self, model: ModelInfo) -> ModelClient:
         """The client that can ask *model*.
@@ -36,7 +39,7 @@ class Clients:
         Raises ``MissingKey`` naming the variable to set, ``ConfigError`` when its proxy or CA
         can't be used.
         """
-        key = (model.provider, model.api)
+        key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
             self._clients[key] = self._make(model)
         return self._clients[key]
@@ -54,63 +57,54 @@ class Clients:
             return DemoClient()
         return self._over_http(model.provider, model.api)
 
+    async def models_of(self, provider: str) -> dict[str, "ModelFacts"]:
+        """The models that the server of *provider* names, () where it names none.
+
+        Raises ``ProviderError``, and what ``client_for`` raises.
+        """
+        from agent.provider import listing  # noqa: PLC0415 - brings httpx2
+
+        api = self._catalog.api_of(provider)
+        if api in listing.UNLISTED:
+            return {}
+        return await listing.ask(self._http(provider), self._endpoint(provider, api), api)
+
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
-        from agent.provider.http import HttpPool, StreamLimits  # noqa: PLC0415 - brings httpx2
-        from agent.provider.protocols.wire import (  # noqa: PLC0415 - brings httpx2
-            Endpoint,
-            WireClient,
-        )
+        from agent.provider.http import StreamLimits  # noqa: PLC0415 - brings httpx2
+        from agent.provider.protocols.wire import WireClient  # noqa: PLC0415 - brings httpx2
 
-        key = self._key(provider)
-        settings = self._catalog.settings_of(provider)
-        spec = KNOWN.get(provider)
+        endpoint = self._endpoint(provider, api)
+        settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
         if settings.timeout is not None:
             limits = replace(limits, first=settings.timeout)
         if settings.idle_timeout is not None:
             limits = replace(limits, idle=settings.idle_timeout)
+        return WireClient(endpoint, wire_of(provider, api), self._http(provider), limits)
+
+    def _http(self, provider: str) -> "AsyncClient":
+        from agent.provider.http import HttpPool  # noqa: PLC0415 - brings httpx2
+
         if self._pool is None:
             self._pool = HttpPool()
+        settings = self._catalog.access.settings_of(provider)
+        return self._pool.client(settings.proxy, settings.ca)
+
+    def _endpoint(self, provider: str, api: Api) -> "Endpoint":
+        from agent.provider.protocols.wire import Endpoint  # noqa: PLC0415 - brings httpx2
+
+        way = self._catalog.access.way(provider)
+        spec = KNOWN.get(provider)
         usual = spec.key_header if spec else "Authorization"
-        endpoint = Endpoint(
+        own = self._catalog.access.settings_of(provider).headers
+        return Endpoint(
             provider=provider,
-            base_url=self._base_url(provider),
-            key=key,
+            base_url=way.base_url,
+            key=way.key,
             key_header=KEY_HEADERS.get(api, usual),
-            headers=settings.headers,
+            headers={**(spec.headers if spec else {}), **own},
         )
-        return WireClient(
-            endpoint,
-            wire_of(provider, api),
-            self._pool.client(settings.proxy, settings.ca),
-            limits,
-        )
-
-    def _key(self, provider: str) -> str:
-        key = self._catalog.key_of(provider)
-        if not key and self._catalog.needs_key(provider):
-            name = KNOWN[provider].name if provider in KNOWN else provider
-            names = " or ".join(self._catalog.key_names(provider))
-            raise MissingKey(
-                f"{name} needs a key. Set {names}, or provider.{provider}."
-                "options.apiKey in the config."
-            )
-        if not (key.isascii() and key.isprintable()):
-            raise MissingKey(
-                f"The key of {provider} holds characters that no key has. Copy it again."
-            )
-        return key
-
-    def _base_url(self, provider: str) -> str:
-        url = self._catalog.base_url(provider)
-        if not url:
-            raise MissingKey(
-                f"{provider} has no address. Set provider.{provider}.options.baseURL in the config."
-            )
-        if missing := PLACEHOLDER.search(url):
-            raise MissingKey(f"{provider} needs {missing[1]}, a part of its address. Set it.")
-        return url
 
 
 WIRES: Mapping[str, tuple[str, str]] = {

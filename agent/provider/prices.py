@@ -35,6 +35,20 @@ class ModelFacts:
     listed: Listed = field(default_factory=Listed)
     price: Price | None = None
 
+    def over(self, other: "ModelFacts | None") -> "ModelFacts":
+        """*other* with what is known here in its place."""
+        if other is None:
+            return self
+        return replace(
+            other,
+            context_limit=self.context_limit or other.context_limit,
+            output_limit=self.output_limit or other.output_limit,
+            vision=self.vision or other.vision,
+            documents=self.documents or other.documents,
+            reasoning=self.reasoning or other.reasoning,
+            price=self.price or other.price,
+        )
+
 
 class PriceList:
     """The list, read when it is first asked (about 40 ms). *path* None finds the installed one."""
@@ -68,8 +82,13 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
         provider, mode = entry.get("litellm_provider"), entry.get("mode")
         spoken = mode == "chat" or (mode == "responses" and provider in IN_RESPONSES)
         if isinstance(provider, str) and spoken:
-            found.setdefault(provider, {})[name.removeprefix(f"{provider}/")] = _facts(entry)
+            found.setdefault(provider, {})[_own_name(name, provider)] = _facts(entry)
     return found
+
+
+def _own_name(name: str, provider: str) -> str:
+    """The model's name at *provider*: "vertex_ai-anthropic_models" lists "vertex_ai/claude-…"."""
+    return name.removeprefix(f"{provider}/").removeprefix(f"{provider.partition('-')[0]}/")
 
 
 def _facts(entry: JsonObject) -> ModelFacts:

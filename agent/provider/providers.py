@@ -1,46 +1,30 @@
 """The providers that are known without any configuration (spec 5, R2): one entry each.
 
 Anthropic, OpenAI, Google, Cohere and Bedrock are asked in their own protocols, the others in
-OpenAI's chat completions; ``provider.<id>.api`` of the config chooses another. An entry names
-the base URL (``${NAME}`` is filled from the environment), the variables that may hold the key
-and its name in litellm's price list. What a provider wants otherwise than most is a line in
+OpenAI's chat completions or through litellm; ``provider.<id>.api`` and ``.transport`` of the
+config choose another. An entry names the base URL (``${NAME}`` is filled from the environment)
+and the variables that may hold the key. What a provider wants otherwise than most is a line in
 ``agent.provider.quirks.table``.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from agent.provider.client import Api
+from agent.provider.spec import ProviderSpec, Transport
 
 DEMO = "demo"
 NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")
 """OpenAI's reasoning models, which want ``max_completion_tokens`` and no temperature."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSpec:
-    """A known provider. *keys* are variables, the first that is set counts; none: no key needed.
-
-    *flagship* is the model used when a key is all that is configured; *prices* the provider's
-    name in litellm's list; *key_header* carries the key in OpenAI's protocols.
-    """
-
-    id: str
-    name: str
-    base_url: str
-    keys: tuple[str, ...] = ()
-    api: Api = "openai-chat"
-    prices: str | None = None
-    flagship: str | None = None
-    local: bool = False
-    key_header: str = "Authorization"
+AWS_LOGINS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
+GOOGLE_LOGINS = ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEXAI_PROJECT")
 
 
-def _local(provider: str, name: str, port: int, prices: str | None = None) -> ProviderSpec:
+def _local(provider: str, name: str, port: int, litellm: str) -> ProviderSpec:
     url = f"http://127.0.0.1:{port}/v1"
-    return ProviderSpec(id=provider, name=name, base_url=url, local=True, prices=prices)
+    return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm=litellm)
 
 
 def _remote(
@@ -48,19 +32,33 @@ def _remote(
     name: str,
     base_url: str,
     *keys: str,
-    prices: str | None = None,
+    at: str,
+    prices: str | tuple[str, ...] = "",
+    litellm: str = "",
     api: Api = "openai-chat",
+    transport: Transport = "http",
+    logins: tuple[str, ...] = (),
     flagship: str | None = None,
+    small: str | None = None,
+    headers: Mapping[str, str] | None = None,
     key_header: str = "Authorization",
 ) -> ProviderSpec:
+    """*prices* is the provider's id where it is not given, *litellm* the first of *prices*."""
+    listed = prices if isinstance(prices, tuple) else (prices or provider,)
     return ProviderSpec(
         id=provider,
         name=name,
         base_url=base_url,
         keys=keys,
+        keys_at=at,
+        logins=logins,
         api=api,
-        prices=prices or provider,
+        transport=transport,
+        prices=listed,
+        litellm=litellm or listed[0],
         flagship=flagship,
+        small=small,
+        headers=headers or {},
         key_header=key_header,
     )
 
@@ -71,16 +69,20 @@ _ALL = (
         "Anthropic",
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
+        at="platform.claude.com/settings/keys",
         api="anthropic-messages",
         flagship="claude-sonnet-5-5",
+        small="claude-haiku-5-5",
     ),
     _remote(
         "openai",
         "OpenAI",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
+        at="platform.openai.com/api-keys",
         api="openai-responses",
         flagship="gpt-5.4",
+        small="gpt-5.4-mini",
     ),
     _remote(
         "google",
@@ -89,9 +91,25 @@ _ALL = (
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",
         "GOOGLE_GENERATIVE_AI_API_KEY",
+        at="aistudio.google.com/apikey",
         prices="gemini",
         api="gemini",
         flagship="gemini-pro-latest",
+        small="gemini-flash-lite-latest",
+    ),
+    # A key is for Vertex's express mode; projects and service accounts are litellm's business.
+    _remote(
+        "vertex",
+        "Google Vertex AI",
+        "https://aiplatform.googleapis.com/v1/publishers/google",
+        "GOOGLE_VERTEX_API_KEY",
+        at="console.cloud.google.com/vertex-ai/studio/settings/api-keys",
+        prices=("vertex_ai-language-models", "vertex_ai-anthropic_models", "vertex_ai"),
+        litellm="vertex_ai",
+        logins=GOOGLE_LOGINS,
+        api="gemini",
+        flagship="gemini-2.5-pro",
+        small="gemini-2.5-flash-lite",
     ),
     _remote(
         "cohere",
@@ -99,23 +117,58 @@ _ALL = (
         "https://api.cohere.com",
         "COHERE_API_KEY",
         "CO_API_KEY",
+        at="dashboard.cohere.com/api-keys",
         prices="cohere_chat",
         api="cohere",
         flagship="command-a-03-2025",
+        small="command-r7b-12-2024",
     ),
     _remote(
         "bedrock",
         "Amazon Bedrock",
         "https://bedrock-runtime.${AWS_REGION}.amazonaws.com",
         "AWS_BEARER_TOKEN_BEDROCK",
+        at="console.aws.amazon.com/bedrock (API keys)",
         prices="bedrock_converse",
+        litellm="bedrock",
+        logins=AWS_LOGINS,
         api="bedrock",
+        small="amazon.nova-lite-v1:0",
+    ),
+    _remote(
+        "sagemaker",
+        "Amazon SageMaker",
+        "",
+        at="console.aws.amazon.com/sagemaker",
+        litellm="sagemaker_chat",
+        logins=AWS_LOGINS,
+        transport="litellm",
+    ),
+    _remote(
+        "watsonx",
+        "IBM watsonx",
+        "${WATSONX_API_BASE}",
+        "WATSONX_API_KEY",
+        "WATSONX_APIKEY",
+        "WX_API_KEY",
+        at="cloud.ibm.com/iam/apikeys",
+        transport="litellm",
+    ),
+    _remote(
+        "replicate",
+        "Replicate",
+        "",
+        "REPLICATE_API_KEY",
+        "REPLICATE_API_TOKEN",
+        at="replicate.com/account/api-tokens",
+        transport="litellm",
     ),
     _remote(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
+        at="openrouter.ai/settings/keys",
     ),
     _remote(
         "azure",
@@ -123,34 +176,61 @@ _ALL = (
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
         "AZURE_API_KEY",
         "AZURE_OPENAI_API_KEY",
+        at="portal.azure.com (the resource's Keys and Endpoint)",
         key_header="api-key",
+    ),
+    _remote(
+        "github-copilot",
+        "GitHub Copilot",
+        "https://api.githubcopilot.com",
+        "GITHUB_COPILOT_TOKEN",
+        at="github.com/settings/copilot",
+        prices="github_copilot",
+        headers={"openai-intent": "conversation-edits"},
+        small="gpt-5-mini",
+    ),
+    _remote(
+        "github-models",
+        "GitHub Models",
+        "https://models.github.ai/inference",
+        "GITHUB_MODELS_TOKEN",
+        at="github.com/settings/personal-access-tokens (permission: models)",
+        prices="github",
     ),
     _remote(
         "groq",
         "Groq",
         "https://api.groq.com/openai/v1",
         "GROQ_API_KEY",
+        at="console.groq.com/keys",
         flagship="openai/gpt-oss-120b",
+        small="openai/gpt-oss-20b",
     ),
     _remote(
         "deepseek",
         "DeepSeek",
         "https://api.deepseek.com/v1",
         "DEEPSEEK_API_KEY",
+        at="platform.deepseek.com/api_keys",
         flagship="deepseek-v4-pro",
+        small="deepseek-v4-flash",
     ),
     _remote(
         "mistral",
         "Mistral",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
+        at="console.mistral.ai/api-keys",
         flagship="mistral-medium-latest",
+        small="mistral-small-latest",
     ),
     _remote(
         "together",
         "Together AI",
         "https://api.together.xyz/v1",
         "TOGETHER_API_KEY",
+        "TOGETHERAI_API_KEY",
+        at="api.together.ai/settings/api-keys",
         prices="together_ai",
     ),
     _remote(
@@ -158,53 +238,100 @@ _ALL = (
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
         "FIREWORKS_API_KEY",
+        at="app.fireworks.ai/settings/users/api-keys",
         prices="fireworks_ai",
     ),
-    _remote("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", flagship="grok-4.20-reasoning"),
+    _remote(
+        "xai",
+        "xAI",
+        "https://api.x.ai/v1",
+        "XAI_API_KEY",
+        at="console.x.ai",
+        flagship="grok-4.20-reasoning",
+        small="grok-4.20-non-reasoning",
+    ),
     _remote(
         "cerebras",
         "Cerebras",
         "https://api.cerebras.ai/v1",
         "CEREBRAS_API_KEY",
+        at="cloud.cerebras.ai",
         flagship="gpt-oss-120b",
+        small="gpt-oss-120b",
     ),
     _remote(
         "moonshot",
         "Moonshot AI",
         "https://api.moonshot.ai/v1",
         "MOONSHOT_API_KEY",
+        at="platform.moonshot.ai/console/api-keys",
         flagship="kimi-k3",
+        small="kimi-k2.5",
     ),
-    _remote("zai", "Z.AI", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", flagship="glm-5.3"),
+    _remote(
+        "zai",
+        "Z.AI",
+        "https://api.z.ai/api/paas/v4",
+        "ZAI_API_KEY",
+        at="z.ai/manage-apikey/apikey-list",
+        flagship="glm-5.3",
+        small="glm-5.3-flash",
+    ),
+    _remote(
+        "minimax",
+        "MiniMax",
+        "https://api.minimax.io/v1",
+        "MINIMAX_API_KEY",
+        at="platform.minimax.io",
+    ),
     _remote(
         "alibaba",
         "Alibaba Model Studio",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
+        at="modelstudio.console.alibabacloud.com",
         prices="dashscope",
+        small="qwen3.8-flash",
     ),
-    _remote("perplexity", "Perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
-    _remote("deepinfra", "DeepInfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
+    _remote(
+        "perplexity",
+        "Perplexity",
+        "https://api.perplexity.ai",
+        "PERPLEXITY_API_KEY",
+        "PERPLEXITYAI_API_KEY",
+        at="perplexity.ai/account/api/keys",
+        small="sonar",
+    ),
+    _remote(
+        "deepinfra",
+        "DeepInfra",
+        "https://api.deepinfra.com/v1/openai",
+        "DEEPINFRA_API_KEY",
+        at="deepinfra.com/dash/api_keys",
+    ),
     _remote(
         "nvidia",
         "NVIDIA NIM",
         "https://integrate.api.nvidia.com/v1",
         "NVIDIA_API_KEY",
+        "NVIDIA_NIM_API_KEY",
+        at="build.nvidia.com/settings/api-keys",
         prices="nvidia_nim",
     ),
-    _remote("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "HF_TOKEN"),
     _remote(
-        "github-models",
-        "GitHub Models",
-        "https://models.github.ai/inference",
-        "GITHUB_MODELS_TOKEN",
-        prices="github",
+        "huggingface",
+        "Hugging Face",
+        "https://router.huggingface.co/v1",
+        "HF_TOKEN",
+        at="huggingface.co/settings/tokens",
     ),
     _remote(
         "vercel-gateway",
         "Vercel AI Gateway",
         "https://ai-gateway.vercel.sh/v1",
         "AI_GATEWAY_API_KEY",
+        "VERCEL_AI_GATEWAY_API_KEY",
+        at="vercel.com/dashboard (AI Gateway)",
         prices="vercel_ai_gateway",
     ),
     _remote(
@@ -213,18 +340,49 @@ _ALL = (
         "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
         "CLOUDFLARE_API_KEY",
         "CLOUDFLARE_API_TOKEN",
+        at="dash.cloudflare.com/profile/api-tokens",
     ),
-    _remote("nebius", "Nebius", "https://api.studio.nebius.com/v1", "NEBIUS_API_KEY"),
-    _remote("sambanova", "SambaNova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
-    _local("ollama", "Ollama", 11434),
-    _local("lmstudio", "LM Studio", 1234),
-    _local("llama.cpp", "llama.cpp", 8080),
-    _local("vllm", "vLLM", 8000),
+    _remote(
+        "databricks",
+        "Databricks",
+        "${DATABRICKS_API_BASE}",
+        "DATABRICKS_API_KEY",
+        "DATABRICKS_TOKEN",
+        at="your workspace (Settings, Developer, Access tokens)",
+    ),
+    _remote(
+        "nebius",
+        "Nebius",
+        "https://api.studio.nebius.com/v1",
+        "NEBIUS_API_KEY",
+        at="studio.nebius.com/settings/api-keys",
+    ),
+    _remote(
+        "sambanova",
+        "SambaNova",
+        "https://api.sambanova.ai/v1",
+        "SAMBANOVA_API_KEY",
+        at="cloud.sambanova.ai/apis",
+    ),
+    _remote(
+        "novita",
+        "Novita",
+        "https://api.novita.ai/v3/openai",
+        "NOVITA_API_KEY",
+        at="novita.ai/settings/key-management",
+    ),
+    _local("ollama", "Ollama", 11434, "ollama_chat"),
+    _local("lmstudio", "LM Studio", 1234, "lm_studio"),
+    _local("llama.cpp", "llama.cpp", 8080, "openai"),
+    _local("vllm", "vLLM", 8000, "hosted_vllm"),
 )
 
 KNOWN: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}
 
-_HOSTS = {urlsplit(spec.base_url).netloc: spec.id for spec in _ALL if not spec.local}
+SECRET_VARIABLES = frozenset(name for spec in _ALL for name in spec.keys)
+"""Every variable that may hold a key of a known provider: no command is given them."""
+
+_HOSTS = {urlsplit(spec.base_url).netloc: spec.id for spec in _ALL if spec.base_url[:5] == "https"}
 
 
 def site_of(provider: str, base_url: str) -> str:

@@ -1,74 +1,52 @@
-"""Providers and models of the config, as the catalogue takes them."""
+"""What the config says of providers and their models (spec 10, K5)."""
 
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from agent.config.model import CostConfig, ModelConfig, ProviderConfig
-from agent.provider.catalog import ModelSettings, ProviderSettings
-from agent.provider.client import Price
-
-LONG_PROMPT = 200_000
-"""Tokens of a prompt above which ``context_over_200k`` holds."""
+from agent.provider.client import Api, Price
+from agent.provider.spec import Transport
 
 
-def provider_settings(
-    name: str, given: ProviderConfig, *, foreign: bool = False
-) -> ProviderSettings:
-    """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
-    which a project has set, gets no key of the user's (spec 10, K5)."""
-    options = given.options
-    return ProviderSettings(
-        id=name,
-        name=given.name,
-        api=given.api,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        env=given.env,
-        headers=options.headers,
-        timeout=_seconds(options.timeout),
-        idle_timeout=_seconds(options.chunk_timeout),
-        proxy=options.proxy,
-        ca=options.ca,
-        models={id_: _model_settings(model) for id_, model in given.models.items()},
-        env_key=not foreign,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """What the config says of a model; None leaves what the lists say."""
+
+    name: str | None = None
+    wire_id: str = ""
+    context_limit: int | None = None
+    output_limit: int | None = None
+    tools: bool | None = None
+    vision: bool | None = None
+    documents: bool | None = None
+    reasoning: bool | None = None
+    temperature: bool | None = None
+    efforts: tuple[str, ...] | None = None
+    price: Price | None = None
 
 
-def _seconds(milliseconds: int | Literal[False] | None) -> float | None:
-    if milliseconds is None:
-        return None
-    return float("inf") if milliseconds is False else milliseconds / 1000
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSettings:
+    """A provider of the config (spec 10, K5): a known one that is changed, or one of its own.
 
+    *env* names the variables that may hold its key, () keeps those that are known. *timeout* is
+    the longest wait for the first event and *idle_timeout* the one between events, in seconds
+    (infinity for no limit); None keeps the rules of L12a. *env_key* false keeps keys of the
+    environment and stored ones from this provider: for a base URL that a project, not the user,
+    has set. *small* is the model for titles, None for the one that is known.
+    """
 
-def _model_settings(given: ModelConfig) -> ModelSettings:
-    return ModelSettings(
-        name=given.name,
-        wire_id=given.id or "",
-        context_limit=given.limit.context,
-        output_limit=given.limit.output,
-        tools=given.tool_call,
-        vision=given.vision,
-        documents=given.documents,
-        reasoning=given.reasoning,
-        temperature=given.temperature,
-        efforts=given.efforts,
-        price=_price(given.cost),
-    )
-
-
-def _price(cost: CostConfig | None) -> Price | None:
-    """None where not both prices are given; a longer tier takes from the plain one what it does
-    not name."""
-    if cost is None or cost.input is None or cost.output is None:
-        return None
-    plain = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
-    long = cost.context_over_200k
-    if long is None:
-        return plain
-    then = Price(
-        plain.input if long.input is None else long.input,
-        plain.output if long.output is None else long.output,
-        plain.cache_read if long.cache_read is None else long.cache_read,
-        plain.cache_write if long.cache_write is None else long.cache_write,
-    )
-    return replace(plain, beyond=LONG_PROMPT, then=then)
+    id: str
+    name: str | None = None
+    api: Api | None = None
+    transport: Transport | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    env: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: float | None = None
+    idle_timeout: float | None = None
+    proxy: str | None = None
+    ca: str | None = None
+    models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
+    env_key: bool = True
+    small: str | None = None

@@ -1,6 +1,7 @@
-"""Better titles: the small model names a session while its first turn runs.
+"""Better titles: a small model names a session while its first turn runs.
 
-Without ``small_model`` in the config a session keeps the first words of its first prompt.
+It is the config's ``small_model``, else the small one of the session's own provider (spec 5,
+R11). Where there is none, a session keeps the first words of its first prompt.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from agent.errors import OpencodePyError
 from agent.events import Event, SessionStatusChanged
 from agent.model import Busy, Session, TextPart, UserMessage
 from agent.provider.catalog import Catalog
-from agent.provider.client import ModelRequest, TextContent, UserTurn
+from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn
 from agent.provider.clients import Clients
 from agent.provider.once import answer_to
 from agent.provider.usage import cost as cost_of
@@ -24,6 +25,9 @@ from agent.store.store import Store
 
 MAX_PROMPT = 4_000
 """Characters of the first prompt that the small model reads."""
+
+NO_MODEL = "none"
+"""The config's ``small_model`` that stands for no such requests."""
 
 MAX_OUTPUT = 1_000
 """Tokens that it may write: a reasoning model thinks before it names."""
@@ -54,7 +58,7 @@ class Titles:
         self._subscription: Subscription | None = None
 
     def start(self) -> None:
-        if self._model is not None:
+        if self._model != NO_MODEL:
             self._subscription = self._bus.subscribe(_begins)
             self._spawn(self._follow(self._subscription))
 
@@ -83,10 +87,15 @@ class Titles:
         try:
             session = await self._store.session(session_id)
             prompt = await self._first_prompt(session)
-            if prompt is not None:
-                await self._rename(session, prompt)
+            model = self._model_for(session)
+            if prompt is not None and model is not None:
+                await self._rename(session, prompt, self._catalog.model(model))
         except OpencodePyError as error:
             log.info("no title for %s: %s", session_id, error.message)
+
+    def _model_for(self, session: Session) -> str | None:
+        used = session.model or self._catalog.default_model()
+        return self._model or self._catalog.small_model(used.partition("/")[0])
 
     async def _first_prompt(self, session: Session) -> str | None:
         """The first prompt, None for a session that has its name already."""
@@ -99,8 +108,7 @@ class Titles:
                 return prompt if session.title == title_of(prompt) else None
         return None
 
-    async def _rename(self, session: Session, prompt: str) -> None:
-        model = self._catalog.model(self._model or "")
+    async def _rename(self, session: Session, prompt: str, model: ModelInfo) -> None:
         request = ModelRequest(
             model=model,
             system=(template("title"),),

@@ -27,7 +27,7 @@ from agent.model import (
 )
 from agent.permission.service import PermissionService
 from agent.provider.catalog import Catalog
-from agent.provider.client import ModelClient, ModelRequest
+from agent.provider.client import ModelClient, ModelInfo, ModelRequest
 from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
 from agent.provider.usage import cost as cost_of
@@ -55,7 +55,7 @@ StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDeps:
-    """The services a turn works with."""
+    """The services a turn works with. *summary_model* sums up in place of the session's own."""
 
     bus: Bus
     store: Store
@@ -75,6 +75,7 @@ class TurnDeps:
     tracing: Tracing = field(default_factory=lambda: Tracing({}))
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
+    summary_model: str | None = None
     clock: Callable[[], float] = field(default=time.time)
 
 
@@ -265,9 +266,11 @@ class Turn:
         messages = await self.messages()
         visible = compacted(messages)
         start = tail_start(visible, Budget.of(setting.model) or UNKNOWN)
-        client = self._deps.clients.client_for(setting.model)
+        named = self._deps.summary_model
+        model = self._deps.catalog.model(named) if named else setting.model
+        client = self._deps.clients.client_for(model)
         old = visible[:start] or visible
-        summary = await self._summary(client, setting, old)
+        summary = await self._summary(client, model, old)
         tail = visible[start].message.id if 0 < start < len(visible) else None
         marker = marker_message(newest, summary.text, tail, self._deps.clock())
         callers = self._lineage.callers
@@ -275,18 +278,18 @@ class Turn:
         await self._deps.store.save(marker.message, *marker.parts)
         self._entered(marker)
         self._deps.bus.publish(Compacted(self._session.id))
-        cost = cost_of(summary.usage, setting.model.price)
+        cost = cost_of(summary.usage, model.price)
         await self._add_usage(summary.usage, cost)
         return summary.usage, cost
 
     async def _summary(
-        self, client: ModelClient, setting: TurnSetting, old: Sequence[MessageWithParts]
+        self, client: ModelClient, model: ModelInfo, old: Sequence[MessageWithParts]
     ) -> Summary:
         """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
         attempt = 1
         while True:
             try:
-                return await summarise(client, setting.model, old, self._session.id)
+                return await summarise(client, model, old, self._session.id)
             except ProviderError as error:
                 wait = delay(attempt, error, self._rng, self._deps.retry)
                 if wait is None:

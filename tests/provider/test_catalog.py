@@ -74,12 +74,14 @@ def test_limits_and_prices_come_from_the_installed_list() -> None:
     assert model.price == Price(1.25, 10, 0.125, None, 200_000, Price(2.5, 15, 0.25, None))
 
 
-def test_every_flagship_is_in_the_list() -> None:
+def test_r11_every_flagship_and_small_model_is_in_the_list() -> None:
     prices = PriceList()
-    flagships = [spec for spec in KNOWN.values() if spec.flagship]
-    assert flagships
-    for spec in flagships:
-        assert spec.flagship in prices.models(spec.prices or ""), spec.id
+    named = [
+        (spec, name) for spec in KNOWN.values() for name in (spec.flagship, spec.small) if name
+    ]
+    assert named
+    for spec, name in named:
+        assert any(name in prices.models(listed) for listed in spec.prices), f"{spec.id}/{name}"
 
 
 def test_the_list_is_read_without_importing_litellm() -> None:
@@ -208,26 +210,29 @@ def test_r10_missing_key_names_the_variable() -> None:
     known = catalog()
     with pytest.raises(MissingKey) as caught:
         Clients(known).client_for(known.model("google/gemini-pro-latest"))
-    assert "GEMINI_API_KEY or GOOGLE_API_KEY" in str(caught.value)
+    said = str(caught.value)
+    assert "GEMINI_API_KEY or GOOGLE_API_KEY" in said
+    assert "opencode-py auth login google" in said
+    assert "aistudio.google.com/apikey" in said
 
 
 def test_own_variable_of_the_config_is_named_and_read() -> None:
     own = ProviderSettings(id="acme", base_url="http://x", env=("ACME_KEY",))
     with pytest.raises(MissingKey, match="ACME_KEY"):
         Clients(catalog(own)).client_for(catalog(own).model("acme/m"))
-    assert catalog(own, ACME_KEY="k").key_of("acme") == "k"
+    assert catalog(own, ACME_KEY="k").access.key_of("acme").key == "k"
 
 
 def test_key_of_the_config_wins_and_own_base_url_needs_none() -> None:
     own = ProviderSettings(id="openai", api_key="mine")
-    assert catalog(own, OPENAI_API_KEY="k").key_of("openai") == "mine"
+    assert catalog(own, OPENAI_API_KEY="k").access.key_of("openai").key == "mine"
     local = ProviderSettings(id="openai", base_url="http://127.0.0.1:1/v1")
-    assert not catalog(local).needs_key("openai")
+    assert not catalog(local).access.needs_key("openai")
 
 
 def test_k5_key_of_the_environment_stays_away_from_a_projects_base_url() -> None:
     own = ProviderSettings(id="openai", base_url="http://evil.example", env_key=False)
-    assert catalog(own, OPENAI_API_KEY="k").key_of("openai") == ""
+    assert not catalog(own, OPENAI_API_KEY="k").access.key_of("openai")
 
 
 def test_key_with_odd_characters_is_refused_without_showing_it() -> None:
@@ -236,6 +241,63 @@ def test_key_with_odd_characters_is_refused_without_showing_it() -> None:
         Clients(catalog(own)).client_for(catalog(own).model("openai/m"))
     assert "secret" not in str(caught.value)
     assert "secret" not in repr(own)
+
+
+REQUIRED = (
+    "anthropic", "openai", "azure", "google", "vertex", "bedrock", "openrouter", "mistral", "groq",
+    "together", "fireworks", "deepseek", "xai", "cohere", "cerebras", "perplexity",
+    "github-copilot", "github-models", "ollama", "lmstudio", "llama.cpp", "vllm", "watsonx",
+    "sagemaker", "replicate",
+)  # fmt: skip
+
+
+def test_r2_the_table_names_every_provider_that_must_be_there() -> None:
+    assert set(REQUIRED) <= KNOWN.keys()
+    for spec in KNOWN.values():
+        assert spec.local or spec.keys or spec.logins, spec.id
+        assert spec.local or spec.keys_at, spec.id
+
+
+def test_r2_models_under_several_names_of_the_list_are_one_providers() -> None:
+    names = catalog(GOOGLE_VERTEX_API_KEY="k").models()
+    vertex = {model.id for model in names if model.provider == "vertex"}
+    assert {"gemini-2.5-pro", "claude-haiku-4-5"} <= vertex
+
+
+@pytest.mark.parametrize(
+    ("env", "api"),
+    [
+        ({"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "eu-west-1"}, "bedrock"),
+        ({"AWS_PROFILE": "work"}, "litellm"),
+        ({"AWS_PROFILE": "work", "AWS_BEARER_TOKEN_BEDROCK": "k"}, "bedrock"),
+    ],
+)
+def test_r1_another_login_than_a_key_goes_through_litellm(env: dict[str, str], api: str) -> None:
+    assert catalog(**env).model("bedrock/amazon.nova-lite-v1:0").api == api
+
+
+def test_r1_any_provider_goes_through_litellm_at_the_users_wish() -> None:
+    known = catalog(ProviderSettings(id="openai", transport="litellm", api_key="k"))
+    assert known.model("openai/gpt-4o").api == "litellm"
+    assert known.model("openai/gpt-4o").context_limit
+    own = catalog(ProviderSettings(id="ai21", transport="litellm", api_key="k"))
+    assert own.access.usable("ai21")
+    assert any(model.provider == "ai21" for model in own.models())
+
+
+def test_a_login_for_other_things_chooses_no_model() -> None:
+    env = {"AWS_PROFILE": "work", "GOOGLE_APPLICATION_CREDENTIALS": "/x.json"}
+    assert "vertex" in catalog(**env).providers()
+    assert catalog(**env).default_model() == "demo/offline"
+    assert catalog(**env, GROQ_API_KEY="k").default_model().startswith("groq/")
+
+
+def test_r11_the_small_model_is_the_providers_unless_the_config_names_one() -> None:
+    assert catalog().small_model("anthropic") == "anthropic/claude-haiku-5-5"
+    own = ProviderSettings(id="anthropic", small="tiny")
+    assert catalog(own).small_model("anthropic") == "anthropic/tiny"
+    assert catalog().small_model("ollama") is None
+    assert catalog().small_model("demo") is None
 
 
 def test_placeholder_in_a_base_url_is_filled_or_named() -> None:

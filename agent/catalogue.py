@@ -1,0 +1,104 @@
+"""The models of an opened folder: what its settings, the stored keys and the lists say together."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from agent.config.loading import LoadedConfig
+from agent.config.model import Config, CostConfig, ModelConfig, ProviderConfig
+from agent.config.paths import Paths
+from agent.provider.auth import AuthFile
+from agent.provider.catalog import Catalog
+from agent.provider.client import Price
+from agent.provider.lists import FILE, ModelLists
+from agent.provider.providers import SECRET_VARIABLES
+from agent.provider.settings import ModelSettings, ProviderSettings
+
+LONG_PROMPT = 200_000
+"""Tokens of a prompt above which ``context_over_200k`` holds."""
+
+
+def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Catalog:
+    """The catalogue for the settings *loaded*. A provider that only the project defines gets no
+    key of the user's, stored or in *env* (spec 10, K5)."""
+    return Catalog(
+        {
+            name: provider_settings(name, given, foreign=name in loaded.project_providers)
+            for name, given in loaded.config.provider.items()
+        },
+        loaded.config.model,
+        env,
+        keys=AuthFile(paths.data),
+        lists=ModelLists(paths.cache / FILE),
+    )
+
+
+def secret_variables(config: Config) -> frozenset[str]:
+    """The variables that hold keys of models; no command is started with them."""
+    own = (name for provider in config.provider.values() for name in provider.env)
+    return SECRET_VARIABLES.union(own)
+
+
+def provider_settings(
+    name: str, given: ProviderConfig, *, foreign: bool = False
+) -> ProviderSettings:
+    """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
+    which a project has set, gets no key of the user's (spec 10, K5)."""
+    options = given.options
+    return ProviderSettings(
+        id=name,
+        name=given.name,
+        api=given.api,
+        transport=given.transport,
+        small=given.small_model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        env=given.env,
+        headers=options.headers,
+        timeout=_seconds(options.timeout),
+        idle_timeout=_seconds(options.chunk_timeout),
+        proxy=options.proxy,
+        ca=options.ca,
+        models={id_: _model_settings(model) for id_, model in given.models.items()},
+        env_key=not foreign,
+    )
+
+
+def _seconds(milliseconds: int | Literal[False] | None) -> float | None:
+    if milliseconds is None:
+        return None
+    return float("inf") if milliseconds is False else milliseconds / 1000
+
+
+def _model_settings(given: ModelConfig) -> ModelSettings:
+    return ModelSettings(
+        name=given.name,
+        wire_id=given.id or "",
+        context_limit=given.limit.context,
+        output_limit=given.limit.output,
+        tools=given.tool_call,
+        vision=given.vision,
+        documents=given.documents,
+        reasoning=given.reasoning,
+        temperature=given.temperature,
+        efforts=given.efforts,
+        price=_price(given.cost),
+    )
+
+
+def _price(cost: CostConfig | None) -> Price | None:
+    """None where not both prices are given; a longer tier takes from the plain one what it does
+    not name."""
+    if cost is None or cost.input is None or cost.output is None:
+        return None
+    plain = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
+    long = cost.context_over_200k
+    if long is None:
+        return plain
+    then = Price(
+        plain.input if long.input is None else long.input,
+        plain.output if long.output is None else long.output,
+        plain.cache_read if long.cache_read is None else long.cache_read,
+        plain.cache_write if long.cache_write is None else long.cache_write,
+    )
+    return replace(plain, beyond=LONG_PROMPT, then=then)

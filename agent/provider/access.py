@@ -1,0 +1,187 @@
+"""How each provider can be reached: its key or login, its address, and what is missing."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent.errors import MissingKey
+from agent.provider.auth import KeyStore, NoKeys, wrong_key
+from agent.provider.providers import KNOWN
+from agent.provider.settings import ProviderSettings
+from agent.provider.spec import Transport
+
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKey:
+    """A provider's *key*, "" for none, and where it came from: a variable's name, or words."""
+
+    key: str = field(default="", repr=False)
+    source: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.key)
+
+
+class Access:
+    """The way to the providers of the config (by id) and the known ones, by what is in *env* and
+    in *keys*."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, ProviderSettings],
+        env: Mapping[str, str],
+        keys: KeyStore | None = None,
+    ) -> None:
+        self._settings = dict(settings)
+        self._env = dict(env)
+        self.keys = keys or NoKeys()
+
+    def known(self) -> list[str]:
+        """The ids of all providers, those of the config first."""
+        return list(dict.fromkeys([*self._settings, *KNOWN]))
+
+    def title(self, provider: str) -> str:
+        """The name that is shown."""
+        spec = KNOWN.get(provider)
+        return self.settings_of(provider).name or (spec.name if spec else provider)
+
+    def is_local(self, provider: str) -> bool:
+        """Whether *provider* is a server of this machine on its usual port."""
+        spec = KNOWN.get(provider)
+        return bool(spec and spec.local) and self.settings_of(provider).base_url is None
+
+    def keys_at(self, provider: str) -> str:
+        """Where keys of *provider* are made, "" where that is not known."""
+        spec = KNOWN.get(provider)
+        return spec.keys_at if spec else ""
+
+    def no_place_for_key(self, provider: str) -> str:
+        """Why a key for *provider* is not kept, "" where it can be."""
+        spec = KNOWN.get(provider)
+        if provider not in self.known():
+            near = difflib.get_close_matches(provider, self.known(), n=2, cutoff=0.6)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            return f"There is no provider {provider}.{hint} auth list --all names all."
+        if not self.settings_of(provider).env_key:
+            return f"{provider} is defined by this project, so it gets no key of yours."
+        if spec is not None and not spec.keys:
+            return f"{spec.name} needs no key."
+        return ""
+
+    def settings_of(self, provider: str) -> ProviderSettings:
+        """The config's settings of *provider*, empty ones where it has none."""
+        return self._settings.get(provider) or ProviderSettings(id=provider)
+
+    def key_of(self, provider: str) -> FoundKey:
+        """The key of *provider*: from the config, else the first set variable, else a stored
+        one."""
+        settings = self.settings_of(provider)
+        if settings.api_key:
+            return FoundKey(settings.api_key.strip(), "config")
+        if not settings.env_key:
+            return FoundKey()
+        for name in self.key_names(provider):
+            if key := self._value(name):
+                return FoundKey(key, name)
+        stored = self.keys.stored().get(provider)
+        return FoundKey(stored.key, "stored") if stored else FoundKey()
+
+    def login_of(self, provider: str) -> str:
+        """The variable that tells of another login than a key; "" without. Only known providers
+        have one, and none whose base URL a project has set."""
+        spec = KNOWN.get(provider)
+        if spec is None or not self.settings_of(provider).env_key:
+            return ""
+        return next((name for name in spec.logins if self._value(name)), "")
+
+    def transport_of(self, provider: str) -> Transport:
+        """How *provider* is asked: as the config says, else in its own protocol where that can
+        be, else through litellm, which knows every other login than a key (R1)."""
+        spec = KNOWN.get(provider)
+        own = spec.transport if spec else "http"
+        if own == "http" and not self.key_of(provider) and self.login_of(provider):
+            own = "litellm"
+        return self.settings_of(provider).transport or own
+
+    def key_names(self, provider: str) -> tuple[str, ...]:
+        """The variables that may hold the key of *provider*."""
+        spec = KNOWN.get(provider)
+        return self.settings_of(provider).env or (spec.keys if spec else ())
+
+    def base_url(self, provider: str) -> str:
+        """The base URL, with ``${NAME}`` filled from the environment where it is set."""
+        spec = KNOWN.get(provider)
+        url = self.settings_of(provider).base_url or (spec.base_url if spec else "")
+        return PLACEHOLDER.sub(lambda match: self._value(match[1]) or match[0], url)
+
+    def usable(self, provider: str) -> bool:
+        """Whether nothing is missing to ask *provider*."""
+        url = self.base_url(provider)
+        through = self.transport_of(provider) == "litellm"
+        if not (url or through) or (PLACEHOLDER.search(url) and not self.login_of(provider)):
+            return False
+        has_login = self.key_of(provider) or (through and self.login_of(provider))
+        return bool(has_login) or not self.needs_key(provider)
+
+    def needs_key(self, provider: str) -> bool:
+        """Known remote providers do; one with a base URL of the user's may do without, unless
+        the config names the variable."""
+        settings = self.settings_of(provider)
+        spec = KNOWN.get(provider)
+        known = bool(spec and (spec.keys or spec.logins)) and settings.base_url is None
+        return bool(settings.env) or known
+
+    def _value(self, name: str) -> str:
+        return self._env.get(name, "").strip()
+
+    def way(self, provider: str) -> "Way":
+        """How to ask *provider*. Raises ``MissingKey``, which says what to do."""
+        through = self.transport_of(provider) == "litellm"
+        return Way(key=self._key(provider), base_url=self._address(provider, through=through))
+
+    def _key(self, provider: str) -> str:
+        found = self.key_of(provider)
+        if not found and self.needs_key(provider) and not self.login_of(provider):
+            raise MissingKey(self.missing(provider))
+        if found and (wrong := wrong_key(found.key)):
+            place = "" if found.source in {"config", "stored"} else f" in {found.source}"
+            raise MissingKey(f"The key of {provider}{place} cannot be used. {wrong}")
+        return found.key
+
+    def missing(self, provider: str) -> str:
+        """What to do about a key that is missing (R10)."""
+        spec = KNOWN.get(provider)
+        names = " or ".join(self.key_names(provider))
+        ways = [f"set {names}"] if names else []
+        if spec is not None and spec.logins:
+            ways.append(f"set {spec.logins[0]} or another login that litellm knows")
+        if names:
+            ways.append(f"run opencode-py auth login {provider} (/connect in the program)")
+        where = self.keys_at(provider) if names else ""
+        at = f" Keys are made at {where}." if where else ""
+        todo = ", or ".join(ways)
+        return f"{self.title(provider)} needs a key: {todo}.{at}"
+
+    def _address(self, provider: str, *, through: bool) -> str:
+        url = self.base_url(provider)
+        missing = PLACEHOLDER.search(url)
+        if through and (missing is None or self.login_of(provider)):
+            return "" if missing else url
+        if missing:
+            raise MissingKey(f"{provider} needs {missing[1]}, a part of its address. Set it.")
+        if not url:
+            raise MissingKey(
+                f"{provider} has no address. Set provider.{provider}.options.baseURL in the config."
+            )
+        return url
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where to send a request, "" where litellm knows it, and the key, "" for none."""
+
+    base_url: str
+    key: str = field(default="", repr=False)

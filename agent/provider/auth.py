@@ -1,0 +1,171 @@
+"""Where keys are kept: one file that only its owner can read (spec 5, R10).
+
+``auth.json`` of the data folder, mode 0600 in a folder of mode 0700. A ``KeyStore`` is all that
+the rest of the program knows of it, so that a system keyring could take its place.
+"""
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from agent.config.paths import ensure
+from agent.errors import StoreUnavailable
+from agent.jsontypes import Json, JsonObject
+
+NAME = "auth.json"
+SHOWN = 4
+"""Characters of a key that are shown, of long keys only."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """*added* is in seconds since the epoch."""
+
+    key: str = field(repr=False)
+    added: float
+
+
+class KeyStore(Protocol):
+    """Keys by the id of their provider."""
+
+    def stored(self) -> Mapping[str, StoredKey]:
+        """All keys, as they are now."""
+        ...
+
+    def put(self, provider: str, key: str) -> None:
+        """Keep *key*, in place of one that was there. Raises ``StoreUnavailable``."""
+        ...
+
+    def remove(self, provider: str) -> bool:
+        """Forget a key; whether there was one. Raises ``StoreUnavailable``."""
+        ...
+
+
+class NoKeys:
+    """A store that holds nothing and keeps nothing."""
+
+    def stored(self) -> Mapping[str, StoredKey]:
+        return {}
+
+    def put(self, provider: str, key: str) -> None:
+        raise StoreUnavailable(f"There is no place to keep the key of {provider}.")
+
+    def remove(self, provider: str) -> bool:
+        return False
+
+
+class AuthFile:
+    """The keys in the *data* folder. What other instances of the program write counts at once.
+
+    A file that others can read is not read: it says so in ``fault`` until it is mended.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / NAME
+        self._read: tuple[tuple[int, int, int] | None, Mapping[str, StoredKey]] = (None, {})
+        self.fault = ""
+
+    def stored(self) -> Mapping[str, StoredKey]:
+        try:
+            info = self._path.stat()
+        except OSError:
+            self.fault = ""
+            return {}
+        stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
+        if self._read[0] != stamp:
+            self._read = (stamp, MappingProxyType(self._load(info)))
+        return self._read[1]
+
+    def put(self, provider: str, key: str) -> None:
+        with self._changing() as keys:
+            keys[provider] = StoredKey(key, time.time())
+
+    def remove(self, provider: str) -> bool:
+        if provider not in self.stored():
+            return False
+        with self._changing() as keys:
+            return keys.pop(provider, None) is not None
+
+    def _load(self, info: os.stat_result) -> dict[str, StoredKey]:
+        self.fault = self._mistrust(info)
+        if self.fault:
+            return {}
+        try:
+            found: Json = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError):
+            self.fault = f"{self._path} cannot be read, so no stored key is used."
+            return {}
+        entries = found.get("keys") if isinstance(found, dict) else None
+        if not isinstance(entries, dict):
+            self.fault = f"{self._path} holds no keys that can be read."
+            return {}
+        return {name: key for name, entry in entries.items() if (key := _stored(entry))}
+
+    def _mistrust(self, info: os.stat_result) -> str:
+        """Why the file is not read, "" where it is."""
+        if stat.S_IMODE(info.st_mode) & 0o077:
+            return f"Others can read {self._path}, so its keys are not used. Run: chmod 600 on it."
+        if hasattr(os, "geteuid") and info.st_uid not in {0, os.geteuid()}:
+            return f"{self._path} belongs to another user, so its keys are not used."
+        return ""
+
+    @contextmanager
+    def _changing(self) -> Generator[dict[str, StoredKey]]:
+        """The keys to change, under a lock that other instances of the program heed."""
+        try:
+            folder = ensure(self._path.parent)
+            lock = os.open(folder / "auth.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                keys = dict(self.stored())
+                if self.fault:
+                    raise StoreUnavailable(self.fault)
+                yield keys
+                self._write(keys)
+            finally:
+                os.close(lock)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreUnavailable(f"The key cannot be kept in {self._path}: {reason}.") from error
+
+    def _write(self, keys: Mapping[str, StoredKey]) -> None:
+        entries: JsonObject = {
+            name: {"key": kept.key, "added": int(kept.added)} for name, kept in sorted(keys.items())
+        }
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"keys": entries}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._path)
+
+
+def _stored(entry: Json) -> StoredKey | None:
+    if not isinstance(entry, dict) or not isinstance(key := entry.get("key"), str) or not key:
+        return None
+    added = entry.get("added")
+    return StoredKey(key, added if isinstance(added, int | float) else 0.0)
+
+
+def masked(key: str) -> str:
+    """The end of *key*, enough to tell two keys apart; of a short one nothing."""
+    return f"…{key[-SHOWN:]}" if len(key) >= 5 * SHOWN else "…"
+
+
+def wrong_key(key: str) -> str:
+    """Why *key* can be none, as a sentence without it; "" where it may be one."""
+    if not key:
+        return "No key was given."
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        return "That holds characters that no key has. Copy it again."
+    return ""

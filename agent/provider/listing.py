@@ -1,0 +1,125 @@
+"""Asks servers which models they have, in whatever form they answer (spec 5, R10)."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+import httpx2
+
+from agent.jsontypes import Json, JsonObject
+from agent.provider.client import Api, Price
+from agent.provider.errors import broken, from_response
+from agent.provider.prices import ModelFacts
+from agent.provider.protocols.wire import Endpoint
+
+SECONDS = 15.0
+UNLISTED: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})
+"""Who names no models where it is asked for answers."""
+
+PATHS: Mapping[Api, str] = {
+    "cohere": "/v1/models?page_size=1000",
+    "gemini": "/models?pageSize=1000",
+}
+CONTEXT = (
+    "context_length", "context_window", "max_context_length", "max_model_len", "inputTokenLimit",
+    "max_input_tokens", "max_context_window_tokens",
+)  # fmt: skip
+OUTPUT = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
+INSIDE = ("top_provider", "meta", "capabilities", "limits")
+"""Objects of an entry that some servers put the limits into."""
+
+NO_CHAT = frozenset({"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"})
+
+
+def models_in(answer: Json) -> dict[str, ModelFacts]:
+    """The models that *answer* names, by id, in the order of the answer."""
+    entries: Json = answer
+    if isinstance(answer, dict):
+        entries = answer.get("data") or answer.get("models")
+    found: dict[str, ModelFacts] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("id") or entry.get("name") if isinstance(entry, dict) else None
+        if isinstance(entry, dict) and isinstance(name, str) and name and _talks(entry):
+            found[name.removeprefix("models/")] = _facts(entry)
+    return found
+
+
+def _talks(entry: JsonObject) -> bool:
+    kind = entry.get("type") or entry.get("mode")
+    if isinstance(kind, str) and kind.lower() in NO_CHAT:
+        return False
+    methods = entry.get("supportedGenerationMethods")  # of Gemini
+    return not isinstance(methods, list) or "generateContent" in methods
+
+
+def _facts(entry: JsonObject) -> ModelFacts:
+    places = list(_places(entry))
+    takes = entry.get("supported_parameters")
+    architecture = entry.get("architecture")
+    modes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
+    modes = modes if isinstance(modes, list) else []
+    return ModelFacts(
+        context_limit=_number(places, CONTEXT),
+        output_limit=_number(places, OUTPUT),
+        tools="tools" in takes if isinstance(takes, list) else True,
+        reasoning=isinstance(takes, list) and "reasoning" in takes,
+        vision="image" in modes,
+        documents="file" in modes,
+        price=_price(entry.get("pricing")),
+    )
+
+
+def _places(entry: JsonObject) -> Iterator[JsonObject]:
+    yield entry
+    for name in INSIDE:
+        if isinstance(inner := entry.get(name), dict):
+            yield from _places(inner)
+
+
+def _number(places: list[JsonObject], names: tuple[str, ...]) -> int | None:
+    for place in places:
+        for name in names:
+            value = place.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                return int(value)
+    return None
+
+
+def _price(pricing: Json) -> Price | None:
+    """OpenRouter's form, which others took over: dollars a token, as text."""
+    if not isinstance(pricing, dict):
+        return None
+    into, out = _dollars(pricing, "prompt"), _dollars(pricing, "completion")
+    if not into and not out:
+        return None
+    read, write = _dollars(pricing, "input_cache_read"), _dollars(pricing, "input_cache_write")
+    return Price(into or 0.0, out or 0.0, read, write)
+
+
+def _dollars(pricing: JsonObject, name: str) -> float | None:
+    value = pricing.get(name)
+    try:
+        dollars = float(value) if isinstance(value, str | int | float) else None
+    except ValueError:
+        return None
+    return round(dollars * 1_000_000, 6) if dollars is not None and dollars >= 0 else None
+
+
+async def ask(client: httpx2.AsyncClient, endpoint: Endpoint, api: Api) -> dict[str, ModelFacts]:
+    """The models that the server at *endpoint* names. Raises ``ProviderError``."""
+    url = endpoint.url(PATHS.get(api, "/models"))
+    more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
+    headers = endpoint.all_headers({"accept": "application/json", **more})
+    try:
+        async with asyncio.timeout(SECONDS):
+            answer = await client.get(url, headers=headers)
+        data: Json = answer.json() if answer.is_success else None
+    except TimeoutError as error:
+        raise broken(endpoint.provider, f"no answer in {SECONDS:g} seconds") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        raise broken(endpoint.provider, "its list of models cannot be read") from error
+    if not answer.is_success:
+        body = answer.content
+        if endpoint.key:
+            body = body.replace(endpoint.key.encode(), b"***")
+        raise from_response(endpoint.provider, answer.status_code, dict(answer.headers), body)
+    return models_in(data)

@@ -1,0 +1,111 @@
+"""The models that servers themselves named: what ``models --refresh`` fetched, kept in a file of
+the cache folder, and the servers of this machine that were found."""
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from agent.jsontypes import Json, JsonObject
+from agent.provider.client import Price
+from agent.provider.prices import ModelFacts
+
+FILE = "models.json"
+
+
+class ModelLists:
+    """*path* is the file of the fetched lists, None to keep nothing. It is read when the first
+    list is asked for; one that is missing or broken holds nothing."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._fetched: dict[str, dict[str, ModelFacts]] | None = None
+        self.found: Mapping[str, Mapping[str, ModelFacts]] = {}
+        """The models of local servers that answered, by provider; set after they were looked
+        for."""
+
+    def models(self, provider: str) -> Mapping[str, ModelFacts]:
+        """What *provider* said of its models, by their ids; nothing where it was not asked."""
+        if provider in self.found:
+            return self.found[provider]
+        return self._lists().get(provider, {})
+
+    def keep(self, provider: str, models: Mapping[str, ModelFacts]) -> None:
+        """Remember what *provider* said. A file that can't be written is none of the user's
+        worry: the list holds for as long as the program runs."""
+        lists = self._lists()
+        lists[provider] = dict(models)
+        if self._path is None:
+            return
+        written: JsonObject = {
+            name: {model: _written(facts) for model, facts in listed.items()}
+            for name, listed in lists.items()
+        }
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary.write_text(json.dumps({"providers": written}), "utf-8")
+            temporary.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def _lists(self) -> dict[str, dict[str, ModelFacts]]:
+        if self._fetched is None:
+            self._fetched = _read(self._path)
+        return self._fetched
+
+
+def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
+    try:
+        data: Json = json.loads(path.read_bytes()) if path else None
+    except (OSError, ValueError):
+        data = None
+    providers = data.get("providers") if isinstance(data, dict) else None
+    if not isinstance(providers, dict):
+        return {}
+    return {
+        provider: {
+            model: _facts(entry) for model, entry in listed.items() if isinstance(entry, dict)
+        }
+        for provider, listed in providers.items()
+        if isinstance(listed, dict)
+    }
+
+
+def _written(facts: ModelFacts) -> JsonObject:
+    price: Json = None if facts.price is None else {**asdict(facts.price), "then": None}
+    return {
+        "context": facts.context_limit,
+        "output": facts.output_limit,
+        "tools": facts.tools,
+        "reasoning": facts.reasoning,
+        "vision": facts.vision,
+        "documents": facts.documents,
+        "price": price,
+    }
+
+
+def _facts(entry: JsonObject) -> ModelFacts:
+    context, output = entry.get("context"), entry.get("output")
+    return ModelFacts(
+        context_limit=context if isinstance(context, int) else None,
+        output_limit=output if isinstance(output, int) else None,
+        tools=entry.get("tools") is not False,
+        reasoning=entry.get("reasoning") is True,
+        vision=entry.get("vision") is True,
+        documents=entry.get("documents") is True,
+        price=_price(entry.get("price")),
+    )
+
+
+def _price(entry: Json) -> Price | None:
+    if not isinstance(entry, dict):
+        return None
+    dollars = {name: entry.get(name) for name in ("input", "output", "cache_read", "cache_write")}
+    known = {n: float(d) for n, d in dollars.items() if isinstance(d, int | float)}
+    if "input" not in known or "output" not in known:
+        return None
+    return Price(known["input"], known["output"], known.get("cache_read"), known.get("cache_write"))

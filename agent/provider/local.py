@@ -1,0 +1,54 @@
+"""Servers of this machine on their usual ports (spec 5, R3): looked for, never waited for."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from agent.errors import OpencodePyError
+from agent.provider.catalog import Catalog
+from agent.provider.clients import Clients
+from agent.provider.prices import ModelFacts
+from agent.provider.providers import KNOWN
+
+CONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 2.0
+
+
+async def look_for_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelFacts]]:
+    """Ask the local servers which models they have, and put them into ``catalog.lists``.
+
+    Where nothing listens this takes no time and loads no HTTP; something that listens but is no
+    such server, or is slow, counts as none.
+    """
+    names = [spec.id for spec in KNOWN.values() if spec.local]
+    answers = await asyncio.gather(*(_models(catalog, name) for name in names))
+    found = {name: models for name, models in zip(names, answers, strict=True) if models}
+    catalog.lists.found = found
+    return found
+
+
+async def _models(catalog: Catalog, provider: str) -> Mapping[str, ModelFacts]:
+    if not await _listens(catalog.access.base_url(provider)):
+        return {}
+    clients = Clients(catalog)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await clients.models_of(provider)
+    except (OpencodePyError, TimeoutError):
+        return {}
+    finally:
+        await clients.aclose()
+
+
+async def _listens(url: str) -> bool:
+    try:
+        place = urlsplit(url)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(place.hostname, place.port or 80)
+    except (OSError, TimeoutError, ValueError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True

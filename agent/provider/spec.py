@@ -1,0 +1,40 @@
+"""What an entry of the table of providers says (spec 5, R2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.provider.client import Api
+
+Transport = Literal["http", "litellm"]
+"""Asked by us in its own wire protocol, or through litellm (spec 5, R1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSpec:
+    """A known provider.
+
+    *keys* are the variables that may hold the key, the first that is set counts; none where no
+    key is needed. *keys_at* is the page where keys are made. *logins* are variables that tell of
+    another login than a key, which only litellm knows how to use (AWS credentials, a Google
+    service account). *flagship* is the model used when a key is all that is configured, *small*
+    the one for titles (R11). *prices* are the provider's names in litellm's list of models,
+    *litellm* its name as a prefix of models there. *headers* are sent with each request;
+    *key_header* carries the key in OpenAI's protocols. *local* servers run on this machine.
+    """
+
+    id: str
+    name: str
+    base_url: str
+    keys: tuple[str, ...] = ()
+    keys_at: str = ""
+    logins: tuple[str, ...] = ()
+    api: Api = "openai-chat"
+    transport: Transport = "http"
+    prices: tuple[str, ...] = ()
+    litellm: str = ""
+    flagship: str | None = None
+    small: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    key_header: str = "Authorization"
+    local: bool = False

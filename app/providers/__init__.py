@@ -1,0 +1,1 @@
+"""``opencode-py auth`` and ``opencode-py models`` (spec 5, R10)."""

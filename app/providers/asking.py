@@ -1,0 +1,72 @@
+"""Which models there are here, asked of the servers where that is wanted."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import OpencodePyError
+from agent.provider.catalog import Catalog
+from agent.provider.client import ModelInfo
+from agent.provider.clients import Clients
+from agent.provider.local import look_for_servers
+from agent.provider.prices import ModelFacts
+from agent.provider.providers import DEMO
+from app.providers.opening import open_catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """*told* are sentences for the user; *failed*: the provider that was named did not answer."""
+
+    catalog: Catalog
+    models: tuple[ModelInfo, ...]
+    told: tuple[str, ...]
+    failed: bool
+
+
+def models_here(
+    directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
+) -> Asked:
+    """The models that can be used in *directory*, those of one provider if *only* names it.
+
+    With *refresh* the providers are asked for their lists, which are kept.
+    """
+    return asyncio.run(_models(directory, env, only, refresh=refresh))
+
+
+async def _models(
+    directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
+) -> Asked:
+    catalog, notices = await open_catalog(directory, env)
+    await look_for_servers(catalog)
+    told = list(notices)
+    failures: list[str] = []
+    if refresh and (only is None or only in catalog.access.known()):
+        failures = await _refresh(catalog, [only] if only else catalog.providers())
+    models = tuple(model for model in catalog.models() if only in (None, model.provider))
+    return Asked(catalog, models, (*told, *failures), bool(only and failures))
+
+
+async def _refresh(catalog: Catalog, wanted: list[str]) -> list[str]:
+    """Ask *wanted* for their lists and keep them; what went wrong, as sentences."""
+    names = [name for name in wanted if name not in catalog.lists.found and name != DEMO]
+    clients = Clients(catalog)
+    try:
+        answers = await asyncio.gather(*(_list(clients, name) for name in names))
+    finally:
+        await clients.aclose()
+    failures: list[str] = []
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, OpencodePyError):
+            failures.append(answer.message)
+        elif answer:
+            catalog.lists.keep(name, answer)
+    return failures
+
+
+async def _list(clients: Clients, provider: str) -> dict[str, ModelFacts] | OpencodePyError:
+    try:
+        return await clients.models_of(provider)
+    except OpencodePyError as error:
+        return error

@@ -1,0 +1,136 @@
+"""``opencode-py auth login|list|logout``: the keys of providers (spec 5, R10)."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.provider.catalog import Catalog
+
+USAGE = 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``auth``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py auth",
+        description="Keep keys of providers in a file that only you can read.",
+        epilog="A key in the environment goes before a stored one.",
+        allow_abbrev=False,
+    )
+    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    login = parts.add_parser("login", help="keep a key: typed without echo, or piped in")
+    login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
+    listed = parts.add_parser("list", help="which providers have a key, and from where")
+    listed.add_argument("--all", action="store_true", help="every known provider")
+    listed.add_argument("--json", action="store_true", help="as JSON")
+    logout = parts.add_parser("logout", help="forget a stored key")
+    logout.add_argument("provider", metavar="PROVIDER", help="such as anthropic")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    try:
+        given = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return _answer(given)
+    except OpencodePyError as error:
+        return _say(error.message, 1)
+    except (KeyboardInterrupt, EOFError):
+        return _say("Nothing was changed.", 130)
+
+
+def _answer(given: argparse.Namespace) -> int:
+    from app.providers.opening import catalog_here  # noqa: PLC0415 - brings the harness
+
+    catalog, _ = catalog_here(Path.cwd(), os.environ)
+    if given.part == "login":
+        return _login(catalog, given.provider)
+    if given.part == "logout":
+        return _logout(catalog, given.provider)
+    return _list(catalog, everything=given.all, as_json=given.json)
+
+
+def _login(catalog: "Catalog", named: str | None) -> int:
+    from agent.provider.auth import wrong_key  # noqa: PLC0415 - brings the harness
+
+    access = catalog.access
+    provider = named or _asked(catalog)
+    if provider is None:
+        return _say("Name the provider: opencode-py auth login PROVIDER.", USAGE)
+    if refused := access.no_place_for_key(provider):
+        return _say(refused, 1)
+    key = _key(catalog, provider)
+    if wrong := wrong_key(key):
+        return _say(f"{wrong} Nothing was changed.", 1)
+    access.keys.put(provider, key)
+    found = access.key_of(provider)
+    if found.source != "stored":
+        place = "the config" if found.source == "config" else found.source
+        return _say(f"The key is kept, but the one in {place} goes before it.", 0)
+    kept = f"The key of {access.title(provider)} is kept."
+    return _say(f"{kept} opencode-py models {provider} lists its models.", 0)
+
+
+def _asked(catalog: "Catalog") -> str | None:
+    """The provider that the user chooses by name or number; None where nobody can be asked."""
+    if not sys.stdin.isatty():
+        return None
+    access = catalog.access
+    names = [name for name in access.known() if not access.no_place_for_key(name)]
+    for number, name in enumerate(names, 1):
+        print(f"{number:3}  {name:16}{access.title(name)}")
+    chosen = input("Provider (name or number): ").strip()
+    if chosen.isdecimal() and 1 <= int(chosen) <= len(names):
+        return names[int(chosen) - 1]
+    return chosen or None
+
+
+def _key(catalog: "Catalog", provider: str) -> str:
+    """The key: typed without echo, or the first line of what is piped in."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    import getpass  # noqa: PLC0415 - for a terminal only
+
+    at = catalog.access.keys_at(provider)
+    if at:
+        print(f"Keys are made at {at}.")
+    return getpass.getpass(f"Key of {catalog.access.title(provider)} (not shown): ").strip()
+
+
+def _logout(catalog: "Catalog", provider: str) -> int:
+    if not catalog.access.keys.remove(provider):
+        return _say(f"There is no stored key of {provider}. auth list shows all.", 1)
+    left = catalog.access.key_of(provider)
+    more = f" The one in {left.source} is still used." if left else ""
+    return _say(f"The key of {provider} is forgotten.{more}", 0)
+
+
+def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
+    from app.clean import clean  # noqa: PLC0415 - for this part only
+    from app.providers.keys import key_rows  # noqa: PLC0415 - as above
+
+    rows = key_rows(catalog, everything=everything)
+    if as_json:
+        print(json.dumps({"providers": [row.as_json() for row in rows]}, indent=1))
+        return 0
+    if not rows:
+        print("No provider has a key. opencode-py auth login PROVIDER keeps one.")
+    width = max((len(row.provider) for row in rows), default=0) + 2
+    for row in rows:
+        print(f"{clean(row.provider):{width}}{clean(row.told)}")
+    fault = getattr(catalog.access.keys, "fault", "")
+    return _say(fault, 1) if fault else 0
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code

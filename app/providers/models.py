@@ -1,0 +1,129 @@
+"""``opencode-py models``: the models that can be used here, their context and price (R10)."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.jsontypes import JsonObject
+    from agent.provider.catalog import Catalog
+    from agent.provider.client import ModelInfo
+
+USAGE = 2
+UNKNOWN = "–"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``models``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py models",
+        description="List the models that can be used here, with context and price.",
+        epilog="Prices are US dollars per million tokens; – stands for what is not known.",
+        allow_abbrev=False,
+    )
+    made.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
+    made.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    try:
+        given = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return _answer(given)
+    except OpencodePyError as error:
+        return _say(error.message, 1)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _answer(given: argparse.Namespace) -> int:
+    from app.providers.asking import models_here  # noqa: PLC0415 - brings the harness
+
+    asked = models_here(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
+    for sentence in asked.told:
+        _say(sentence, 0)
+    if given.json:
+        print(json.dumps({"models": [_as_json(model) for model in asked.models]}, indent=1))
+    elif asked.models:
+        _print_table(asked.models)
+    if not asked.models and not asked.failed and given.provider:
+        return _say(_why_none(asked.catalog, given.provider), 1)
+    return 1 if asked.failed else 0
+
+
+def _why_none(catalog: "Catalog", provider: str) -> str:
+    access = catalog.access
+    if provider not in access.known():
+        return access.no_place_for_key(provider)
+    if not access.usable(provider) and access.needs_key(provider):
+        return access.missing(provider)
+    if access.is_local(provider):
+        return f"No {access.title(provider)} server answers at {access.base_url(provider)}."
+    return (
+        f"No models of {provider} are listed. --refresh asks for them; any name of its can be "
+        f"used as {provider}/NAME."
+    )
+
+
+def _as_json(model: "ModelInfo") -> "JsonObject":
+    price = model.price
+    return {
+        "model": model.full_name,
+        "name": model.name,
+        "context": model.context_limit,
+        "output": model.output_limit,
+        "input_price": price.input if price else None,
+        "output_price": price.output if price else None,
+        "cache_read_price": price.cache_read if price else None,
+        "cache_write_price": price.cache_write if price else None,
+        "reasoning": model.reasoning,
+        "efforts": list(model.efforts),
+        "vision": model.vision,
+        "tools": model.tools,
+        "transport": "litellm" if model.api == "litellm" else "http",
+    }
+
+
+def _print_table(models: "Sequence[ModelInfo]") -> None:
+    from app.clean import clean  # noqa: PLC0415 - for this part only
+    from app.words import price, tokens  # noqa: PLC0415 - as above
+
+    rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
+    for model in models:
+        known = model.price
+        rows.append(
+            (
+                clean(model.full_name),
+                tokens(model.context_limit) if model.context_limit else UNKNOWN,
+                price(known.input if known else None),
+                price(known.output if known else None),
+                price(known.cache_read if known else None),
+            )
+        )
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        first, *rest = (
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join((first, *rest)).rstrip())
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code
