@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agent.errors import ModelNotFound
 from agent.provider.access import FoundKey
 from agent.provider.catalog import Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
@@ -36,8 +37,8 @@ class Clients:
     def client_for(self, model: ModelInfo) -> ModelClient:
         """The client that can ask *model*.
 
-        Raises ``MissingKey`` naming the variable to set, ``ConfigError`` when its proxy or CA
-        can't be used.
+        Raises ``MissingKey`` naming the variable to set, ``ModelNotFound`` where nothing here
+        speaks its protocol, ``ConfigError`` when its proxy or CA can't be used.
         """
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
@@ -55,6 +56,11 @@ class Clients:
             from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
 
             return DemoClient()
+        if model.api not in WIRES:
+            raise ModelNotFound(
+                f"{model.full_name} would be asked through litellm, which this version cannot do "
+                "yet. Give the provider a key, or set its api to a protocol that it speaks."
+            )
         return self._over_http(model.provider, model.api)
 
     async def models_of(self, provider: str) -> dict[str, "ModelFacts"]:
