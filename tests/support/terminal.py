@@ -114,16 +114,21 @@ class Terminal:
         asked = self._dialog()
         while True:
             self.again(key, CHOICES, gone=True)
-            # A frame that was read by half has no choices either.
-            until = time.monotonic() + 0.2
-            while time.monotonic() < until and not re.search(CHOICES, self.screen):
-                self._read(0.02)
-            if not re.search(CHOICES, self.screen) or self._dialog() != asked:
+            # A frame that was read by half, or that is laid out anew, has no choices either.
+            if not (left := self._dialog()) or left != asked:
                 return
 
     def _dialog(self) -> str:
-        """What the open dialog is about: its rows."""
-        return "\n".join(row for row in self.screen.splitlines() if "  ▌ " in row)
+        """What the open dialog is about: its rows, once they have stood still for a moment;
+        empty where there is none."""
+        rows, since = "", time.monotonic()
+        while time.monotonic() - since < 0.3:
+            self._read(0.05)
+            open_ = re.search(CHOICES, self.screen) is not None
+            now = [row for row in self.screen.splitlines() if "  ▌ " in row] if open_ else []
+            if "\n".join(now) != rows:
+                rows, since = "\n".join(now), time.monotonic()
+        return rows
 
     def again(self, keys: str, pattern: str, *, gone: bool = False) -> None:
         """Send *keys* from time to time until *pattern* is on the screen, or *gone* from it."""
