@@ -152,7 +152,9 @@ class PermissionScreen(ModalScreen[Outcome]):
         """More or fewer questions wait than before."""
         if waiting != self._waiting:
             self._waiting = waiting
-            self.query_one("#ask-who", Static).update(self._who())
+            # A second question can come before this screen is composed, or as it is closed.
+            for who in self.query("#ask-who").results(Static):
+                who.update(self._who())
 
     def interrupt(self) -> None:
         """Ctrl+C: withdraw, and cancel the turn that asked."""

@@ -103,7 +103,9 @@ class QuestionScreen(ModalScreen[QuestionOutcome]):
         """More or fewer dialogs wait than before."""
         if waiting != self._waiting:
             self._waiting = waiting
-            self.query_one("#question-who", Static).update(self._who())
+            # Another can come before this screen is composed, or as it is closed.
+            for who in self.query("#question-who").results(Static):
+                who.update(self._who())
 
     def interrupt(self) -> None:
         """Ctrl+C: withdraw, and cancel the turn that asked."""

@@ -281,6 +281,15 @@ async def test_questions_come_one_at_a_time_oldest_first() -> None:
         assert host.dialog() is None
 
 
+async def test_a_question_that_comes_while_the_dialog_opens_is_counted() -> None:
+    host = Queue()
+    async with host.run_test(size=(100, 30)) as pilot:
+        host.asking.sync([request()])
+        host.asking.sync([request(), request("per_2")])  # the dialog is not composed yet
+        await settle(pilot)
+        assert "1 of 2 waiting" in shown(host)
+
+
 async def test_a_withdrawn_question_closes_without_an_answer() -> None:
     host = Queue()
     async with host.run_test() as pilot:
