@@ -6,13 +6,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.clean import clean
+from app.screens.dialog import Dialog
 
 
-class ErrorScreen(ModalScreen[bool]):
+class ErrorScreen(Dialog[bool]):
     """Says what failed and where the log is. True goes on, False leaves the program."""
 
     CSS_PATH = "dialog.tcss"

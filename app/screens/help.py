@@ -7,10 +7,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.commands import GROUPS, Action
+from app.screens.dialog import Dialog
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),
@@ -53,7 +53,7 @@ def _row(left: str, what: str, also: str = "") -> Content:
     )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Scrolls; any of the usual keys closes it."""
 
     CSS_PATH = "help.tcss"

@@ -6,11 +6,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from app.screens.dialog import Dialog
 
-class PageScreen(ModalScreen[None]):
+
+class PageScreen(Dialog[None]):
     """Shows *text* (cleaned by who made it) under *title*."""
 
     CSS_PATH = "page.tcss"

@@ -10,13 +10,13 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent.display import ShellBlock
 from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import need_rows, offer, reach
+from app.screens.dialog import Dialog
 from app.widgets.command_editor import CommandEditor
 from app.widgets.subject import Subject
 
@@ -63,7 +63,7 @@ class Grace:
         return self._seconds > 0.0
 
 
-class PermissionScreen(ModalScreen[Outcome]):
+class PermissionScreen(Dialog[Outcome]):
     """Asks one question. *waiting* counts all that wait, this one included."""
 
     CSS_PATH = "permission.tcss"

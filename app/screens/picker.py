@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from app.clean import clean
+from app.screens.dialog import Dialog
 
 LIMIT = 500
 """Rows drawn at once; more must be filtered for."""
@@ -33,7 +33,7 @@ class Row:
         return all(word in text for word in words)
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(Dialog[str | None]):
     """Gives back the key of the chosen row, or None."""
 
     CSS_PATH = "picker.tcss"

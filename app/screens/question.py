@@ -8,12 +8,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.questions import Question, QuestionOption, QuestionReply
 from app.clean import clean, clean_line
+from app.screens.dialog import Dialog
 from app.screens.permission import QUIET, Grace
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
@@ -26,7 +26,7 @@ TAKEN = frozenset({"escape", "up", "down", *PAGES})
 """Keys that mean the dialog while the line has the focus, too."""
 
 
-class QuestionScreen(ModalScreen[QuestionOutcome]):
+class QuestionScreen(Dialog[QuestionOutcome]):
     """Asks *question*. *waiting* counts all dialogs that wait, this one included.
 
     Typing answers in one's own words; up and down choose an option, space marks several where

@@ -7,11 +7,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from agent.shells import ShellInfo
 from app.clean import clean, clean_line
+from app.screens.dialog import Dialog
 from app.screens.picker import Picker, Row
 from app.words import duration
 
@@ -76,7 +76,7 @@ class Source(Protocol):
     def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]: ...
 
 
-class ShellScreen(ModalScreen[None]):
+class ShellScreen(Dialog[None]):
     """The end of what one command has printed, live. *kill* ends it."""
 
     CSS_PATH = "shells.tcss"

@@ -6,13 +6,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from app.clean import clean
+from app.screens.dialog import Dialog
 
 
-class TextScreen(ModalScreen[str | None]):
+class TextScreen(Dialog[str | None]):
     """Gives back what was typed, or None when it was closed or left empty."""
 
     CSS_PATH = "dialog.tcss"

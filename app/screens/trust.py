@@ -8,10 +8,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.clean import clean, clean_line
+from app.screens.dialog import Dialog
 from app.screens.permission import QUIET, SCROLLS, Grace
 
 if TYPE_CHECKING:  # the first frame needs none of it
@@ -106,7 +106,7 @@ def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
             yield Content.assemble("  ", (word.ljust(14), "$tone-muted"), name)
 
 
-class TrustScreen(ModalScreen["TrustAnswer"]):
+class TrustScreen(Dialog["TrustAnswer"]):
     """Asks once, or shows where a folder stands."""
 
     CSS_PATH = "trust.tcss"

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.clean import clean, clean_line
+from app.screens.dialog import Dialog
 from app.words import count
 
 if TYPE_CHECKING:  # brings the harness
@@ -27,7 +27,7 @@ class UndoChoice:
     touched: bool
 
 
-class UndoScreen(ModalScreen[UndoChoice | None]):
+class UndoScreen(Dialog[UndoChoice | None]):
     """Shows a plan; gives back what of it is wanted, None for nothing."""
 
     CSS_PATH = "dialog.tcss"

@@ -1,0 +1,22 @@
+"""What every dialog is: a modal screen that closes once."""
+
+from typing import TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen
+
+ResultT = TypeVar("ResultT")
+
+
+class Dialog(ModalScreen[ResultT]):
+    """Keys that were typed behind the answer still reach a screen that is being closed: closing
+    it a second time would take away the screen below."""
+
+    _answered = False
+
+    def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
+        """Close and give *result*; does nothing once it was closed."""
+        if self._answered:
+            return AwaitComplete()
+        self._answered = True
+        return super().dismiss(result)

@@ -1,0 +1,92 @@
+"""Every dialog closes once, whatever is typed behind the answer (M6, U11)."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.events import Key
+from textual.screen import ModalScreen, Screen
+
+import app.screens
+from app.screens.confirm import ConfirmScreen
+from app.screens.dialog import Dialog
+from app.screens.permission import PermissionScreen
+from app.screens.text import TextScreen
+from app.themes import register
+from tests.ui.conftest import Starter
+from tests.ui.test_permission_screen import request
+
+
+class Host(App[None]):
+    def __init__(self, screen: Dialog[object]) -> None:
+        super().__init__()
+        register(self)
+        self.dialog = screen
+        self.outcomes: list[object] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(Screen(name="below"))
+        self.push_screen(self.dialog, self.outcomes.append)
+
+
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        lambda: ConfirmScreen("Sure?"),
+        lambda: TextScreen("Name?"),
+        lambda: PermissionScreen(request(), grace=0),
+    ],
+)
+async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[object]]) -> None:
+    host = Host(dialog())
+    async with host.run_test() as pilot:
+        await pilot.pause()
+        host.dialog.dismiss("first")
+        host.dialog.dismiss("second")
+        await pilot.pause()
+        assert host.outcomes == ["first"]
+        assert host.screen.name == "below"
+
+
+async def test_m6_keys_typed_behind_the_answer_close_nothing_else() -> None:
+    host = Host(PermissionScreen(request(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.pause()
+        for key in ("o", "o", "escape"):  # all of them before the screen has gone
+            host.dialog.post_message(_key(key))
+        await pilot.pause()
+        await pilot.pause()
+        assert len(host.outcomes) == 1
+        assert host.screen.name == "below"
+
+
+def _key(key: str) -> Key:
+    return Key(key, key if len(key) == 1 else None)
+
+
+def test_every_modal_screen_is_a_dialog() -> None:
+    found = []
+    for module in pkgutil.iter_modules(app.screens.__path__, "app.screens."):
+        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if issubclass(kind, ModalScreen) and kind.__module__.startswith("app."):
+                found.append(kind)
+    assert len(found) > 10
+    assert [kind.__name__ for kind in found if not issubclass(kind, Dialog)] == []
+
+
+async def test_m9_no_and_enter_at_once_leave_a_program_that_works(
+    start: Starter, work: Path
+) -> None:
+    """As a person does who types a first prompt before the question about trust is seen."""
+    (work / "AGENTS.md").write_text("Be kind.\n")
+    async with start(ready=False) as running:
+        await running.until_shown("Do you trust")
+        for key in ("n", "enter", "enter"):
+            running.app.screen.post_message(_key(key))
+        await running.until_ready()
+        await running.type("list", "enter")
+        await running.until_shown("List")
