@@ -25,7 +25,8 @@ class Need:
     *strict* limits what a rule may allow: ``unknown`` means that the pattern does not tell
     what would happen (B3), so only rules that allow everything and deny nothing cover it;
     ``guarded`` means that no rule covers it (files that govern the agent or the repository).
-    *aliases* are other spellings of the pattern; only deny rules look at them.
+    *aliases* are other spellings of the pattern; only deny rules look at them. In *runs* a deny
+    rule may match from any word on; where one matches so in *mentions*, the need asks.
     """
 
     permission: str
@@ -37,6 +38,8 @@ class Need:
     destructive: bool = False
     strict: Literal["", "unknown", "guarded"] = ""
     aliases: tuple[str, ...] = ()
+    runs: str = ""
+    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

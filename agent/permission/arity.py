@@ -103,7 +103,7 @@ _THREE = {
     "stripe": "customers events listen",
 }
 
-_EXACT = names(
+EXACT = names(
     "rm rmdir dd mkfs kill killall pkill chmod chown chgrp shutdown reboot curl wget mv cp ln tee "
     "truncate install rsync scp sftp tar unzip zip patch shred sed awk gawk mawk nawk vi vim nvim "
     "emacs nano less more man python python3 node ruby perl php lua bash sh zsh dash fish ksh "
@@ -148,8 +148,8 @@ def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
     """
     texts = [word.text for word in words]
     exact_only = exact_only or "/" in texts[0]
-    known = (texts[0],) in ARITY and texts[0] not in _EXACT
-    if not exact_only and texts[0] not in _EXACT:
+    known = (texts[0],) in ARITY and texts[0] not in EXACT
+    if not exact_only and texts[0] not in EXACT:
         length = arity(texts) if known else 2
         if known and len(texts) < length:
             # A bare group such as ``git stash``: a prefix would cover all that is below it.

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.permission.embedded import code_strings
 from agent.permission.findings import Findings
-from agent.permission.shell_parser import descendants, parse, text_of
+from agent.permission.shell_guess import guessed
 from agent.permission.shell_paths import Place
 from agent.permission.shell_text import LIMIT, CannotAnalyseError
 from agent.permission.shell_walk import Walker
 from agent.questions import Need
-
-_TAILS = 12
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +56,9 @@ def analyse(
         )
     )
     problem = ""
+    walker = Walker(found)
     try:
-        Walker(found).code(command, frozenset({directory}))
+        walker.code(command, frozenset({directory}))
     except CannotAnalyseError as error:
         problem = str(error)
     except (ValueError, IndexError):
@@ -68,11 +68,18 @@ def analyse(
     except RecursionError:
         problem = "it is nested too deeply"
     if problem:
-        aliases = tuple(dict.fromkeys((*_texts(found), *_guessed(command))))
-        found.unknown(command, f"cannot be analysed: {problem}", aliases=aliases)
-    elif found.code and found.evaluating:
+        aliases = dict.fromkeys((*found.texts(), *guessed(command), *_fed(found, walker)))
+        found.unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
+    elif len(command) > LIMIT:
+        problem = f"it is longer than {LIMIT:,} characters"
+        found.unknown(command, f"cannot be allowed by a rule: {problem}")
+    if found.obeys or found.programs:
+        aliases = _fed(found, walker)
+        if aliases:
+            found.unknown(command, "text in it may be run as code", aliases=tuple(aliases))
+    if not problem and found.code and found.evaluating:
         found.unknown(command, "quoted text with code in it may be evaluated")
-    elif not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
+    if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
         found.plain(command, "tests or calculates only", "allow")
     return Analysis(
         tuple(found.needs),
@@ -103,23 +110,9 @@ def read_only(command: str, *, directory: str, project: str, home: str | None = 
     return all(need.floor == "allow" and not need.strict for need in needs)
 
 
-def _texts(found: Findings) -> list[str]:
-    """What was understood before the analysis stopped, for deny rules."""
-    return [
-        text
-        for need in found.needs
-        if need.permission == "bash"
-        for text in (need.pattern, *need.aliases)
-    ]
-
-
-def _guessed(command: str) -> list[str]:
-    """Texts that may be commands in a line that is not understood: only deny rules see them."""
-    cleaned = re.sub(r"[^\S\n ]|\r", "\n", command[: 4 * LIMIT])
-    texts: list[str] = []
-    for node in descendants(parse(cleaned.encode(errors="replace").decode()), "command"):
-        words = re.sub(r"['\"\\]", "", text_of(node)).split()[:200]
-        texts += [" ".join(words[at:]) for at in range(min(len(words), _TAILS))]
-        if words:
-            texts.append(" ".join([words[0].rsplit("/", 1)[-1], *words[1:]]))
-    return texts[:2_000]
+def _fed(found: Findings, walker: Walker) -> list[str]:
+    """Commands in the text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
+    texts = [code for text in found.data for code in code_strings(text)] if found.programs else []
+    if found.obeys or not found.programs:
+        texts += found.data
+    return [alias for text in dict.fromkeys(texts) for alias in walker.peek(text)]

@@ -7,8 +7,8 @@ only known at run time may be such a flag, so for these programs it counts as on
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from agent.permission.carrier_table import FLAGS, Flags
 from agent.permission.interpreters import INTERPRETERS, interpreter
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word
@@ -16,72 +16,18 @@ from agent.permission.shell_words import Word
 Check = Callable[[Sequence[Word]], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """Dangerous flags of one program: whole *long* names and *short* letters."""
+def flagged(flags: Flags, words: Sequence[Word]) -> str:
+    """Why *words* may hold one of *flags*, empty where they do not."""
+    for word in words:
+        if word.text == "--":
+            return ""
+        if not word.known and word.may_be_option:
+            return f"the argument {word.source} may be a flag that runs or writes something"
+        for text in word.values or (word.text,):
+            if flags.hit(text):
+                return f"{text} may run another program or write a file"
+    return ""
 
-    long: tuple[str, ...] = ()
-    short: str = ""
-
-    def reason(self, words: Sequence[Word]) -> str:
-        for word in words:
-            if word.text == "--":
-                return ""
-            if not word.known and word.may_be_option:
-                return f"the argument {word.source} may be a flag that runs or writes something"
-            for text in word.values or (word.text,):
-                if self.hit(text):
-                    return f"{text} may run another program or write a file"
-        return ""
-
-    def hit(self, text: str) -> bool:
-        if text.startswith("--"):
-            name = text.split("=", 1)[0]
-            return any(flag == name or flag.startswith(name) for flag in self.long)
-        if text.startswith("-"):
-            return text in self.long or any(letter in text[1:] for letter in self.short)
-        return False
-
-
-def _flags(text: str) -> Flags:
-    names = text.split()
-    long = tuple(name for name in names if name.startswith("-"))
-    return Flags(long, "".join(name for name in names if not name.startswith("-")))
-
-
-_FLAGS = {
-    "sort": _flags("--compress-program --output --temporary-directory --files0-from o T"),
-    "split": _flags("--filter"),
-    "rg": _flags("--pre --hostname-bin"),
-    "ack": _flags("--pager --ackrc --files-from"),
-    "ag": _flags("--pager"),
-    "scp": _flags("o F S J"),
-    "sftp": _flags("o F S b J D"),
-    "rsync": _flags("--rsh --rsync-path --log-file --files-from --daemon e"),
-    "man": _flags("--pager --html --config-file --local-file P H C l"),
-    "less": _flags("--log-file --LOG-FILE --lesskey-file --lesskey-src o O k"),
-    "zip": _flags("--unzip-command --test TT T"),
-    "make": _flags("--eval --file --makefile f E"),
-    "gmake": _flags("--eval --file --makefile f E"),
-    "cmake": _flags("-P -E -C --toolchain"),
-    "go": _flags("-exec -toolexec -vettool -overlay --exec --toolexec --vettool -C -modfile"),
-    "cargo": _flags("--config --manifest-path C"),
-    "npm": _flags("--script-shell --node-options --prefix --globalconfig --userconfig --call c C"),
-    "pip": _flags("--python --config-settings --global-option --target"),
-    "curl": _flags("--config --upload-file --proxy --preproxy --remote-name --remote-name-all "
-                   "--remote-header-name --next --output-dir --dump-header --cookie-jar --trace "
-                   "--trace-ascii --libcurl --stderr --netrc-file --engine --unix-socket "
-                   "K T x O J D c"),
-    "wget": _flags("--input-file --use-askpass --execute --config --directory-prefix --output-file "
-                   "--append-output --post-file --body-file i e P o a"),
-    "mysql": _flags("--pager --execute --defaults-file --init-command e"),
-    "psql": _flags("--command --file --output --log-file c f o L"),
-    "jq": _flags("--from-file --rawfile --slurpfile -L f"),
-    "strace": _flags("--output o"),
-    "date": _flags("--set --file --reference s f r"),
-    "tree": _flags("-o --fromfile R"),
-    "file": _flags("--compile --magic-file --files-from C m f"),
-}  # fmt: skip
 
 _FIND = names("-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from")
 
@@ -100,7 +46,7 @@ def find(words: Sequence[Word]) -> str:
 
 
 def _fd(words: Sequence[Word]) -> str:
-    return Flags(("--exec", "--exec-batch"), "xX").reason(words)
+    return flagged(Flags(("--exec", "--exec-batch"), "xX"), words)
 
 
 _SED_COMMAND = (
@@ -175,12 +121,13 @@ def awk(words: Sequence[Word]) -> str:
 
 
 def tar(words: Sequence[Word]) -> str:
-    reason = Flags(
+    flags = Flags(
         ("--checkpoint-action", "--to-command", "--use-compress-program", "--info-script",
          "--new-volume-script", "--rsh-command", "--rmt-command", "--absolute-names",
          "--index-file", "--files-from", "--directory"),
         "IFPTC",
-    ).reason(words)  # fmt: skip
+    )  # fmt: skip
+    reason = flagged(flags, words)
     if reason:
         return reason
     cluster = words[0].text if words else ""
@@ -192,7 +139,7 @@ def tar(words: Sequence[Word]) -> str:
 
 
 def _curl(words: Sequence[Word]) -> str:
-    reason = _FLAGS["curl"].reason(words)
+    reason = flagged(FLAGS["curl"], words)
     texts = [word.text for word in words]
     for at, text in enumerate(texts):
         target = texts[at + 1] if at + 1 < len(texts) else ""
@@ -215,7 +162,7 @@ def _wget(words: Sequence[Word]) -> str:
             return "" if target in ("-", "/dev/null") else f"writes {target}"
         if re.match(r"-[a-zA-Z]*O.|--output-d", text) and not text.endswith(("O-", "=-")):
             return f"{text} writes a file"
-    return _FLAGS["wget"].reason(words)
+    return flagged(FLAGS["wget"], words)
 
 
 def _uniq(words: Sequence[Word]) -> str:
@@ -240,17 +187,44 @@ def _editor(words: Sequence[Word]) -> str:
     return ""
 
 
+def _pager(words: Sequence[Word]) -> str:
+    """less and its like take commands of their own after a plus."""
+    for word in words:
+        if word.text.startswith("+") or not word.known:
+            return f"{word.source} may run a command in the pager"
+    return flagged(FLAGS["less"], words)
+
+
+def _xxd(words: Sequence[Word]) -> str:
+    operands = [word for word in words if not re.fullmatch(r"-.*|\d+", word.text)]
+    reverse = any(re.fullmatch(r"-r.*|-[a-z]*r", word.text) for word in words)
+    return "the second operand of xxd is written" if reverse or len(operands) > 1 else ""
+
+
+_NPM_SETTINGS = re.compile(
+    r"(script-shell|node-options|prefix|globalconfig|userconfig|shell|editor|git)\b"
+)
+
+
+def _npm(words: Sequence[Word]) -> str:
+    texts = [word.text for word in words]
+    if set(texts[:2]) & {"config", "set", "c"} and any(map(_NPM_SETTINGS.match, texts)):
+        return "the setting changes what npm runs"
+    return flagged(FLAGS["npm"], words)
+
+
 def _make(words: Sequence[Word]) -> str:
     for word in words:
         if re.match(r"\.?[A-Z_]*(SHELL|MAKEFLAGS|MAKEFILES)[A-Z_]*[:+?]?=", word.text):
             return f"{word.text} changes what make runs"
-    return _FLAGS["make"].reason(words)
+    return flagged(FLAGS["make"], words)
 
 
 _CHECKS: dict[str, Check] = {
     "find": find, "fd": _fd, "fdfind": _fd, "sed": sed, "gsed": sed, "awk": awk, "gawk": awk,
     "mawk": awk, "nawk": awk, "tar": tar, "gtar": tar, "bsdtar": tar, "curl": _curl,
-    "wget": _wget, "uniq": _uniq, "sqlite3": _database, "make": _make, "gmake": _make,
+    "wget": _wget, "uniq": _uniq, "less": _pager, "more": _pager, "most": _pager, "xxd": _xxd,
+    "npm": _npm, "pnpm": _npm, "sqlite3": _database, "make": _make, "gmake": _make,
     **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "ed", "emacs", "rvim"), _editor),
 }  # fmt: skip
 
@@ -258,7 +232,7 @@ _CHECKS: dict[str, Check] = {
 def is_carrier(base: str) -> bool:
     """Whether some arguments of *base* run other programs or write files."""
     kind = re.sub(r"[\d.]+$", "", base)
-    return base in _CHECKS or base in _FLAGS or kind in INTERPRETERS or kind in _FLAGS
+    return base in _CHECKS or base in FLAGS or kind in INTERPRETERS or kind in FLAGS
 
 
 def carried(base: str, words: Sequence[Word]) -> str:
@@ -270,6 +244,6 @@ def carried(base: str, words: Sequence[Word]) -> str:
     if check is not None:
         return check(words)
     if base in ("mysql", "psql"):
-        return _FLAGS[base].reason(words) or _database(words)
-    flags = _FLAGS.get(base) or _FLAGS.get(kind)
-    return flags.reason(words) if flags is not None else ""
+        return flagged(FLAGS[base], words) or _database(words)
+    flags = FLAGS.get(base) or FLAGS.get(kind)
+    return flagged(flags, words) if flags is not None else ""

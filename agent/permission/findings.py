@@ -18,11 +18,15 @@ class Findings:
 
     *bound* maps the variables that the line sets to their possible values (None: unknown).
     *code* tells that quoted text holds a substitution, *evaluating* that something in the
-    line evaluates text as an expression; both together may run that text (5.2).
+    line evaluates text as an expression; both together may run that text (5.2). *data* are
+    texts that the line writes out, hands on or keeps; *obeys* tells that something in it runs
+    text that is not known, which may be one of them; *programs* the same of a program in
+    another language.
     """
 
     place: Place
     needs: list[Need] = field(default_factory=list[Need])
+    _known: set[Need] = field(default_factory=set[Need])
     names: list[str] = field(default_factory=list[str])
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
@@ -31,10 +35,23 @@ class Findings:
     )
     code: bool = False
     evaluating: bool = False
+    data: dict[str, None] = field(default_factory=dict[str, None])
+    obeys: bool = False
+    programs: bool = False
 
     def add(self, need: Need) -> None:
-        if need not in self.needs:
+        if need not in self._known:
+            self._known.add(need)
             self.needs.append(need)
+
+    def texts(self) -> tuple[str, ...]:
+        """The commands so far, in every spelling, for deny rules."""
+        return tuple(
+            text
+            for need in self.needs
+            if need.permission == "bash"
+            for text in (need.pattern, *need.aliases)
+        )
 
     def withhold(self, start: int) -> None:
         """Offer no "always" for the needs from index *start* on."""

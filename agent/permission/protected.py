@@ -8,6 +8,7 @@ for. Names are compared without regard to case: some file systems do the same.
 
 import fnmatch
 import itertools
+import re
 
 from agent.permission.lexicon import names
 
@@ -24,6 +25,7 @@ _SECRET_NAMES = (
     ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history",
     ".mysql_history", ".sqlite_history", ".rediscli_history",
 )  # fmt: skip
+_SECRET_NAME = re.compile("|".join(map(fnmatch.translate, _SECRET_NAMES)))
 _SECRET_PATHS = ("/.docker/config.json", "/.config/gh/hosts.yml", "/.m2/settings.xml")
 _SECRET_FOLDERS = names(".ssh .aws .kube .gnupg .azure .gcloud .password-store keyrings")
 _SECRET_SETTINGS = names("gcloud op doctl hub rclone")
@@ -46,12 +48,11 @@ _GUARDED_PATHS = tuple(f"/.vscode/{name}.json" for name in ("settings", "tasks",
 _START_FILES = names(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .zshrc "
     ".zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .xinitrc "
-    ".xprofile "
-    ".xsession .xsessionrc .envrc .gitconfig .gitmodules .npmrc .yarnrc .yarnrc.yml .pypirc .netrc "
-    ".curlrc .wgetrc .ripgreprc .tmux.conf .screenrc .vimrc .gvimrc .exrc .nvimrc .emacs .nanorc "
-    ".gdbinit .lldbinit .pythonrc .pythonrc.py .pdbrc .irbrc .pryrc .rprofile .psqlrc .sqliterc "
-    ".my.cnf .lesskey .lessfilter .hgrc .pam_environment authorized_keys sitecustomize.py "
-    "usercustomize.py crontab"
+    ".xprofile .xsession .xsessionrc .envrc .gitconfig .gitmodules .npmrc .yarnrc .yarnrc.yml "
+    ".pypirc .netrc .curlrc .wgetrc .ripgreprc .tmux.conf .screenrc .vimrc .gvimrc .exrc "
+    ".nvimrc .emacs .nanorc .gdbinit .lldbinit .pythonrc .pythonrc.py .pdbrc .irbrc .pryrc "
+    ".rprofile .psqlrc .sqliterc .my.cnf .lesskey .lessfilter .hgrc .pam_environment "
+    "authorized_keys sitecustomize.py usercustomize.py crontab"
 )
 """Read or run by a shell, an editor or another program the next time it starts."""
 
@@ -86,7 +87,7 @@ def is_secret(path: str) -> bool:
         return "." not in name or name.startswith(("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"))
     if f"/{'/'.join(parts)}".endswith(_SECRET_PATHS):
         return True
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES)
+    return _SECRET_NAME.match(name) is not None
 
 
 def is_guarded(path: str, absolute: str = "") -> bool:

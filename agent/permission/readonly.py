@@ -9,7 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.permission.git_commands import parse, reads_only
-from agent.permission.readonly_table import FIND_PLAIN, FIND_VALUE, SPECS, VERSIONED, Spec
+from agent.permission.readonly_table import (
+    FIND_FILE,
+    FIND_PLAIN,
+    FIND_VALUE,
+    SPECS,
+    VERSIONED,
+    Spec,
+)
 from agent.permission.shell_words import Word
 
 
@@ -174,13 +181,16 @@ def _find(_base: str, words: Sequence[Word]) -> Reading:
     first = at
     while at < len(words) and not words[at].text.startswith(("-", "(", "!")):
         at += 1
-    roots = tuple(words[first:at])
+    paths = list(words[first:at])
     proven = all(word.known for word in words)
     while at < len(words):
         text = words[at].text
-        proven = proven and (text in FIND_PLAIN or text in FIND_VALUE)
-        at += 2 if text in FIND_VALUE else 1
-    return Reading(proven, roots)
+        looks = text in FIND_FILE or re.fullmatch(r"-newer[aBcm][aBcm]", text) is not None
+        proven = proven and (looks or text in FIND_PLAIN or text in FIND_VALUE)
+        if looks:
+            paths += words[at + 1 : at + 2]
+        at += 2 if looks or text in FIND_VALUE else 1
+    return Reading(proven, tuple(paths))
 
 
 def _script(base: str, words: Sequence[Word]) -> Reading:

@@ -122,6 +122,9 @@ FIND_VALUE = names(
     "-size -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -perm -user -group -uid "
     "-gid -links -inum -lname -ilname -printf -fstype -used -newermt -newerct"
 )
+FIND_FILE = names("-newer -anewer -cnewer -samefile")
+"""Their value is a file that is looked at."""
+
 VERSIONED = names(
     "python python3 pip pip3 uv poetry pipenv ruff mypy black node npm npx pnpm yarn bun deno tsc "
     "cargo rustc rustup go gofmt java javac mvn gradle kotlin ruby gem bundle perl php composer "

@@ -10,7 +10,8 @@ matches decides, within what its source may say:
 - a rule of this session ("always") never lifts a deny.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +81,8 @@ def matches(text: str, pattern: str) -> bool:
 
 def _wild(text: str, pattern: str) -> bool:
     """Two pointers; a mismatch goes back to the last star only, never deeper."""
+    if "?" not in pattern:
+        return _starred(text, pattern.split("*"))
     at = seen = 0
     star = resume = -1
     while at < len(text):
@@ -96,6 +99,22 @@ def _wild(text: str, pattern: str) -> bool:
         else:
             return False
     return not pattern[seen:].strip("*")
+
+
+def _starred(text: str, parts: Sequence[str]) -> bool:
+    """Whether *text* is the *parts* with anything between them: each is taken where it comes
+    first, which leaves the most for the others."""
+    if len(parts) == 1:
+        return text == parts[0]
+    if not text.startswith(parts[0]):
+        return False
+    at = len(parts[0])
+    for part in parts[1:-1]:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(text) - at >= len(parts[-1]) and text.endswith(parts[-1])
 
 
 def evaluate(permission: str, pattern: str, rules: Sequence[Rule]) -> Rule | None:
@@ -169,10 +188,16 @@ def judge(
     def ruling(text: str) -> Rule | None:
         return decide(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)
 
-    for text in (need.pattern, *need.aliases):
-        rule = ruling(text)
-        if rule is not None and rule.action == "deny":
-            return JudgedNeed(need, "deny", _by(rule))
+    denies = [
+        rule for rule in rules
+        if rule.action == "deny" and matches(need.permission, rule.permission)
+    ]  # fmt: skip
+    for text in (need.pattern, *need.aliases) if denies else ():
+        denied = ruling(text) if any(matches(text, rule.pattern) for rule in denies) else None
+        if denied is not None and denied.action == "deny":
+            return JudgedNeed(need, "deny", _by(denied))
+    if need.runs and (denied := _within(need.runs, denies, ruling)) is not None:
+        return JudgedNeed(need, "deny", _by(denied))
     rule = ruling(need.pattern)
     if rule is None or rule.source == DEFAULT:
         action = need.floor
@@ -183,9 +208,29 @@ def judge(
         return JudgedNeed(need, action, need.reason or _unruled(action))
     if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
         return JudgedNeed(need, "ask", need.reason or _unruled("ask"))
+    if rule.action == "allow" and not rule.pattern.strip("*"):
+        # Who allows everything did not have this program in mind.
+        for text in need.mentions:
+            if (denied := _within(f" {text}", denies, ruling)) is not None:
+                return JudgedNeed(need, "ask", f"it may run what is {_by(denied)}")
     if rule.action == "ask" and need.reason:
         return JudgedNeed(need, "ask", need.reason)
     return JudgedNeed(need, rule.action, _by(rule))
+
+
+def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
+    """The rule that denies *text* from one of its words on, or from a name in a path on."""
+    for rule in denies:
+        pattern = _expand(rule.pattern)
+        if not pattern.strip("*"):
+            continue  # denies everything, and so what the text stands for itself
+        if not any(matches(text, f"*{mark}{pattern}") for mark in (" ", "/")):
+            continue
+        for start in re.finditer("[ /]", text):
+            found = ruling(text[start.end() :])
+            if found is not None and found.action == "deny":
+                return found
+    return None
 
 
 def _covers(need: Need, rules: Sequence[Rule], deny_wins: bool) -> bool:

@@ -25,6 +25,11 @@ _CHANGES_STATE = names(
     "alias unalias hash enable shopt bind complete compgen compopt mapfile readarray source . fc "
     "history getopts let export declare typeset readonly local unset dirs"
 )
+BUILTINS = _CHANGES_STATE | names(
+    "cd pushd popd pwd echo printf test [ true false : break continue exit return shift read set "
+    "trap eval exec command builtin type kill wait jobs fg bg disown umask ulimit times suspend "
+    "logout caller"
+)
 _DESTRUCTIVE = names(
     "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
     "wipefs mkswap"
@@ -69,9 +74,25 @@ def literal_code(base: str, words: Sequence[Word]) -> str | None:
     """The code that ``eval`` and ``trap`` run, if it is written out."""
     if not words or not all(word.literal for word in words):
         return None
+    if words[0].text == "--":
+        words = words[1:]
     if base == "eval":
         return as_written(words)
-    return words[0].text if base == "trap" and not words[0].text.startswith("-") else None
+    first = words[0].text if words else "-"
+    return first if base == "trap" and not first.startswith("-") else None
+
+
+PROGRAM_READERS = names("python python3 node deno bun perl ruby php lua make gmake psql mysql")
+"""Run a program of their own language from standard input when they are given no operand."""
+
+
+def obeys(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
+    """Whether the builtin runs text that is not written behind it."""
+    if any(name in ("BASH_ENV", "ENV", "PROMPT_COMMAND") for name, _ in sets):
+        return True
+    if base in ("source", "."):
+        return not (words and words[0].literal and not words[0].text.startswith("/dev/"))
+    return base in ("eval", "trap") and not all(word.literal for word in words)
 
 
 def cd_target(words: Sequence[Word]) -> Word | None:

@@ -8,27 +8,30 @@ from dataclasses import dataclass, replace
 
 from agent.permission import arity, git_commands, wrappers
 from agent.permission.carriers import carried, is_carrier
+from agent.permission.embedded import embedded
+from agent.permission.familiar import familiar
 from agent.permission.findings import Findings
+from agent.permission.lexicon import names
 from agent.permission.readonly import Reading, read
 from agent.permission.shell_builtins import (
     FINDERS,
+    HARMLESS,
     KEYWORDS,
+    PROGRAM_READERS,
     builtin_reason,
     cd_target,
     destroys,
     evaluates_text,
     literal_code,
+    obeys,
     odd_variable,
 )
 from agent.permission.shell_operands import by_look, meets_secrets, report
 from agent.permission.shell_paths import Dirs, paths_of
 from agent.permission.shell_text import DEPTH, CannotAnalyseError
 from agent.permission.shell_words import Word, as_written, literal_word
-from agent.permission.wrappers import Inner
+from agent.permission.wrappers import Inner, find_actions
 from agent.questions import Need
-
-_TAILS = 12
-"""Tails of a line that deny rules see when a wrapper is not followed."""
 
 Ends = tuple[Dirs, Dirs]
 """The folders after a command that succeeded and after one that failed."""
@@ -36,13 +39,14 @@ Ends = tuple[Dirs, Dirs]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """*words* hold the name first. *sets* are variables given in front, *more* and *fed* tell
-    that paths or any arguments are added at run time, *level* counts what it is nested in."""
+    """*words* hold the name first. *sets* are variables given in front with their values, *more*
+    and *fed* tell that paths or any arguments are added at run time, *level* counts what it is
+    nested in."""
 
     words: tuple[Word, ...]
     source: str
     dirs: Dirs
-    sets: tuple[str, ...] = ()
+    sets: tuple[tuple[str, str], ...] = ()
     more: bool = False
     fed: bool = False
     wrapped: bool = False
@@ -54,11 +58,18 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 
 
 class Commands:
-    """Judges calls into *found*; *analyse* is called for literal shell code."""
+    """Judges calls into *found*; *analyse* is called for literal shell code, *peek* for text that
+    may be some: it gives the commands in it, for deny rules."""
 
-    def __init__(self, found: Findings, analyse: Callable[[str, Dirs, int], None]) -> None:
+    def __init__(
+        self,
+        found: Findings,
+        analyse: Callable[[str, Dirs, int], None],
+        peek: Callable[[str], tuple[str, ...]],
+    ) -> None:
         self.found = found
         self.analyse = analyse
+        self.peek = peek
 
     def judge(self, call: Call) -> Ends:
         """Add what *call* needs. Raises ``CannotAnalyseError`` if its program is not known."""
@@ -72,7 +83,7 @@ class Commands:
             raise CannotAnalyseError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyseError(f"{first.source} stands where a program should")
-        base = posixpath.basename(first.text)
+        base = program(first.text)
         arguments = call.words[1:]
         self.found.names.append(base)
         self.found.code = self.found.code or any(word.code for word in call.words)
@@ -80,14 +91,27 @@ class Commands:
         inner = wrappers.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.strict:
             return self._inert(call, inner, base)
+        self._note(base, call, inner)
         self._need(base, call, inner)
-        for each in (inner, *(wrappers.find_actions(arguments) if base in FINDERS else ())):
+        for each in (inner, *(find_actions(base, arguments) if base in FINDERS else ())):
             if each is not None:
                 self._inner(call, each)
         code = literal_code(base, arguments)
         if code is not None:
             self._code(code, call.dirs, call.level + 1)
         return self._ends(base, call)
+
+    def _note(self, base: str, call: Call, inner: Inner | None) -> None:
+        """Text that the command writes out, and whether it runs text that it is given."""
+        arguments = call.words[1:]
+        if base in ("echo", "printf"):
+            said = " ".join(word.text for word in arguments if not word.text.startswith("-"))
+            self.found.data[said.replace("\\n", "\n")] = None
+        if (inner is not None and inner.obeys) or obeys(base, arguments, call.sets):
+            self.found.obeys = True
+        if base in PROGRAM_READERS and all(word.text.startswith("-") for word in arguments):
+            self.found.programs = True
+            self.found.obeys = self.found.obeys or "make" in base
 
     def _inert(self, call: Call, inner: Inner, base: str) -> Ends:
         """A wrapper that needs no rule of its own: what it runs is judged in its place."""
@@ -97,9 +121,9 @@ class Commands:
 
     def _inner(self, call: Call, inner: Inner) -> None:
         level = call.level + 1
-        if inner.code is not None:
-            self._code(inner.code, call.dirs, level)
-        elif inner.words and not inner.strict:
+        for code in inner.codes:
+            self._code(code, call.dirs, level)
+        if inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
             self.judge(
                 Call(
@@ -130,8 +154,9 @@ class Commands:
             outer = len(arguments) - len(inner.words)
             by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
         else:
-            unknown = report(self.found, base, arguments, reading, call.dirs)
+            unknown = report(self.found, base, arguments, reading, call.dirs, carries=bool(reason))
             reason = reason or ("" if call.more or call.fed else unknown)
+        followed = inner is not None and not inner.strict
         proven = not reason and reading is not None and self._proven(call, reading)
         why = reason
         if proven and reading is not None and meets_secrets(self.found, reading, call.dirs):
@@ -149,9 +174,26 @@ class Commands:
                 floor="allow" if proven else "ask",
                 destructive=lost,
                 strict="unknown" if reason else "",
-                aliases=_aliases(base, call, tails=bool(reason)),
+                aliases=(*_aliases(base, call), *self._embedded(call, inner, reason)),
+                runs=_word_by_word(call) if reason and not followed else "",
+                mentions=() if reason or familiar(base) else self._mentions(call),
             )
         )
+
+    def _embedded(self, call: Call, inner: Inner | None, reason: str) -> tuple[str, ...]:
+        """What arguments and variables would run if they are commands, for deny rules."""
+        texts = [value for name, value in call.sets if not HARMLESS.fullmatch(name)]
+        if reason and (inner is None or inner.strict):
+            texts += embedded(call.words[1:])
+        return tuple(
+            dict.fromkeys(alias for text in dict.fromkeys(texts) for alias in self.peek(text))
+        )
+
+    def _mentions(self, call: Call) -> tuple[str, ...]:
+        """Texts that an unknown program may take for commands."""
+        quoted = [word for word in call.words[1:] if " " in word.text]
+        peeked = [alias for text in embedded(quoted) for alias in self.peek(text)]
+        return (_word_by_word(call), *dict.fromkeys(peeked))
 
     def _proven(self, call: Call, reading: Reading) -> bool:
         inside = bool(call.dirs) and all(map(self.found.place.inside, call.dirs))
@@ -175,6 +217,18 @@ class Commands:
         return frozenset(both | {os.path.realpath(path) for path in paths}), call.dirs
 
 
+_GNU = names(
+    "rm mv cp ln chmod chown tee dd sort split env timeout nice stdbuf xargs find sed tar install "
+    "truncate touch mkdir rmdir shred head tail cat ls date time make"
+)
+
+
+def program(text: str) -> str:
+    """The base name of a program; GNU's are called with a ``g`` in front on other systems."""
+    base = posixpath.basename(text)
+    return base[1:] if base[:1] == "g" and base[1:] in _GNU else base
+
+
 def _step_over_keywords(call: Call) -> Call:
     """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows, which may
     begin with assignments of its own."""
@@ -185,7 +239,7 @@ def _step_over_keywords(call: Call) -> Call:
         while keyword == "time" and words and words[0].source in ("-p", "--"):
             words = words[1:]
         while words and (assigned := ASSIGNMENT.match(words[0].source)):
-            sets.append(assigned[1])
+            sets.append((assigned[1], words[0].text[assigned.end() :]))
             words = words[1:]
     return call if words is call.words else replace(call, words=words, sets=tuple(sets))
 
@@ -193,18 +247,18 @@ def _step_over_keywords(call: Call) -> Call:
 def _strict(base: str, call: Call, inner: Inner | None) -> str:
     """Why the pattern does not tell what would happen, empty when it does."""
     name = call.words[0].text
-    if not name or not name.isascii() or re.search(r"[\s\\]", name):
+    if not name or not name.isascii() or re.search(r"^-|[\s\\]", name):
         return "the program's name holds unusual characters"
-    reason = odd_variable(call.sets)
+    reason = odd_variable([name for name, _ in call.sets])
     arguments = call.words[1:]
     if call.fed and (is_carrier(base) or inner is not None or arity.arity_of(base) > 1):
         reason = reason or f"{base} gets arguments that are known at run time only"
     if inner is not None:
-        return reason or inner.strict or odd_variable(inner.sets)
+        return reason or inner.strict or odd_variable([name for name, _ in inner.sets])
     if base == "git":
         return reason or git_commands.parse(arguments).strict
     if base in FINDERS:
-        actions = wrappers.find_actions(arguments)
+        actions = find_actions(base, arguments)
         reason = reason or next((each.strict for each in actions if each.strict), "")
     return reason or builtin_reason(base, arguments) or carried(base, arguments)
 
@@ -217,7 +271,7 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     if call.wrapped or call.sets or call.more or call.fed or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
-        acts = base in FINDERS and bool(wrappers.find_actions(call.words[1:]))
+        acts = base in FINDERS and bool(find_actions(base, call.words[1:]))
         exact = destroys(base, call.words[1:])
         return None if acts else arity.offered(call.words, exact_only=exact)
     if not inner.words or not wrappers.runner(call.words):
@@ -228,14 +282,17 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     return f"{as_written(head)} *" if named and not wide else None
 
 
-def _aliases(base: str, call: Call, *, tails: bool) -> tuple[str, ...]:
-    """Other spellings for deny rules: the bare name, git without options, tails."""
+def _aliases(base: str, call: Call) -> tuple[str, ...]:
+    """Other spellings for deny rules: the bare name, without flags before the subcommand."""
     found = [*call.aliases, as_written((literal_word(base), *call.words[1:]))]
     if base == "git":
         found.append(git_commands.parse(call.words[1:]).normal)
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
-    if tails:
-        found += [as_written(call.words[at:]) for at in range(1, min(len(call.words), _TAILS))]
     text = as_written(call.words)
     return tuple(dict.fromkeys(alias for alias in found if alias != text))
+
+
+def _word_by_word(call: Call) -> str:
+    """The command with one blank between words and none in them."""
+    return " ".join(re.sub(r"\s", "\u00a0", word.text) for word in call.words)

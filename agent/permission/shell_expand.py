@@ -14,7 +14,7 @@ from agent.permission.shell_text import (
     hidden_code,
     unescape_backticks,
 )
-from agent.permission.shell_words import Part, Word, read_word
+from agent.permission.shell_words import STREAM, Part, Word, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -75,28 +75,42 @@ class Expander:
         self.found = found
         self.run = run
         self.code = code
+        self._plain: dict[str, Word] = {}
 
-    def words(self, nodes: Sequence["Node"], dirs: Dirs) -> list[Word]:
-        """One word for each run of nodes that touch, in order of position."""
+    def words(self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True) -> list[Word]:
+        """One word for each run of nodes that touch, in order of position.
+
+        *follow* is false where the caller has followed what is inside: twice at each level of
+        nesting would be twice for ever deeper ones.
+        """
         groups: list[list[Node]] = []
         for node in sorted(nodes, key=lambda each: each.start_byte):
             if groups and groups[-1][-1].end_byte == node.start_byte:
                 groups[-1].append(node)
             else:
                 groups.append([node])
-        return [self._word(group, dirs) for group in groups]
+        return [self._word(group, dirs, follow=follow) for group in groups]
 
-    def _word(self, group: Sequence["Node"], dirs: Dirs) -> Word:
+    def _word(self, group: Sequence["Node"], dirs: Dirs, *, follow: bool) -> Word:
+        if len(group) == 1 and group[0].type == "word" and not group[0].child_count:
+            text = text_of(group[0])
+            known = self._plain.get(text)
+            if known is None:
+                self.inside(group[0], dirs)
+                known = self._plain[text] = read_word(text, ())
+            return known
         pieces: list[str] = []
         parts: list[Part] = []
         for node in group:
-            self.inside(node, dirs)
+            if follow:
+                self.inside(node, dirs)
             lead = len("".join(pieces))
             raw = node.text or b""
             for span in outermost(node, *EXPANDED):
                 start = lead + len(raw[: span.start_byte - node.start_byte].decode())
                 source = text_of(span)
-                values = self._values(source)
+                stream = len(group) == 1 and span.type == "process_substitution" and span == node
+                values = (STREAM,) if stream else self._values(source)
                 parts.append(Part(start, start + len(source), source, values))
             pieces.append(raw.decode())
         word = read_word("".join(pieces), parts)
@@ -174,7 +188,7 @@ class Expander:
             self._compared(node)
         for each in descendants(node, "unary_expression"):
             if each.child_count == 2 and re.fullmatch("-[a-zA-Z]", text_of(each.children[0])):
-                word = self._word(each.children[1:], dirs)
+                word = self._word(each.children[1:], dirs, follow=False)
                 if text_of(each.children[0]) not in ("-n", "-z", "-v", "-o", "-t", "-R"):
                     self._looked_at(word, dirs)
 

@@ -1,48 +1,76 @@
 """The paths among a command's arguments (spec 3, B4)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.permission import git_commands
 from agent.permission.findings import Findings
+from agent.permission.lexicon import names
+from agent.permission.protected import is_guarded, is_secret
 from agent.permission.readonly import Reading
 from agent.permission.shell_builtins import WRITERS, cd_target
 from agent.permission.shell_paths import Dirs, paths_of, secrets_below
 from agent.permission.shell_words import Word, has_tilde, plain
 
 _FOLDERS = frozenset({"ls", "find", "du", "tree"})
-_LEAD = re.compile(r"--?[\w-]+=|-[A-Za-z](?=[/.\ue006])|[A-Za-z_]\w*=")
+_LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
+_COMPOSED = re.compile(r"^-|[=:,@]")
+_FLAG_LETTERS = 6
+"""Letters before a joined value that are looked behind: ``-at.git/hooks``."""
+_PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
+
+_MAKE_ONLY = names("rm rmdir touch mkdir chmod chown chgrp truncate tee shred mkfifo mknod")
+"""Programs of ``WRITERS`` that read no operand."""
+_INTO_LAST = names("cp mv install ln rsync")
+"""Their last operand is written, not read."""
+_GIT_WRITES = names(
+    "rm mv checkout restore clone apply am init worktree submodule config stash reset clean"
+)
 
 
 def report(
-    found: Findings, base: str, words: Sequence[Word], reading: Reading | None, dirs: Dirs
-) -> str:
-    """Report the paths that *base* touches; *words* are its arguments.
+    found: Findings, base: str, words: Sequence[Word], reading: Reading | None, dirs: Dirs,
+    *, carries: bool,
+) -> str:  # fmt: skip
+    """Report the paths that *base* touches; *words* are its arguments. *carries* tells that they
+    may write or run something, whatever the program is for.
 
     Returns why the command is not understood when a path is known at run time only.
     """
     if base in ("cd", "pushd"):
         return _folder(found, words, dirs)
+    writes = reading is None or carries
+    if base == "git":
+        writes = bool({word.text for word in words} & _GIT_WRITES)
+    if writes:
+        named(found, words, dirs)
     if reading is not None:
         if base == "git":
             by_look(found, git_commands.parse(words).globals, dirs)
         if not reading.proven:
             by_look(found, [word for word in words if word.text.startswith("-")], dirs)
-        for word in reading.paths:
+        for word in _once(reading.paths):
             if not found.read(word, dirs, folder=base in _FOLDERS):
                 return f"the path {word.source} is known at run time only"
         return ""
     by_look(found, words, dirs)
+    operands = [word for word in words if not word.text.startswith("-")]
+    if base not in _MAKE_ONLY:
+        secrets(found, operands[:-1] if base in _INTO_LAST else words, dirs)
     if base in WRITERS:
-        operands = [word for word in words if not word.text.startswith("-")]
         if base in ("chmod", "chown", "chgrp"):
             operands = operands[1:]
-        for word in operands:
+        for word in _once(operands):
             target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
             if not found.touch(target if base == "dd" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
+
+
+def _once(words: Sequence[Word]) -> list[Word]:
+    """*words* without those that stand there before."""
+    return list({(word.raw, word.parts): word for word in words}.values())
 
 
 def _folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
@@ -56,15 +84,76 @@ def _folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
     return "" if known else f"the folder {target.source} is known at run time only"
 
 
-def by_look(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Report the words that look like paths which may lie outside the project."""
+def spellings(value: str) -> Iterator[str]:
+    """The texts in *value* that may be a path: it whole, what is joined to a flag or a name in
+    it, the parts of a list."""
+    yield value
+    if not _COMPOSED.search(value):
+        return
+    if value.startswith("-") and not value.startswith("--"):
+        for at in range(2, min(len(value), 2 + _FLAG_LETTERS)):
+            yield value[at:]
+    rest = value
+    while lead := _LEAD.match(rest):
+        rest = rest[lead.end() :]
+        yield rest
+    parts = re.split("[:,]", value)
+    if len(parts) > 1 and "://" not in value and re.search(r"[/=\ue006]|^\.", parts[0]):
+        for part in parts:
+            lead = _LEAD.match(part)
+            yield part[lead.end() :] if lead else part
+
+
+def _candidates(words: Sequence[Word]) -> list[Word]:
+    """Each text in *words* that may be a path, once."""
+    found: dict[str, Word] = {}
     for word in words:
         for value in word.values or ():
-            path = value[found_lead.end() :] if (found_lead := _LEAD.match(value)) else value
-            text = plain(path)
-            outside = text.startswith(("/", "../")) or text == ".." or "/../" in text
-            if (outside or has_tilde(path)) and text.strip("/"):
-                found.touch(Word(path, word.source), dirs)
+            for path in spellings(value):
+                if path and path not in found:
+                    found[path] = Word(path, word.source)
+    return list(found.values())
+
+
+def by_look(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Report the words that look like paths which may lie outside the project."""
+    for word in _candidates(words):
+        text = plain(word.raw)
+        outside = text.startswith(("/", "../")) or text == ".." or "/../" in text
+        if (outside or has_tilde(word.raw)) and text.strip("/"):
+            found.touch(word, dirs)
+
+
+def named(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Ask for each guarded file that *words* name: the program may write it (class C)."""
+    for word in _candidates(words):
+        if "://" in word.raw:
+            continue
+        paths = paths_of(word, dirs, found.place)
+        if paths is None:
+            paths = [plain(word.raw)] if is_guarded(plain(word.raw)) else []
+        for path in paths:
+            if found.place.guarded(path):
+                found.write_need(path)
+
+
+def secrets(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Ask to read each file with secrets that *words* name: the program may show it (M4a)."""
+    for word in _candidates(words):
+        if is_secret(plain(word.raw)):
+            found.read(word, dirs)
+
+
+def in_code(found: Findings, text: str, dirs: Dirs) -> None:
+    """Ask for each guarded or secret file that program *text* names."""
+    tokens = {token for token in _PATH_TOKENS.findall(text) if is_guarded(token)}
+    for token in sorted(tokens):
+        for path in paths_of(Word(token, token), dirs, found.place) or ():
+            if found.place.guarded(path):
+                found.write_need(path)
+    for token in sorted(set(_PATH_TOKENS.findall(text))):
+        if is_secret(token):
+            found.read(Word(token, token), dirs)
 
 
 def meets_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:

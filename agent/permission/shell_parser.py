@@ -1,6 +1,6 @@
 """The bash parser, loaded once and late."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +15,12 @@ def _parser() -> "Parser":
     return Parser(Language(tree_sitter_bash.language()))
 
 
+@lru_cache(maxsize=2)
 def parse(text: str) -> "Node":
-    """The root node of *text*; ``has_error`` tells that the grammar did not follow it."""
+    """The root node of *text*; ``has_error`` tells that the grammar did not follow it.
+
+    A text that was not followed is looked at once more, so the last ones are kept.
+    """
     return _parser().parse(text.encode()).root_node
 
 

@@ -5,7 +5,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell_words import Word, glob_pattern, home_path, is_pattern, plain
@@ -15,6 +15,9 @@ Dirs = frozenset[str]
 
 MATCHES = 1_000
 """Matches of one pattern that are looked at."""
+
+PATTERNS = 100
+"""Patterns of one line that are looked up: each reads a folder."""
 
 SCANNED = 20_000
 """Entries that are looked at for files with secrets before a recursive read asks."""
@@ -33,39 +36,54 @@ class Place:
     """The folder that was opened and its project, resolved, and the user's home.
 
     *readable* are folders outside that may be read without consent (resolved): what the
-    agent itself has kept of long outputs (M4a).
+    agent itself has kept of long outputs (M4a). *patterns* are those that were looked up.
     """
 
     directory: str
     project: str
     home: str
     readable: tuple[str, ...] = ()
+    patterns: list[str] = field(default_factory=list[str], compare=False)
+    _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+
+    def real(self, path: str) -> str:
+        """*path* (absolute) with all links resolved; each folder is resolved once."""
+        folder, _, name = path.rpartition("/")
+        if name in ("", ".", ".."):
+            return os.path.realpath(path)
+        known = self._real.get(folder)
+        if known is None:
+            known = self._real[folder] = os.path.realpath(folder or "/").rstrip("/")
+        joined = f"{known}/{name}"
+        # A string here, and thousands of them.
+        return os.path.realpath(joined) if os.path.islink(joined) else joined  # noqa: PTH114 - see above
 
     def inside(self, path: str) -> bool:
         """Whether *path* and what it links to lie in the project."""
-        real = os.path.realpath(path)
         folder, _, name = path.rstrip("/").rpartition("/")
-        own = os.path.normpath(f"{os.path.realpath(folder or '/')}/{name}")
-        return _under(real, self.project) and _under(own, self.project)
+        above = self.real(folder) if folder else "/"
+        own = os.path.normpath(f"{above}/{name}")
+        return _under(self.real(path), self.project) and _under(own, self.project)
 
     def free_to_read(self, path: str) -> bool:
         """Whether *path* and what it links to lie in a folder that is read without consent."""
-        if not self.readable:
-            return False
-        real = os.path.realpath(path)
-        return any(_under(real, folder) for folder in self.readable)
+        return any(_under(self.real(path), folder) for folder in self.readable)
 
     def relative(self, path: str) -> str:
         """*path* as rules name it: relative to the project if it lies inside."""
-        real = os.path.realpath(path)
-        return os.path.relpath(real, self.project) if _under(real, self.project) else real
+        return self._named(self.real(path))
 
     def guarded(self, path: str) -> bool:
         """Whether writing *path*, or what it links to, is always asked about (class C)."""
-        real = os.path.realpath(path)
+        real = self.real(path)
         given = os.path.normpath(path)
-        named = os.path.relpath(given, self.project) if _under(given, self.project) else given
-        return is_guarded(self.relative(path), real) or is_guarded(named, given)
+        found = is_guarded(self._named(real), real)
+        return found or (given != real and is_guarded(self._named(given), given))
+
+    def _named(self, path: str) -> str:
+        if path == self.project:
+            return "."
+        return path[len(self.project.rstrip("/")) + 1 :] if _under(path, self.project) else path
 
     def offered(self, folder: str) -> str | None:
         return offered_folder(folder, self.project, self.home)
@@ -102,6 +120,9 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
             if is_pattern(value):
                 base = place.home if path != plain(value) else folder
                 pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
+                place.patterns.append(pattern)
+                if len(place.patterns) > PATTERNS:
+                    return None
                 matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)))
                 if matched is None:
                     return None

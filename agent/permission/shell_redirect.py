@@ -35,6 +35,7 @@ class Redirections:
                 case "heredoc_start":
                     start = text_of(child)
                 case "heredoc_body":
+                    self.found.data[text_of(child)] = None
                     if not re.search(r"['\"\\]", start):
                         self.words.body(text_of(child), dirs)
                 case "file_redirect":
@@ -48,6 +49,12 @@ class Redirections:
                 case kind:
                     raise CannotAnalyseError(f"its here-document holds a {kind.strip()}")
         return words, statements
+
+    def herestring(self, node: "Node", dirs: Dirs) -> None:
+        """``<<< text``: read by the command as its input."""
+        nodes = [child for child in node.children if child.type in WORDS]
+        for word in self.words.words(nodes, dirs):
+            self.found.data[word.text] = None
 
     def redirect(self, node: "Node", dirs: Dirs) -> list["Node"]:
         """Judge one redirection; the words after its target belong to the command."""

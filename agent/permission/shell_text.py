@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator
 
 LIMIT = 10_000
-"""Characters of a command line that is analysed at all (security bound)."""
+"""Characters of a command line that a rule may allow (security bound)."""
+
+MOST = 100_000
+"""Characters of a command line that is looked at in full, so that deny rules see all of it."""
 
 DEPTH = 40
 """Levels of nesting that are followed (security bound)."""
@@ -21,8 +24,8 @@ class CannotAnalyseError(Exception):
 
 def refuse_early(text: str) -> None:
     """Raise for text that bash and the parser would read differently."""
-    if len(text) > LIMIT:
-        raise CannotAnalyseError(f"it is longer than {LIMIT:,} characters")
+    if len(text) > MOST:
+        raise CannotAnalyseError(f"it is longer than {MOST:,} characters")
     if text.startswith("\ufeff"):
         raise CannotAnalyseError("it starts with a byte order mark")
     for char in text:

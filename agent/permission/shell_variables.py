@@ -1,6 +1,7 @@
 """Variables that a line sets: statements of their own, judged as such (class E)."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent.permission.findings import Findings
@@ -17,11 +18,15 @@ _NUMBER = re.compile(r"-?\d+")
 
 
 class Variables:
-    """Judges assignments into *found*; *words* follows their values."""
+    """Judges assignments into *found*; *words* follows their values, *peek* reads them as code."""
 
-    def __init__(self, found: Findings, words: Expander) -> None:
+    def __init__(
+        self, found: Findings, words: Expander, peek: Callable[[str], tuple[str, ...]]
+    ) -> None:
         self.found = found
         self.words = words
+        self.peek = peek
+        self._plain: dict[str, tuple[str, str]] = {}
 
     def bind(self, root: "Node") -> None:
         """Note the variables that the code sets before anything is judged."""
@@ -45,9 +50,12 @@ class Variables:
 
     def declaration(self, node: "Node", dirs: Dirs) -> Ends:
         local = node.type == "declaration_command"
+        values: list[str] = []
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                local = bool(LOCAL.fullmatch(self.assigned(child, dirs))) and local
+                name, value = self.assigned(child, dirs)
+                values.append(value)
+                local = bool(LOCAL.fullmatch(name)) and local
             else:
                 self.words.inside(child, dirs)
                 local = local and child.type == "variable_name"
@@ -55,26 +63,45 @@ class Variables:
         if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
             self.found.plain(text, "sets a variable", "ask")
         else:
-            self.found.unknown(text, "can change what later commands do")
+            aliases = self.aliases(*values)
+            self.found.unknown(text, "can change what later commands do", aliases=aliases)
         return dirs, dirs
 
-    def assigned(self, node: "Node", dirs: Dirs) -> str:
-        """Follow the value of one assignment; its name, empty for a subscript."""
+    def assigned(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
+        """Follow one assignment; its name, empty for a subscript, and its unquoted value."""
+        text = text_of(node)
+        known = self._plain.get(text)
+        if known is None:
+            known = self._assigned(node, dirs)
+            if not re.search(r"[$`<>(]", text):
+                self._plain[text] = known
+        return known
+
+    def _assigned(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
         for child in node.children:
             self.words.inside(child, dirs)
+        nodes = [child for child in node.children[1:] if child.type in WORDS]
+        for child in node.children[1:]:
+            if child.type == "array":
+                nodes += [item for item in child.children if item.type in WORDS]
+        values = [word.text for word in self.words.words(nodes, dirs, follow=False)]
+        self.found.data.update(dict.fromkeys(values))
         name = node.children[0]
-        return text_of(name) if name.type == "variable_name" else ""
+        return text_of(name) if name.type == "variable_name" else "", " ".join(values)
 
     def assignment(self, node: "Node", dirs: Dirs) -> Ends:
         text = text_of(node)
-        value = [child for child in node.children[1:] if child.type in WORDS]
-        if value:
-            self.words.words(value, dirs)
-        if LOCAL.fullmatch(self.assigned(node, dirs)):
+        name, value = self.assigned(node, dirs)
+        if LOCAL.fullmatch(name):
             self.found.plain(text, "sets a variable", "allow")
         else:
-            self.found.unknown(text, "sets a variable that can change what runs")
+            reason = "sets a variable that can change what runs"
+            self.found.unknown(text, reason, aliases=self.aliases(value))
         return dirs, dirs
+
+    def aliases(self, *values: str) -> tuple[str, ...]:
+        """What the values would run if a program took them for commands, for deny rules."""
+        return tuple(text for value in values for text in self.peek(value))
 
     def assignments(self, node: "Node", dirs: Dirs) -> Ends:
         for child in node.children:

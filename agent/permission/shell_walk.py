@@ -13,6 +13,7 @@ from agent.permission.lexicon import names
 from agent.permission.shell_builtins import LOCAL
 from agent.permission.shell_command import Call, Commands, Ends
 from agent.permission.shell_expand import WORDS, Expander
+from agent.permission.shell_guess import guessed
 from agent.permission.shell_parser import lost_text, parse, text_of
 from agent.permission.shell_paths import Dirs
 from agent.permission.shell_redirect import Redirections
@@ -26,6 +27,9 @@ _TOKENS = names(
     "; & && || | |& ( ) { } $( <( >( ` ! if then else elif fi for select while until do done in "
     "case esac function"
 ) | {"\n"}
+_EXPANDS = re.compile(r"[$`<>(]")
+_PEEKS = 3
+"""Levels of text in text that are looked into for deny rules."""
 
 
 def either(*dirs: Dirs) -> Dirs:
@@ -42,13 +46,16 @@ def _expected(node: "Node") -> None:
 class Walker:
     """Analyses code into *found*, nested code included."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, found: Findings, peeking: int = 0) -> None:
         self.found = found
         self.level = 0
-        self.commands = Commands(found, self.nested)
+        self.peeking = peeking
+        self._peeked: dict[str, tuple[str, ...]] = {}
+        self._judged: dict[tuple[str, Dirs, int], Ends] = {}
+        self.commands = Commands(found, self.nested, self.peek)
         self.words = Expander(found, self.substitution, self.code)
         self.redirections = Redirections(found, self.words)
-        self.variables = Variables(found, self.words)
+        self.variables = Variables(found, self.words, self.peek)
         self._handlers: dict[str, Callable[[Node, Dirs], Ends]] = {
             "list": self._list,
             "pipeline": self._pipeline,
@@ -91,6 +98,26 @@ class Walker:
         if level > DEPTH:
             raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
         self.code(text, dirs)
+
+    def peek(self, text: str) -> tuple[str, ...]:
+        """The commands of *text* if it were run, for deny rules; empty for text that is none."""
+        if self.peeking > _PEEKS or not text.strip():
+            return ()
+        if re.fullmatch(r"[\w.-]+", text):
+            return (text,)
+        known = self._peeked.get(text)
+        if known is None:
+            known = self._peeked[text] = self._look_into(text)
+        return known
+
+    def _look_into(self, text: str) -> tuple[str, ...]:
+        scratch = Findings(self.found.place)
+        walker = Walker(scratch, self.peeking + 1)
+        try:
+            walker.code(text, frozenset())
+        except (CannotAnalyseError, ValueError, IndexError, RecursionError):
+            return tuple(dict.fromkeys((*scratch.texts(), *guessed(text))))
+        return tuple(dict.fromkeys(scratch.texts()))
 
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """``$(…)``, ``<(…)``: a subshell."""
@@ -150,21 +177,31 @@ class Walker:
         return self.sequence(node.children, dirs)
 
     def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> Ends:
-        names: list[str] = []
+        key = (text_of(node), dirs, self.level)
+        if extra or _EXPANDS.search(key[0]):
+            return self._one(node, dirs, extra)
+        # The same words again, without anything that depends on the place in the line.
+        ends = self._judged.get(key)
+        if ends is None:
+            ends = self._judged[key] = self._one(node, dirs, extra)
+        return ends
+
+    def _one(self, node: "Node", dirs: Dirs, extra: Sequence["Node"]) -> Ends:
+        sets: list[tuple[str, str]] = []
         parts: list[Node] = []
         for child in node.children:
             if child.type == "variable_assignment":
-                names.append(self.variables.assigned(child, dirs))
+                sets.append(self.variables.assigned(child, dirs))
             elif child.type == "file_redirect":
                 extra = (*extra, *self.redirections.redirect(child, dirs))
             elif child.type == "herestring_redirect":
-                self.words.words([each for each in child.children if each.type in WORDS], dirs)
+                self.redirections.herestring(child, dirs)
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)
             else:
                 raise CannotAnalyseError(f"it holds a construct ({child.type}) not followed")
         words = self.words.words([*parts, *extra], dirs)
-        call = Call(tuple(words), text_of(node), dirs, tuple(names))
+        call = Call(tuple(words), text_of(node), dirs, tuple(sets))
         return self.commands.judge(call)
 
     def _redirected(self, node: "Node", dirs: Dirs) -> Ends:
@@ -179,7 +216,7 @@ class Walker:
                 extra += words
                 later += statements
             elif child.type == "herestring_redirect":
-                self.words.words([each for each in child.children if each.type in WORDS], dirs)
+                self.redirections.herestring(child, dirs)
             elif body is None:
                 body = child
             else:
@@ -220,6 +257,7 @@ class Walker:
             self.found.unknown(f"for {name}", f"sets {name}, which can change what runs")
         listed = [child for child in node.children[2:] if child.type in WORDS]
         words = self.words.words(listed, dirs)
+        self.found.data.update(dict.fromkeys(word.text for word in words))
         if self.found.bound.get(name) is not None:
             values = [word.values for word in words]
             flat = [value for each in values for value in each or ()]

@@ -21,6 +21,9 @@ _PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _T
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
 _FIRST_PART = 0xE100
 _CODE = re.compile(r"\$\(|`")
+STREAM = "/dev/fd/63"
+"""What a word that is one process substitution is to the program: an open file."""
+
 MOST_VALUES = 256
 """Values of one word (brace lists, loop variables) that are followed."""
 
@@ -56,8 +59,14 @@ class Word:
 
     @property
     def literal(self) -> bool:
-        """One fixed text: no expansion, no list, no pattern."""
-        return self.values is not None and len(self.values) == 1 and not self.globs
+        """One fixed text: no expansion, no list, no pattern, no output of a command."""
+        known = self.values is not None and len(self.values) == 1 and not self.globs
+        return known and not self.stream
+
+    @property
+    def stream(self) -> bool:
+        """A process substitution: its name is known, what it holds is not."""
+        return any(part.values == (STREAM,) for part in self.parts)
 
     @property
     def globs(self) -> bool:

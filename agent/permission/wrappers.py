@@ -6,112 +6,43 @@ from dataclasses import dataclass
 
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word, as_written, literal_word
+from agent.permission.wrapper_table import OPAQUE, POSIX, RUNNERS, SHELLS, WRAPPERS, Wrapper
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """What a wrapper runs: *words*, or the shell *code*.
+    """What a wrapper runs: *words*, or the shell *codes*.
 
     *inert* wrappers need no rule of their own. *more* tells that paths are added at run time
-    (find), *fed* that any arguments are (xargs). *sets* are names of variables given to it.
-    *strict* says why what runs is not known.
+    (find), *fed* that any arguments are (xargs). *sets* are variables given to it, with their
+    values. *strict* says why what runs is not known; *obeys* tells that it may be text that the
+    line holds elsewhere, such as what is piped to a shell.
     """
 
     words: tuple[Word, ...] = ()
-    code: str | None = None
+    codes: tuple[str, ...] = ()
     inert: bool = False
     more: bool = False
     fed: bool = False
-    sets: tuple[str, ...] = ()
+    sets: tuple[tuple[str, str], ...] = ()
     strict: str = ""
+    obeys: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrapper:
-    """*flags* stand alone, *values* take the next word (or are joined), *skip* operands
-    come before the program."""
-
-    flags: str = ""
-    values: str = ""
-    long: str = ""
-    long_values: str = ""
-    skip: int = 0
-    inert: bool = False
-    fed: bool = False
-
-
-_WRAPPERS = {
-    "nohup": _Wrapper(inert=True),
-    "nice": _Wrapper(values="n", long_values="--adjustment", inert=True),
-    "timeout": _Wrapper("v", "ks", "--foreground --preserve-status --verbose",
-                        "--kill-after --signal", skip=1, inert=True),
-    "stdbuf": _Wrapper(values="ioe", long_values="--input --output --error", inert=True),
-    "command": _Wrapper("p", inert=True),
-    "builtin": _Wrapper(), "time": _Wrapper("pqvV", "f"),
-    "exec": _Wrapper("cl", "a"),
-    "sudo": _Wrapper("AbEHKknPSvi", "ugpCrtTUhDR", "--preserve-env --non-interactive --login",
-                     "--user --group --chdir"),
-    "doas": _Wrapper("nLs", "uC"),
-    "env": _Wrapper("i0v", "uC", "--ignore-environment --null --debug", "--unset --chdir"),
-    "ionice": _Wrapper("t", "cnpPu"),
-    "setsid": _Wrapper("cfw", long="--ctty --fork --wait"),
-    "chrt": _Wrapper("bdfiroRa", "TPD", skip=1),
-    "taskset": _Wrapper("a", "c", skip=1),
-    "flock": _Wrapper("sxneuoF", "wE", skip=1),
-    "xargs": _Wrapper(
-        "0rtpxoie", "InPsLdaE",
-        "--null --no-run-if-empty --verbose --exit --open-tty",
-        "--replace --max-args --max-procs --max-chars --max-lines --delimiter --arg-file",
-        fed=True,
-    ),
-    "watch": _Wrapper("bdegtcxpw", "n", "--differences --color --exec", "--interval"),
-    "busybox": _Wrapper(), "toybox": _Wrapper(),
-    "strace": _Wrapper("fFqvdhTtcCwyiknDVxz", "eOsSauPbIE"),
-    "ltrace": _Wrapper("fSLitTrcC", "epsnulAab"),
-    "setarch": _Wrapper("RvBFILSTXZ", skip=1), "nsenter": _Wrapper("mupUiCnT", "tSGrw"),
-    "fakeroot": _Wrapper("u", "lsib"), "xvfb-run": _Wrapper("a", "enfpsw"),
-    "pkexec": _Wrapper(long_values="--user"), "firejail": _Wrapper("q", "", "--quiet --net"),
-    "chronic": _Wrapper("ev"), "entr": _Wrapper("acdnprsz"), "valgrind": _Wrapper("qv"),
-    "screen": _Wrapper("dmDAqRx", "Sec"), "ssh-agent": _Wrapper("csDd", "at"),
-    "unbuffer": _Wrapper("p"), "rlwrap": _Wrapper(),
-    "winpty": _Wrapper(), "caffeinate": _Wrapper("dimsu", "tw"), "torsocks": _Wrapper(),
-    "proxychains": _Wrapper("q", "f"), "proxychains4": _Wrapper("q", "f"),
-    "unshare": _Wrapper("imnpuUCTfrc", "RwSG"), "chroot": _Wrapper(skip=1),
-    "runuser": _Wrapper("m", "ugGs"), "setpriv": _Wrapper(), "noglob": _Wrapper(),
-    "systemd-run": _Wrapper("tPqdG", "puM"), "nocorrect": _Wrapper(),
-    "parallel": _Wrapper("kqX0", "jINnaS", fed=True),
-    "npx": _Wrapper("yq", "p", "--yes --no --no-install --quiet", "--package"),
-    "bunx": _Wrapper(), "uvx": _Wrapper("q", "", "--quiet", "--from --with --python"),
-}  # fmt: skip
-
-_RUNNERS: dict[tuple[str, ...], _Wrapper] = {
-    ("uv", "run"): _Wrapper("q", "p", "--quiet --frozen --locked --no-sync --isolated --active "
-                            "--all-extras --no-project --offline",
-                            "--extra --group --python --with"),
-    ("uv", "tool", "run"): _Wrapper(), ("poetry", "run"): _Wrapper(), ("pdm", "run"): _Wrapper(),
-    ("pipenv", "run"): _Wrapper(), ("rye", "run"): _Wrapper(), ("hatch", "run"): _Wrapper(),
-    ("pixi", "run"): _Wrapper(), ("bundle", "exec"): _Wrapper(), ("pipx", "run"): _Wrapper(),
-    ("npm", "exec"): _Wrapper(long="--yes --no --"), ("npm", "x"): _Wrapper(long="--yes --no --"),
-    ("pnpm", "exec"): _Wrapper(), ("pnpm", "dlx"): _Wrapper(), ("yarn", "exec"): _Wrapper(),
-    ("yarn", "dlx"): _Wrapper(), ("bun", "x"): _Wrapper(), ("mise", "exec"): _Wrapper(),
-    ("dotenv", "run"): _Wrapper(), ("direnv", "exec"): _Wrapper(skip=1),
-    ("dotenv",): _Wrapper("q", "f"), ("conda", "run"): _Wrapper("v", "np", "--no-capture-output"),
-    ("mamba", "run"): _Wrapper("v", "np"), ("nix", "run"): _Wrapper(),
-    ("ip", "netns", "exec"): _Wrapper(skip=1), ("pyenv", "exec"): _Wrapper(),
-    ("rbenv", "exec"): _Wrapper(), ("asdf", "exec"): _Wrapper(), ("mise", "x"): _Wrapper(),
-    ("tox", "exec"): _Wrapper(values="e"), ("perf", "stat"): _Wrapper("adv", "erxo"),
-    ("op", "run"): _Wrapper(), ("doppler", "run"): _Wrapper(),
-    ("aws-vault", "exec"): _Wrapper(skip=1),
-    ("heroku", "run"): _Wrapper("x", "as"),
-    ("tmux", "new-session"): _Wrapper("AdDEPX", "cefFnstxy"),
-    ("tmux", "new"): _Wrapper("AdDEPX", "cefFnstxy"),
-    ("tmux", "new-window"): _Wrapper("abdkPS", "ceFnt"),
-    ("gcloud", "compute", "ssh"): _Wrapper(skip=1),
-}  # fmt: skip
-
-SHELLS = names("sh bash dash zsh ksh mksh ash fish rbash")
-REMOTE = names("ssh su script docker podman nerdctl kubectl oc gdb")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_CODE_LATER = {
+    "flock": "c", "sg": "c", "script": "c", "su": "c", "vagrant": "c", "expect": "c",
+    "nix-shell": "", "nix": "c", "chokidar": "c", "nodemon": "x", "machinectl": "c",
+}  # fmt: skip
+"""Programs with shell code behind a flag that may stand behind operands: its letter."""
+_CODE_WORDS = frozenset({"--command", "--run", "--exec", "--on-change", "--to-command"})
+_OPTIONS = names(
+    "errexit nounset pipefail noglob noclobber extglob globstar nullglob failglob dotglob"
+)
+"""Options of a shell that change no command."""
+_COMPOSE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
+_LATER = frozenset({"at", "batch", "crontab", "ssh", "mosh", "telnet", "gdb", "lldb", "nc"})
+"""Run what they read from standard input."""
 
 
 def runner(words: Sequence[Word]) -> bool:
@@ -119,9 +50,14 @@ def runner(words: Sequence[Word]) -> bool:
     return _runner(words) is not None or words[0].text in ("npx", "bunx", "uvx")
 
 
-def _runner(words: Sequence[Word]) -> tuple[_Wrapper, int] | None:
+def is_wrapper(base: str) -> bool:
+    """Whether *base* is a program that runs others, whatever its arguments."""
+    return base in WRAPPERS or base in SHELLS or base in OPAQUE
+
+
+def _runner(words: Sequence[Word]) -> tuple[Wrapper, int] | None:
     for length in (3, 2, 1):
-        found = _RUNNERS.get(tuple(word.text for word in words[:length]))
+        found = RUNNERS.get(tuple(word.text for word in words[:length]))
         if found is not None:
             return found, length
     return None
@@ -129,44 +65,60 @@ def _runner(words: Sequence[Word]) -> tuple[_Wrapper, int] | None:
 
 def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
     """What the command runs besides itself; None when it is no wrapper. *words* hold the name."""
-    if base in ("flock", "sg"):
-        code = _after(words, "-c")
-        if code is not None:
-            return code
-    if base == "sg":
-        return Inner(strict="sg starts a shell")
+    if base in _CODE_LATER:
+        found = _after(base, words)
+        if found is not None:
+            return found
     if base == "command" and any(re.match(r"-\w*[vV]", word.text) for word in words[1:2]):
         return None
+    if base == "arch" and len(words) == 1:
+        return None
     if base in SHELLS:
-        return _shell(words[1:])
-    if base in REMOTE:
-        inner = _remote(base, words[1:])
-        return inner if inner.strict or inner.code is not None else None
-    found = _runner(words)
-    if found is not None:
-        return _step(found[0], words[found[1] :], "the runner")
-    wrapper = _WRAPPERS.get(base)
+        return _shell(base, words[1:])
+    if base in OPAQUE:
+        inner = _opaque(base, words[1:])
+        return inner if inner.strict else None
+    runs = _runner(words)
+    if runs is not None:
+        return _step(runs[0], words[runs[1] :], words[0].text if runs[1] == 1 else "the runner")
+    wrapper = WRAPPERS.get(base)
     return None if wrapper is None else _step(wrapper, words[1:], base)
 
 
-def _after(words: Sequence[Word], flag: str) -> Inner | None:
-    """The shell code that stands behind *flag*, None where there is none."""
-    at = next((i for i, word in enumerate(words) if word.text == flag), len(words))
-    if at + 1 >= len(words):
-        return None
-    code = words[at + 1]
-    if not code.literal:
-        return Inner(strict="its code is known at run time only")
-    return Inner(code=code.text)
+def _after(base: str, words: Sequence[Word]) -> Inner | None:
+    """The shell code that stands behind a flag of *base*, None where there is none."""
+    letter = _CODE_LATER[base]
+    for at, word in enumerate(words[1:], 1):
+        flag, joined, value = word.text.partition("=")
+        short = re.fullmatch(rf"-[a-zA-Z]*?{letter}(.*)", word.text, re.DOTALL) if letter else None
+        if flag in _CODE_WORDS and joined:
+            return Inner(codes=(value,), strict=f"{base} runs it elsewhere")
+        if flag not in _CODE_WORDS and (short is None or word.text.startswith("--")):
+            continue
+        if short is not None and short[1]:
+            return Inner(codes=(short[1],), strict=f"{base} runs it elsewhere")
+        rest = words[at + 1 :]
+        if not rest:
+            return None
+        # nix takes words, the others one text; both are read as shell code.
+        if not rest[0].literal:
+            return Inner(strict="its code is known at run time only", obeys=True)
+        code = as_written(rest) if base == "nix" else rest[0].text
+        plain = base in ("flock", "sg")
+        return Inner(codes=(code,), strict="" if plain else f"{base} runs it elsewhere")
+    return None
 
 
-def _step(wrapper: _Wrapper, words: Sequence[Word], name: str) -> Inner:
+def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
     """Over the wrapper's own flags and operands to the program it runs."""
     at = 0
     while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
         text = words[at].text
         if not words[at].literal:
-            return Inner(strict=f"a flag of {name} is known at run time only")
+            return Inner(strict=f"a flag of {name} is known at run time only", obeys=True)
+        code = _code_of(wrapper, words, at)
+        if code is not None:
+            return code
         at += 1
         if text == "--":
             break
@@ -177,32 +129,82 @@ def _step(wrapper: _Wrapper, words: Sequence[Word], name: str) -> Inner:
     if not all(word.literal for word in words[at : at + wrapper.skip]):
         return Inner(strict=f"an operand of {name} is known at run time only")
     at += wrapper.skip
-    sets: list[str] = []
-    while name in ("env", "sudo", "doas") and at < len(words):
+    if wrapper.skip and at < len(words) and words[at].text == "--":
+        at += 1
+    sets: list[tuple[str, str]] = []
+    while wrapper.sets and at < len(words):
         found = _ASSIGNMENT.match(words[at].text)
         if found is None:
             break
         if not words[at].known and not all(part.quoted for part in words[at].parts):
             return Inner(strict=f"{words[at].source} may split into other words")
-        sets.append(found[1])
+        sets.append((found[1], words[at].text[found.end() :]))
         at += 1
     rest = tuple(words[at:])
     if not rest:
         runs_nothing = name in ("exec", "env", "xargs", "command", "builtin")
         strict = "" if runs_nothing else f"{name} starts something that is not named"
-        return Inner(inert=wrapper.inert, sets=tuple(sets), strict=strict)
-    if name in ("watch", "parallel"):
-        return Inner(code=as_written(rest), fed=wrapper.fed)
-    return Inner(rest, inert=wrapper.inert, fed=wrapper.fed, sets=tuple(sets))
+        return Inner(inert=wrapper.inert, sets=tuple(sets), strict=strict, obeys=bool(strict))
+    return _runs(wrapper, rest, tuple(sets), _marks(name, words[: len(words) - len(rest)]))
 
 
-def _taken(wrapper: _Wrapper, text: str) -> int | None:
+def _runs(
+    wrapper: Wrapper, rest: tuple[Word, ...], sets: tuple[tuple[str, str], ...], marks: str
+) -> Inner:
+    if wrapper.each or wrapper.joined:
+        known = all(word.known for word in rest)
+        strict = "" if known else "its code is known at run time only"
+        codes = tuple(word.text for word in rest) if wrapper.each else (as_written(rest),)
+        return Inner(codes=codes, fed=wrapper.fed, strict=strict, obeys=not known)
+    if wrapper.fed and marks and marks in rest[0].text:
+        return Inner(strict="its program is read at run time", obeys=True)
+    return Inner(rest, inert=wrapper.inert, fed=wrapper.fed, sets=sets)
+
+
+def _marks(name: str, flags: Sequence[Word]) -> str:
+    """The text that ``xargs -I`` replaces; empty without it."""
+    for at, word in enumerate(flags):
+        found = re.fullmatch(r"(?:-[a-zA-Z0-9]*[Ii]|--replace=?)(.*)", word.text)
+        if name == "xargs" and found:
+            after = flags[at + 1].text if at + 1 < len(flags) else ""
+            return found[1] or (after if word.text.endswith("I") else "") or "{}"
+    return ""
+
+
+def _code_of(wrapper: Wrapper, words: Sequence[Word], at: int) -> Inner | None:
+    """The shell code of a flag of *wrapper* at *at*, None if it is another flag."""
+    text = words[at].text
+    for flag in wrapper.code.split():
+        joined = text.removeprefix(flag).removeprefix("=")
+        short = not flag.startswith("--")
+        ends = short and re.fullmatch(rf"-[a-zA-Z]*{flag[1:]}", text) is not None
+        if text == flag or ends:
+            if at + 1 >= len(words):
+                return Inner(strict=f"{text} has no code")
+            code = words[at + 1]
+            rest = words[at + 2 :]
+        elif (text.startswith(flag) and short) or text.startswith(flag + "="):
+            code = literal_word(joined)
+            rest = words[at + 1 :]
+        else:
+            continue
+        if not code.known:
+            return Inner(strict="its code is known at run time only", obeys=True)
+        split = flag in ("-S", "--split-string")
+        whole = as_written((code, *rest)) if split else code.text
+        return Inner(codes=(whole,), strict="env splits it in a way of its own" if split else "")
+    return None
+
+
+def _taken(wrapper: Wrapper, text: str) -> int | None:
     """How many words after the flag *text* belong to it; None for a flag that is not known."""
+    flag, joined, _ = text.partition("=")
+    if flag in wrapper.long_values.split():
+        return 0 if joined else 1
+    if flag in wrapper.long.split():
+        return 0
     if text.startswith("--"):
-        flag, joined, _ = text.partition("=")
-        if flag in wrapper.long_values.split():
-            return 0 if joined else 1
-        return 0 if flag in wrapper.long.split() else None
+        return None
     for index, letter in enumerate(text[1:], 1):
         if letter in wrapper.values:
             return 1 if index == len(text) - 1 else 0
@@ -211,32 +213,45 @@ def _taken(wrapper: _Wrapper, text: str) -> int | None:
     return 0
 
 
-def _shell(words: Sequence[Word]) -> Inner:
+def _shell(base: str, words: Sequence[Word]) -> Inner:
     """``sh -c CODE``, a script by name, or code from standard input."""
-    code = False
-    for word in words:
-        text = word.text
-        if not word.literal:
-            return Inner(strict=f"{word.source} may be code or a script")
-        if code and not text.startswith(("-", "+")):
-            return Inner(code=text)
+    code, at = False, 0
+    strict = "" if base in POSIX else f"{base} reads it in a way of its own"
+    while at < len(words):
+        text = words[at].text
+        if not words[at].literal:
+            return Inner(strict=f"{words[at].source} may be code or a script", obeys=True)
         if text in ("--version", "--help"):
             return Inner()
+        if text in ("-", "--") or not re.match(r"[-+]", text):
+            at += text in ("-", "--")
+            break
+        at += 1
         if text.startswith("--") and text not in ("--norc", "--noprofile", "--posix", "--login"):
-            return Inner(strict=f"the flag {text} of a shell is not known")
-        if re.fullmatch(r"[-+][a-zA-Z]+", text):
-            if set(text) & set("sioO"):
-                return Inner(strict=f"the flag {text} makes a shell read code from elsewhere")
-            code = code or "c" in text
-        elif not text.startswith("--"):
-            return Inner()
-    return Inner(strict="a shell runs what it reads from standard input")
+            strict = f"the flag {text} of a shell is not known"
+            continue
+        code = code or (text[0] == "-" and text[1] != "-" and "c" in text)
+        if text[1] != "-" and set(text) & set("si"):
+            strict = f"the flag {text} makes a shell read code from elsewhere"
+        named = len(re.findall("[oO]", text)) if text[1:2] != "-" else 0
+        if not all(word.text in _OPTIONS for word in words[at : at + named]):
+            strict = "it sets options of a shell"
+        at += named
+    rest = words[at:]
+    if rest and not rest[0].literal:
+        return Inner(strict=f"{rest[0].source} may be code or a script", obeys=True)
+    if code and rest:
+        return Inner(codes=(rest[0].text,), strict=strict, obeys=bool(strict))
+    if not rest:
+        strict = strict or "a shell runs what it reads from standard input"
+    return Inner(strict=strict, obeys=bool(strict))
 
 
-def _remote(base: str, words: Sequence[Word]) -> Inner:
-    """Runs something elsewhere or as someone else: the last words are judged as code too."""
+def _opaque(base: str, words: Sequence[Word]) -> Inner:
+    """Runs something elsewhere or as someone else; the last words are seen by deny rules too."""
     texts = [word.text for word in words]
-    if base in ("docker", "podman", "nerdctl", "kubectl", "oc"):
+    obeys = base in _LATER
+    if base in _COMPOSE:
         runs = next(
             (at for at, text in enumerate(texts) if text in ("run", "exec", "create")), None
         )
@@ -246,22 +261,26 @@ def _remote(base: str, words: Sequence[Word]) -> Inner:
             return Inner(strict=f"{texts[0]} reaches another machine" if risky else "")
         if base in ("kubectl", "oc") and texts[runs] == "create":
             return Inner()
-    if base in ("su", "script") and "-c" in texts[:-1]:
-        code = words[texts.index("-c") + 1]
-        if code.literal:
-            return Inner(code=code.text, strict=f"{base} runs it in another shell")
-    return Inner(strict=f"{base} runs something that is not followed")
+    if base == "crontab" and texts in (["-l"], ["-u"]):
+        return Inner()
+    return Inner(strict=f"{base} runs something that is not followed", obeys=obeys)
 
 
-def find_actions(words: Sequence[Word]) -> list[Inner]:
+_ACTION = {"find": re.compile(r"-(?:exec|execdir|ok|okdir)()")}
+_FD_ACTION = re.compile(r"-[a-zA-Z]*[xX](.*)|--exec(?:-batch)?(?:=(.*))?", re.DOTALL)
+
+
+def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
     """The commands of ``find … -exec … ;`` and ``fd -x …``; *words* are the arguments."""
     found: list[Inner] = []
     at = 0
     while at < len(words):
-        text = words[at].text
+        action = _ACTION.get(base, _FD_ACTION).fullmatch(words[at].text)
         at += 1
-        if text not in ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"):
+        if action is None:
             continue
+        joined = next((text for text in action.groups() if text), "")
+        first = (literal_word(joined),) if joined else ()
         end = at
         while (
             end < len(words)
@@ -269,9 +288,9 @@ def find_actions(words: Sequence[Word]) -> list[Inner]:
             and not (words[end].text == "+" and words[end - 1].text == "{}")
         ):
             end += 1
-        inner = tuple(words[at:end])
-        strict = "" if inner and "{}" not in inner[0].text else "what is found is run as a program"
-        found.append(Inner(inner, more=True, strict=strict))
+        inner = (*first, *words[at:end])
+        strict = "" if inner and "{" not in inner[0].text else "what is found is run as a program"
+        found.append(Inner(inner, more=True, strict=strict, obeys=bool(strict)))
         at = end + 1
     return found
 
