@@ -172,8 +172,9 @@ class Expander:
         if any(text_of(quote).count("$(") for quote in descendants(node, "raw_string")):
             self.found.unknown(text_of(node), "quoted code is evaluated as an expression")
 
-    def test(self, node: "Node", dirs: Dirs) -> None:
-        """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated."""
+    def test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
+        """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated. The
+        folders stay as they are."""
         double = text_of(node).startswith("[[")
         for child in node.children:
             self.inside(child, dirs)
@@ -191,6 +192,7 @@ class Expander:
                 word = self._word(each.children[1:], dirs, follow=False)
                 if text_of(each.children[0]) not in ("-n", "-z", "-v", "-o", "-t", "-R"):
                     self._looked_at(word, dirs)
+        return dirs, dirs
 
     def _compared(self, node: "Node") -> None:
         for each in descendants(node, "word", "variable_name"):

@@ -15,7 +15,7 @@ from agent.permission.shell_command import Call, Commands, Ends
 from agent.permission.shell_expand import WORDS, Expander
 from agent.permission.shell_guess import guessed
 from agent.permission.shell_parser import lost_text, parse, text_of
-from agent.permission.shell_paths import Dirs
+from agent.permission.shell_paths import Dirs, Place
 from agent.permission.shell_redirect import Redirections
 from agent.permission.shell_text import DEPTH, CannotAnalyseError, join_lines, refuse_early
 from agent.permission.shell_variables import Variables
@@ -49,8 +49,7 @@ class Walker:
     def __init__(self, found: Findings, peeking: int = 0) -> None:
         self.found = found
         self.level = 0
-        self.peeking = peeking
-        self._peeked: dict[str, tuple[str, ...]] = {}
+        self.peek = Peek(found.place, peeking)
         self._judged: dict[tuple[str, Dirs, int], Ends] = {}
         self.commands = Commands(found, self.nested, self.peek)
         self.words = Expander(found, self.substitution, self.code)
@@ -70,7 +69,7 @@ class Walker:
             "c_style_for_statement": self._c_for,
             "case_statement": self._case,
             "function_definition": self._function,
-            "test_command": self._test,
+            "test_command": self.words.test,
             "declaration_command": self.variables.declaration,
             "unset_command": self.variables.declaration,
             "variable_assignment": self.variables.assignment,
@@ -98,26 +97,6 @@ class Walker:
         if level > DEPTH:
             raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
         self.code(text, dirs)
-
-    def peek(self, text: str) -> tuple[str, ...]:
-        """The commands of *text* if it were run, for deny rules; empty for text that is none."""
-        if self.peeking > _PEEKS or not text.strip():
-            return ()
-        if re.fullmatch(r"[\w.-]+", text):
-            return (text,)
-        known = self._peeked.get(text)
-        if known is None:
-            known = self._peeked[text] = self._look_into(text)
-        return known
-
-    def _look_into(self, text: str) -> tuple[str, ...]:
-        scratch = Findings(self.found.place)
-        walker = Walker(scratch, self.peeking + 1)
-        try:
-            walker.code(text, frozenset())
-        except (CannotAnalyseError, ValueError, IndexError, RecursionError):
-            return tuple(dict.fromkeys((*scratch.texts(), *guessed(text))))
-        return tuple(dict.fromkeys(scratch.texts()))
 
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """``$(…)``, ``<(…)``: a subshell."""
@@ -302,6 +281,33 @@ class Walker:
                 self.statement(child, frozenset())
         return dirs, dirs
 
-    def _test(self, node: "Node", dirs: Dirs) -> Ends:
-        self.words.test(node, dirs)
-        return dirs, dirs
+
+class Peek:
+    """The commands of a text if it were run, for deny rules; empty for text that is none.
+
+    *depth* counts how many texts it is in: no more than ``_PEEKS`` are looked into.
+    """
+
+    def __init__(self, place: Place, depth: int) -> None:
+        self._place = place
+        self._depth = depth
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        if self._depth > _PEEKS or not text.strip():
+            return ()
+        if re.fullmatch(r"[\w.-]+", text):
+            return (text,)
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._look_into(text)
+        return known
+
+    def _look_into(self, text: str) -> tuple[str, ...]:
+        scratch = Findings(self._place)
+        walker = Walker(scratch, self._depth + 1)
+        try:
+            walker.code(text, frozenset())
+        except (CannotAnalyseError, ValueError, IndexError, RecursionError):
+            return tuple(dict.fromkeys((*scratch.texts(), *guessed(text))))
+        return tuple(dict.fromkeys(scratch.texts()))
