@@ -11,6 +11,9 @@ from agent.provider.providers import KNOWN
 from agent.provider.settings import ProviderSettings
 from agent.provider.spec import Transport
 
+OTHER_NAMES = {"AWS_REGION": "AWS_DEFAULT_REGION"}
+"""A second variable for the same, which counts where the first is not set."""
+
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -103,8 +106,20 @@ class Access:
         spec = KNOWN.get(provider)
         own = spec.transport if spec else "http"
         if own == "http" and not self.key_of(provider) and self.login_of(provider):
-            own = "litellm"
+            own = "http" if self._can_sign(provider) else "litellm"
         return self.settings_of(provider).transport or own
+
+    def signs(self, provider: str) -> bool:
+        """Whether our requests to *provider* are signed with AWS credentials instead of a key."""
+        through = self.transport_of(provider) == "litellm"
+        return not through and not self.key_of(provider) and self._can_sign(provider)
+
+    def _can_sign(self, provider: str) -> bool:
+        """Where the region is not known, only a profile may tell it, which litellm reads."""
+        spec = KNOWN.get(provider)
+        if spec is None or not spec.signed or not self.login_of(provider):
+            return False
+        return PLACEHOLDER.search(self.base_url(provider)) is None
 
     def key_names(self, provider: str) -> tuple[str, ...]:
         """The variables that may hold the key of *provider*."""
@@ -123,7 +138,8 @@ class Access:
         through = self.transport_of(provider) == "litellm"
         if not (url or through) or (PLACEHOLDER.search(url) and not self.login_of(provider)):
             return False
-        has_login = self.key_of(provider) or (through and self.login_of(provider))
+        other = through or self._can_sign(provider)
+        has_login = self.key_of(provider) or (other and self.login_of(provider))
         return bool(has_login) or not self.needs_key(provider)
 
     def needs_key(self, provider: str) -> bool:
@@ -135,7 +151,13 @@ class Access:
         return bool(settings.env) or known
 
     def _value(self, name: str) -> str:
-        return self._env.get(name, "").strip()
+        found = self._env.get(name) or self._env.get(OTHER_NAMES.get(name, ""), "")
+        return found.strip()
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment that keys are taken from."""
+        return self._env
 
     def way(self, provider: str) -> "Way":
         """How to ask *provider*. Raises ``MissingKey``, which says what to do."""

@@ -98,18 +98,21 @@ class Clients:
         return self._pool.client(settings.proxy, settings.ca)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
+        from agent.provider.aws import AwsSigner  # noqa: PLC0415 - only who signs
         from agent.provider.protocols.wire import Endpoint  # noqa: PLC0415 - brings httpx2
 
-        way = self._catalog.access.way(provider)
+        access = self._catalog.access
+        way = access.way(provider)
         spec = KNOWN.get(provider)
         usual = spec.key_header if spec else "Authorization"
-        own = self._catalog.access.settings_of(provider).headers
+        own = access.settings_of(provider).headers
         return Endpoint(
             provider=provider,
             base_url=way.base_url,
             key=way.key,
             key_header=KEY_HEADERS.get(api, usual),
             headers={**(spec.headers if spec else {}), **own},
+            signer=AwsSigner(access.env) if access.signs(provider) else None,
         )
 
 

@@ -18,7 +18,12 @@ DEMO = "demo"
 NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")
 """OpenAI's reasoning models, which want ``max_completion_tokens`` and no temperature."""
 
-AWS_LOGINS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
+AWS_LOGINS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+)
 GOOGLE_LOGINS = ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEXAI_PROJECT")
 
 
@@ -42,6 +47,7 @@ def _remote(
     small: str | None = None,
     headers: Mapping[str, str] | None = None,
     key_header: str = "Authorization",
+    signed: bool = False,
 ) -> ProviderSpec:
     """*prices* is the provider's id where it is not given, *litellm* the first of *prices*."""
     listed = prices if isinstance(prices, tuple) else (prices or provider,)
@@ -60,6 +66,7 @@ def _remote(
         small=small,
         headers=headers or {},
         key_header=key_header,
+        signed=signed,
     )
 
 
@@ -133,6 +140,7 @@ _ALL = (
         litellm="bedrock",
         logins=AWS_LOGINS,
         api="bedrock",
+        signed=True,
         small="amazon.nova-lite-v1:0",
     ),
     _remote(

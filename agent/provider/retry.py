@@ -37,11 +37,14 @@ def delay(
     error: ProviderError,
     rng: random.Random,
     policy: RetryPolicy = DEFAULT_POLICY,
+    *,
+    mended: bool = False,
 ) -> float | None:
-    """Seconds to wait after failure number *attempt* (from 1), None to give up."""
+    """Seconds to wait after failure number *attempt* (from 1), None to give up. *mended* says
+    that what is tried once more was tried once more already."""
     if not retryable(error) or attempt >= policy.attempts:
         return None
-    if error.kind not in RETRIED and attempt > 1:
+    if error.kind not in RETRIED and mended:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= policy.longest else None

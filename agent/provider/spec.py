@@ -16,11 +16,12 @@ class ProviderSpec:
 
     *keys* are the variables that may hold the key, the first that is set counts; none where no
     key is needed. *keys_at* is the page where keys are made. *logins* are variables that tell of
-    another login than a key, which only litellm knows how to use (AWS credentials, a Google
-    service account). *flagship* is the model used when a key is all that is configured, *small*
-    the one for titles (R11). *prices* are the provider's names in litellm's list of models,
-    *litellm* its name as a prefix of models there. *headers* are sent with each request;
-    *key_header* carries the key in OpenAI's protocols. *local* servers run on this machine.
+    another login than a key (AWS credentials, a Google service account), which only litellm knows
+    how to use unless *signed* says that we sign requests with AWS credentials. *flagship* is the
+    model used when a key is all that is configured, *small* the one for titles (R11). *prices*
+    are the provider's names in litellm's list of models, *litellm* its name as a prefix of models
+    there. *headers* are sent with each request; *key_header* carries the key in OpenAI's
+    protocols. *local* servers run on this machine.
     """
 
     id: str
@@ -38,3 +39,4 @@ class ProviderSpec:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     key_header: str = "Authorization"
     local: bool = False
+    signed: bool = False

@@ -100,17 +100,17 @@ class Step:
 
     async def run(self, client: ModelClient, request: ModelRequest) -> StepResult:
         """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
-        attempt = 1
+        attempt, mended = 1, False
         while True:
             end = await self._ask(client, request)
             self._heard = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
-            wait = delay(attempt, end.error, self._deps.rng, self._deps.retry)
+            wait = delay(attempt, end.error, self._deps.rng, self._deps.retry, mended=mended)
             if wait is None:
                 return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
-            attempt += 1
+            attempt, mended = attempt + 1, mended or end.error.retry_once
 
     async def _ask(self, client: ModelClient, request: ModelRequest) -> StreamEnd:
         """One model call, in a span of its own (spec 3, T6)."""

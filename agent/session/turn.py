@@ -291,7 +291,7 @@ class Turn:
             try:
                 return await summarise(client, model, old, self._session.id)
             except ProviderError as error:
-                wait = delay(attempt, error, self._rng, self._deps.retry)
+                wait = delay(attempt, error, self._rng, self._deps.retry, mended=attempt > 1)
                 if wait is None:
                     raise
                 self._set_status(Retry(attempt, error.message, self._deps.clock() + wait))

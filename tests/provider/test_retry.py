@@ -46,7 +46,9 @@ def test_others_are_not_retried(kind: str) -> None:
 def test_failed_tool_use_is_retried_once() -> None:
     failed = error("invalid_request", once=True)
     assert delay(1, failed, Longest()) == 2
-    assert delay(2, failed, Longest()) is None
+    assert delay(2, failed, Longest(), mended=True) is None
+    assert delay(3, failed, Longest()) == 8, "after failures of another kind"
+    assert delay(2, error("network"), Longest(), mended=True) == 4
 
 
 def test_server_delay_is_kept_up_to_ten_minutes() -> None:

@@ -9,6 +9,7 @@ import httpx2
 
 from agent.errors import ProviderError, ProviderErrorKind
 from agent.jsontypes import JsonObject
+from agent.provider.aws import AwsSigner
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.framing import Framing
 from agent.provider.http import Answer, Post, StreamLimits
@@ -22,13 +23,15 @@ MOST_REPAIRS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where and how to ask. *key* is sent as a bearer token, or bare in another header."""
+    """Where and how to ask. *key* is sent as a bearer token, or bare in another header;
+    *signer* gives the headers that sign a request instead."""
 
     provider: str
     base_url: str
     key: str = ""
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    signer: AwsSigner | None = None
 
     def url(self, path: str) -> str:
         """The address of *path*; queries of both are joined."""
@@ -133,7 +136,7 @@ class WireClient:
         for repair in range(MOST_REPAIRS + 1):
             body = body_of(self._wire, request, without)
             try:
-                post = self._post(body, self._wire.path(request))
+                post = await self._post(body, self._wire.path(request))
                 framing = self._wire.framing()
                 async with Answer(self._http, post, self._limits, framing) as answer:
                     self._remember(request, without)
@@ -182,11 +185,15 @@ class WireClient:
         for decoded in decoder.close(failure):
             yield decoded
 
-    def _post(self, body: JsonObject, path: str) -> Post:
+    async def _post(self, body: JsonObject, path: str) -> Post:
+        url, sent = self._endpoint.url(path), encode(body)
+        headers = self._endpoint.all_headers(self._wire.headers(body))
+        if self._endpoint.signer is not None:
+            headers |= await self._endpoint.signer.sign(url, sent)
         return Post(
             provider=self._endpoint.provider,
-            url=self._endpoint.url(path),
-            headers=self._endpoint.all_headers(self._wire.headers(body)),
-            body=encode(body),
+            url=url,
+            headers=headers,
+            body=sent,
             secret=self._endpoint.key,
         )
