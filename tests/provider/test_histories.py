@@ -103,6 +103,7 @@ FIRST = MessageWithParts(
     (TextPart(id="p", text="do it", ended=0, **IDS),),
 )
 HISTORIES = st.lists(st.one_of(USERS, ASSISTANTS), max_size=8).map(lambda m: [FIRST, *m, FIRST])
+CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 INFO = ModelInfo(provider="acme", id="one", name="One", api="openai-chat")
 TOOL = ToolSchema("bash", "Run a command", {"type": "object", "properties": {}})
 
@@ -139,6 +140,55 @@ def test_r4_every_history_is_valid_in_every_dialect(
     assert strict_responses.violations(body(turns, "openai-responses", **more)) == []
     made = body(turns, "gemini", **more)
     assert strict_gemini.violations(made, {"x-goog-api-key": "k"}) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(HISTORIES, st.sampled_from([None, "none", "low", "max"]), st.sampled_from([(TOOL,), ()]))
+def test_r4_every_history_is_valid_at_bedrock_which_keeps_anthropics_rules(
+    history: list[MessageWithParts], effort: str | None, tools: tuple[ToolSchema, ...]
+) -> None:
+    model = ModelInfo(provider="acme", id="one", name="One", api="bedrock", wire_id=CLAUDE)
+    made = sent(request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500))
+    assert str(made).count("cachePoint") <= 4
+    assert strict_anthropic.violations(as_anthropic(made), {"anthropic-version": "x"}) == []
+
+
+def as_anthropic(made: dict[str, Any]) -> dict[str, Any]:
+    """The body of a Converse request in the words of Anthropic's messages."""
+    body = {"model": "m", "max_tokens": made["inferenceConfig"]["maxTokens"]}
+    body |= made.get("additionalModelRequestFields", {})
+    messages = [
+        {
+            "role": message["role"],
+            "content": [
+                block_of(block) for block in message["content"] if "cachePoint" not in block
+            ],
+        }
+        for message in made["messages"]
+    ]
+    tools = [tool["toolSpec"] for tool in made.get("toolConfig", {}).get("tools", [])]
+    named = [{"name": t["name"], "input_schema": t["inputSchema"]["json"]} for t in tools]
+    return {**body, "messages": messages, **({"tools": named} if named else {})}
+
+
+def block_of(block: dict[str, Any]) -> dict[str, Any]:
+    ((kind, inside),) = block.items()
+    match kind:
+        case "text":
+            return {"type": "text", "text": inside}
+        case "toolUse":
+            return {"type": "tool_use", "id": inside["toolUseId"], "name": inside["name"],
+                    "input": inside["input"]}  # fmt: skip
+        case "toolResult":
+            content = [block_of(one) for one in inside["content"]]
+            return {"type": "tool_result", "tool_use_id": inside["toolUseId"], "content": content,
+                    "is_error": inside["status"] == "error"}  # fmt: skip
+        case "reasoningContent" if "redactedContent" in inside:
+            return {"type": "redacted_thinking", "data": inside["redactedContent"]}
+        case _:
+            thought = inside["reasoningText"]
+            signature = thought["signature"]
+            return {"type": "thinking", "thinking": thought["text"], "signature": signature}
 
 
 @settings(max_examples=150, deadline=None)

@@ -4,6 +4,8 @@ It is OpenAPI's: one type, ``nullable``, enums of strings, no references, nothin
 properties. What it does not know makes the whole request fail, so it is left out.
 """
 
+from dataclasses import dataclass
+
 from agent.jsontypes import Json, JsonObject
 from agent.provider.wire_json import object_in, objects_in
 
@@ -17,13 +19,27 @@ DEEPEST = 12
 
 def reduced(schema: JsonObject) -> JsonObject:
     """*schema* in Gemini's subset; an object without properties becomes {}."""
-    return _reduced(schema, schema, 0)
+    return _reduced(schema, _Place(schema))
 
 
-def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
-    schema = resolved(schema, root)
-    if depth > DEEPEST:
-        return {"type": "string"}
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How deep in *root* a schema stands, and *through* which references it was come to."""
+
+    root: JsonObject
+    depth: int = 0
+    through: frozenset[str] = frozenset()
+
+    def inside(self, followed: set[str]) -> "_Place":
+        return _Place(self.root, self.depth + 1, self.through | followed)
+
+
+def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
+    followed: set[str] = set()
+    schema = resolved(schema, place.root, followed)
+    if place.depth > DEEPEST or followed & place.through:
+        return {"type": "object"}  # a schema that holds itself has no end
+    place = place.inside(followed)
     made: JsonObject = {key: schema[key] for key in KEPT if key in schema}
     kinds = schema.get("type")
     named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
@@ -32,11 +48,9 @@ def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
     real = [kind for kind in named if isinstance(kind, str) and kind != "null"]
     choices = [*objects_in(schema, "anyOf"), *objects_in(schema, "oneOf")]
     if choices:
-        return _chosen(made, choices, root, depth)
+        return _chosen(made, choices, place)
     if len(real) > 1:
-        branches: list[Json] = [
-            _reduced({**schema, "type": kind}, root, depth + 1) for kind in real
-        ]
+        branches: list[Json] = [_reduced({**schema, "type": kind}, place) for kind in real]
         return {**made, "anyOf": branches}
     kind = real[0] if real else _guessed(schema)
     made["type"] = kind
@@ -44,17 +58,20 @@ def _reduced(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
         made["format"] = schema["format"]
     _add_enum(made, schema)
     if kind == "object":
-        _add_properties(made, schema, root, depth)
+        _add_properties(made, schema, place)
     if kind == "array":
-        made["items"] = _reduced(object_in(schema, "items") or {"type": "string"}, root, depth + 1)
+        made["items"] = _reduced(object_in(schema, "items") or {"type": "string"}, place)
     return made
 
 
-def resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
-    """*schema* with its reference followed and its ``allOf`` taken in."""
+def resolved(schema: JsonObject, root: JsonObject, followed: set[str] | None = None) -> JsonObject:
+    """*schema* with its reference followed and its ``allOf`` taken in; *followed* is told the
+    references."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
+            if followed is not None:
+                followed.add(reference)
             target: Json = root
             for name in reference[2:].split("/"):
                 target = target.get(name) if isinstance(target, dict) else None
@@ -87,14 +104,12 @@ def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _chosen(
-    made: JsonObject, choices: list[JsonObject], root: JsonObject, depth: int
-) -> JsonObject:
+def _chosen(made: JsonObject, choices: list[JsonObject], place: _Place) -> JsonObject:
     """One of several schemas; "or null" is only a mark."""
     real = [choice for choice in choices if choice.get("type") != "null"]
     if len(real) < len(choices):
         made["nullable"] = True
-    branches = [_reduced(choice, root, depth + 1) for choice in real]
+    branches = [_reduced(choice, place) for choice in real]
     if len(branches) == 1:
         return {**branches[0], **made}
     return {**made, "anyOf": list[Json](branches)}
@@ -118,10 +133,10 @@ def _add_enum(made: JsonObject, schema: JsonObject) -> None:
         made["description"] = f"{made.get('description', '')} {told}".strip()
 
 
-def _add_properties(made: JsonObject, schema: JsonObject, root: JsonObject, depth: int) -> None:
+def _add_properties(made: JsonObject, schema: JsonObject, place: _Place) -> None:
     properties = object_in(schema, "properties")
     reduced_ones = {
-        name: _reduced(value, root, depth + 1)
+        name: _reduced(value, place)
         for name, value in properties.items()
         if isinstance(value, dict)
     }

@@ -6,6 +6,7 @@ import pytest
 
 from agent.jsontypes import JsonObject
 from agent.provider.client import ToolSchema
+from agent.provider.quirks.gemini_schema import reduced
 from tests.provider.quirks.asking import body
 
 
@@ -87,3 +88,18 @@ def test_gemini_subset() -> None:
     (tool,) = body("google/gemma-3", tools=(ToolSchema("t", "", schema),))["tools"]
     assert tool["functionDeclarations"][0]["parameters"]["properties"] == {"n": reduced}
     assert parameters("acme/m", schema)["additionalProperties"] is False
+
+
+def test_a_schema_that_holds_itself_has_an_end() -> None:
+    node: JsonObject = {"$ref": "#/$defs/A"}
+    names = "abcdefgh"
+    inner: JsonObject = {"type": "object", "properties": dict.fromkeys(names, node)}
+    loop: JsonObject = {"allOf": [node], "properties": {"x": node}}
+    schema: JsonObject = {"$defs": {"A": inner}, "properties": {"x": node}}
+    looped: JsonObject = {"$defs": {"A": loop}, "properties": {"x": node}}
+    for one in (schema, looped):
+        assert len(str(reduced(one))) < 1000
+    found = reduced(schema)["properties"]
+    assert found == {
+        "x": {"type": "object", "properties": {name: {"type": "object"} for name in names}}
+    }
