@@ -179,7 +179,8 @@ class Access:
         names = " or ".join(self.key_names(provider))
         ways = [f"set {names}"] if names else []
         if spec is not None and spec.logins:
-            ways.append(f"set {spec.logins[0]} or another login that litellm knows")
+            kind = "AWS login" if spec.signed else "login that litellm knows"
+            ways.append(f"set {spec.logins[0]} or another {kind}")
         if names:
             ways.append(f"run opencode-py auth login {provider} (/connect in the program)")
         where = self.keys_at(provider) if names else ""

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agent.provider.client import Api
-from agent.provider.spec import ProviderSpec, Transport
+from agent.provider.spec import ProviderSpec, local, remote
 
 DEMO = "demo"
 NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")
@@ -27,51 +26,8 @@ AWS_LOGINS = (
 GOOGLE_LOGINS = ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEXAI_PROJECT")
 
 
-def _local(provider: str, name: str, port: int, litellm: str) -> ProviderSpec:
-    url = f"http://127.0.0.1:{port}/v1"
-    return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm=litellm)
-
-
-def _remote(
-    provider: str,
-    name: str,
-    base_url: str,
-    *keys: str,
-    at: str,
-    prices: str | tuple[str, ...] = "",
-    litellm: str = "",
-    api: Api = "openai-chat",
-    transport: Transport = "http",
-    logins: tuple[str, ...] = (),
-    flagship: str | None = None,
-    small: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    key_header: str = "Authorization",
-    signed: bool = False,
-) -> ProviderSpec:
-    """*prices* is the provider's id where it is not given, *litellm* the first of *prices*."""
-    listed = prices if isinstance(prices, tuple) else (prices or provider,)
-    return ProviderSpec(
-        id=provider,
-        name=name,
-        base_url=base_url,
-        keys=keys,
-        keys_at=at,
-        logins=logins,
-        api=api,
-        transport=transport,
-        prices=listed,
-        litellm=litellm or listed[0],
-        flagship=flagship,
-        small=small,
-        headers=headers or {},
-        key_header=key_header,
-        signed=signed,
-    )
-
-
 _ALL = (
-    _remote(
+    remote(
         "anthropic",
         "Anthropic",
         "https://api.anthropic.com/v1",
@@ -81,7 +37,7 @@ _ALL = (
         flagship="claude-sonnet-5-5",
         small="claude-haiku-5-5",
     ),
-    _remote(
+    remote(
         "openai",
         "OpenAI",
         "https://api.openai.com/v1",
@@ -91,7 +47,7 @@ _ALL = (
         flagship="gpt-5.4",
         small="gpt-5.4-mini",
     ),
-    _remote(
+    remote(
         "google",
         "Google Gemini",
         "https://generativelanguage.googleapis.com/v1beta",
@@ -105,7 +61,7 @@ _ALL = (
         small="gemini-flash-lite-latest",
     ),
     # A key is for Vertex's express mode; projects and service accounts are litellm's business.
-    _remote(
+    remote(
         "vertex",
         "Google Vertex AI",
         "https://aiplatform.googleapis.com/v1/publishers/google",
@@ -118,7 +74,7 @@ _ALL = (
         flagship="gemini-2.5-pro",
         small="gemini-2.5-flash-lite",
     ),
-    _remote(
+    remote(
         "cohere",
         "Cohere",
         "https://api.cohere.com",
@@ -130,7 +86,7 @@ _ALL = (
         flagship="command-a-03-2025",
         small="command-r7b-12-2024",
     ),
-    _remote(
+    remote(
         "bedrock",
         "Amazon Bedrock",
         "https://bedrock-runtime.${AWS_REGION}.amazonaws.com",
@@ -143,7 +99,7 @@ _ALL = (
         signed=True,
         small="amazon.nova-lite-v1:0",
     ),
-    _remote(
+    remote(
         "sagemaker",
         "Amazon SageMaker",
         "",
@@ -152,7 +108,7 @@ _ALL = (
         logins=AWS_LOGINS,
         transport="litellm",
     ),
-    _remote(
+    remote(
         "watsonx",
         "IBM watsonx",
         "${WATSONX_API_BASE}",
@@ -162,7 +118,7 @@ _ALL = (
         at="cloud.ibm.com/iam/apikeys",
         transport="litellm",
     ),
-    _remote(
+    remote(
         "replicate",
         "Replicate",
         "",
@@ -171,14 +127,14 @@ _ALL = (
         at="replicate.com/account/api-tokens",
         transport="litellm",
     ),
-    _remote(
+    remote(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         at="openrouter.ai/settings/keys",
     ),
-    _remote(
+    remote(
         "azure",
         "Azure OpenAI",
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
@@ -187,7 +143,7 @@ _ALL = (
         at="portal.azure.com (the resource's Keys and Endpoint)",
         key_header="api-key",
     ),
-    _remote(
+    remote(
         "github-copilot",
         "GitHub Copilot",
         "https://api.githubcopilot.com",
@@ -197,7 +153,7 @@ _ALL = (
         headers={"openai-intent": "conversation-edits"},
         small="gpt-5-mini",
     ),
-    _remote(
+    remote(
         "github-models",
         "GitHub Models",
         "https://models.github.ai/inference",
@@ -205,7 +161,7 @@ _ALL = (
         at="github.com/settings/personal-access-tokens (permission: models)",
         prices="github",
     ),
-    _remote(
+    remote(
         "groq",
         "Groq",
         "https://api.groq.com/openai/v1",
@@ -214,7 +170,7 @@ _ALL = (
         flagship="openai/gpt-oss-120b",
         small="openai/gpt-oss-20b",
     ),
-    _remote(
+    remote(
         "deepseek",
         "DeepSeek",
         "https://api.deepseek.com/v1",
@@ -223,7 +179,7 @@ _ALL = (
         flagship="deepseek-v4-pro",
         small="deepseek-v4-flash",
     ),
-    _remote(
+    remote(
         "mistral",
         "Mistral",
         "https://api.mistral.ai/v1",
@@ -232,7 +188,7 @@ _ALL = (
         flagship="mistral-medium-latest",
         small="mistral-small-latest",
     ),
-    _remote(
+    remote(
         "together",
         "Together AI",
         "https://api.together.xyz/v1",
@@ -241,7 +197,7 @@ _ALL = (
         at="api.together.ai/settings/api-keys",
         prices="together_ai",
     ),
-    _remote(
+    remote(
         "fireworks",
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
@@ -249,7 +205,7 @@ _ALL = (
         at="app.fireworks.ai/settings/users/api-keys",
         prices="fireworks_ai",
     ),
-    _remote(
+    remote(
         "xai",
         "xAI",
         "https://api.x.ai/v1",
@@ -258,7 +214,7 @@ _ALL = (
         flagship="grok-4.20-reasoning",
         small="grok-4.20-non-reasoning",
     ),
-    _remote(
+    remote(
         "cerebras",
         "Cerebras",
         "https://api.cerebras.ai/v1",
@@ -267,7 +223,7 @@ _ALL = (
         flagship="gpt-oss-120b",
         small="gpt-oss-120b",
     ),
-    _remote(
+    remote(
         "moonshot",
         "Moonshot AI",
         "https://api.moonshot.ai/v1",
@@ -276,7 +232,7 @@ _ALL = (
         flagship="kimi-k3",
         small="kimi-k2.5",
     ),
-    _remote(
+    remote(
         "zai",
         "Z.AI",
         "https://api.z.ai/api/paas/v4",
@@ -285,14 +241,14 @@ _ALL = (
         flagship="glm-5.3",
         small="glm-5.3-flash",
     ),
-    _remote(
+    remote(
         "minimax",
         "MiniMax",
         "https://api.minimax.io/v1",
         "MINIMAX_API_KEY",
         at="platform.minimax.io",
     ),
-    _remote(
+    remote(
         "alibaba",
         "Alibaba Model Studio",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
@@ -301,7 +257,7 @@ _ALL = (
         prices="dashscope",
         small="qwen3.8-flash",
     ),
-    _remote(
+    remote(
         "perplexity",
         "Perplexity",
         "https://api.perplexity.ai",
@@ -310,14 +266,14 @@ _ALL = (
         at="perplexity.ai/account/api/keys",
         small="sonar",
     ),
-    _remote(
+    remote(
         "deepinfra",
         "DeepInfra",
         "https://api.deepinfra.com/v1/openai",
         "DEEPINFRA_API_KEY",
         at="deepinfra.com/dash/api_keys",
     ),
-    _remote(
+    remote(
         "nvidia",
         "NVIDIA NIM",
         "https://integrate.api.nvidia.com/v1",
@@ -326,14 +282,14 @@ _ALL = (
         at="build.nvidia.com/settings/api-keys",
         prices="nvidia_nim",
     ),
-    _remote(
+    remote(
         "huggingface",
         "Hugging Face",
         "https://router.huggingface.co/v1",
         "HF_TOKEN",
         at="huggingface.co/settings/tokens",
     ),
-    _remote(
+    remote(
         "vercel-gateway",
         "Vercel AI Gateway",
         "https://ai-gateway.vercel.sh/v1",
@@ -342,7 +298,7 @@ _ALL = (
         at="vercel.com/dashboard (AI Gateway)",
         prices="vercel_ai_gateway",
     ),
-    _remote(
+    remote(
         "cloudflare",
         "Cloudflare Workers AI",
         "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
@@ -350,7 +306,7 @@ _ALL = (
         "CLOUDFLARE_API_TOKEN",
         at="dash.cloudflare.com/profile/api-tokens",
     ),
-    _remote(
+    remote(
         "databricks",
         "Databricks",
         "${DATABRICKS_API_BASE}",
@@ -358,31 +314,31 @@ _ALL = (
         "DATABRICKS_TOKEN",
         at="your workspace (Settings, Developer, Access tokens)",
     ),
-    _remote(
+    remote(
         "nebius",
         "Nebius",
         "https://api.studio.nebius.com/v1",
         "NEBIUS_API_KEY",
         at="studio.nebius.com/settings/api-keys",
     ),
-    _remote(
+    remote(
         "sambanova",
         "SambaNova",
         "https://api.sambanova.ai/v1",
         "SAMBANOVA_API_KEY",
         at="cloud.sambanova.ai/apis",
     ),
-    _remote(
+    remote(
         "novita",
         "Novita",
         "https://api.novita.ai/v3/openai",
         "NOVITA_API_KEY",
         at="novita.ai/settings/key-management",
     ),
-    _local("ollama", "Ollama", 11434, "ollama_chat"),
-    _local("lmstudio", "LM Studio", 1234, "lm_studio"),
-    _local("llama.cpp", "llama.cpp", 8080, "openai"),
-    _local("vllm", "vLLM", 8000, "hosted_vllm"),
+    local("ollama", "Ollama", 11434, "ollama_chat"),
+    local("lmstudio", "LM Studio", 1234, "lm_studio"),
+    local("llama.cpp", "llama.cpp", 8080, "openai"),
+    local("vllm", "vLLM", 8000, "hosted_vllm"),
 )
 
 KNOWN: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}

@@ -40,3 +40,48 @@ class ProviderSpec:
     key_header: str = "Authorization"
     local: bool = False
     signed: bool = False
+
+
+def local(provider: str, name: str, port: int, litellm: str) -> ProviderSpec:
+    """An entry of a server of this machine that listens on *port*."""
+    url = f"http://127.0.0.1:{port}/v1"
+    return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm=litellm)
+
+
+def remote(
+    provider: str,
+    name: str,
+    base_url: str,
+    *keys: str,
+    at: str,
+    prices: str | tuple[str, ...] = "",
+    litellm: str = "",
+    api: Api = "openai-chat",
+    transport: Transport = "http",
+    logins: tuple[str, ...] = (),
+    flagship: str | None = None,
+    small: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    key_header: str = "Authorization",
+    signed: bool = False,
+) -> ProviderSpec:
+    """An entry of a provider that wants a key or a login. *prices* is the provider's id where it
+    is not given, *litellm* the first of *prices*."""
+    listed = prices if isinstance(prices, tuple) else (prices or provider,)
+    return ProviderSpec(
+        id=provider,
+        name=name,
+        base_url=base_url,
+        keys=keys,
+        keys_at=at,
+        logins=logins,
+        api=api,
+        transport=transport,
+        prices=listed,
+        litellm=litellm or listed[0],
+        flagship=flagship,
+        small=small,
+        headers=headers or {},
+        key_header=key_header,
+        signed=signed,
+    )
