@@ -75,6 +75,7 @@ def _model_settings(given: ModelConfig) -> ModelSettings:
         name=given.name,
         wire_id=given.id or "",
         context_limit=given.limit.context,
+        input_limit=given.limit.input,
         output_limit=given.limit.output,
         tools=given.tool_call,
         vision=given.vision,

@@ -11,34 +11,12 @@ from typing import Literal, TypeAlias
 
 from agent.display import Block, ToolLabel
 from agent.jsontypes import JsonObject
-from agent.told import ContextPart
+from agent.told import CompactionPart, ContextPart
+from agent.usage import Usage
 
 Finish = Literal["stop", "tool-calls", "length", "content-filter", "error", "other"]
 Delivery = Literal["steer", "follow_up"]
 Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of model calls (spec 5, R8): *input* is the whole prompt, cached tokens included,
-    *output* all that was generated, reasoning included; the next three are parts of these.
-    *charged* is what a provider says that one call cost, in US dollars; a sum has none."""
-
-    input: int = 0
-    output: int = 0
-    reasoning: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    charged: float | None = None
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.reasoning + other.reasoning,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +32,8 @@ class Session:
     """*directory* is the folder that was opened, *project* its root (git root or the same).
 
     From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
-    snapshot of the files before that.
+    snapshot of the files before that. *usage* and *cost* are the session's own, summaries and
+    titles included; *below* and *below_cost* those of its sub-agents, at any depth.
     """
 
     id: str
@@ -75,6 +54,8 @@ class Session:
     turns: int = 0
     undone_at: str | None = None
     undone_tree: str | None = None
+    below: Usage = field(default_factory=Usage)
+    below_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +64,8 @@ class UserMessage:
 
     *steered* is set for good when the message was taken up from the second step of a turn
     on (spec 1, L3): its text is then sent wrapped in a reminder, always in the same form.
-    *synthetic* messages were written by the harness (continue, nudge) and are hidden.
+    *synthetic* messages were written by the harness (continue, nudge) and are hidden. *pinned*
+    ones survive every summary word for word (spec 2, C4).
     """
 
     id: str
@@ -96,6 +78,7 @@ class UserMessage:
     delivery: Delivery = "steer"
     steered: bool = False
     synthetic: bool = False
+    pinned: bool = False
     role: Literal["user"] = "user"
 
 
@@ -117,6 +100,7 @@ class AssistantMessage:
     cost: float | None = None
     error: ErrorInfo | None = None
     interrupted: bool = False
+    pinned: bool = False
     role: Literal["assistant"] = "assistant"
 
 
@@ -127,7 +111,9 @@ Message: TypeAlias = UserMessage | AssistantMessage
 class TextPart:
     """Text of the user or the model; open while *ended* is None and it belongs to an assistant.
     *synthetic* text was added by the harness; *ignored* text is shown but never sent. *opaque*
-    goes back unchanged with the text (its phase, its thought signature)."""
+    goes back unchanged with the text (its phase, its thought signature). *mark* names what a
+    text of the harness is for, where that matters later.
+    """
 
     id: str
     session_id: str
@@ -139,6 +125,7 @@ class TextPart:
     ignored: bool = False
     interrupted: bool = False
     opaque: JsonObject | None = None
+    mark: Literal["compaction_continue"] | None = None
     type: Literal["text"] = "text"
 
 
@@ -185,7 +172,8 @@ class Completed:
     """*output* is what the model reads (already cut); *facts* are short words for the row's
     right side; *spill* is the private file that holds the whole output if it was cut; *files*
     are images and documents that go to models which see them; *attached* names the instruction
-    files that the output ends with, each with its digest."""
+    files that the output ends with, each with its digest. *compacted* is when the output was left
+    out of requests (seconds since the epoch): only its ends are sent from then on."""
 
     input: JsonObject
     label: ToolLabel
@@ -292,17 +280,6 @@ class PatchPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionPart:
-    id: str
-    session_id: str
-    message_id: str
-    summary: str
-    auto: bool
-    tail_start_id: str | None = None
-    type: Literal["compaction"] = "compaction"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SubtaskPart:
     id: str
     session_id: str
@@ -376,10 +353,12 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A turn runs. *since* is its start; *cancelling* is set the moment a cancel arrives."""
+    """A turn runs. *since* is its start; *cancelling* is set the moment a cancel arrives,
+    *summing* while the conversation is being summed up."""
 
     since: float
     cancelling: bool = False
+    summing: bool = False
     type: Literal["busy"] = "busy"
 
 

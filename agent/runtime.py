@@ -17,7 +17,7 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.catalogue import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
-from agent.config.model import Config
+from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths, ensure
 from agent.errors import AgentNotFound, ConfigError, ModelNotFound
 from agent.git import project_root
@@ -32,7 +32,9 @@ from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
 from agent.session.guidance import Guidance
+from agent.session.prune import PROTECTED
 from agent.session.queue import Queues
+from agent.session.room import RoomRules
 from agent.session.service import CLOSING, SessionService
 from agent.session.snapshot import Snapshots
 from agent.session.titles import Titles
@@ -176,14 +178,14 @@ def _compose(opened: _Opened) -> Runtime:
     tools = replace(
         _tool_deps(opened, config, shells, agents), skills=guidance.skills, questions=questions
     )
-    registry = build_tools(tools)
+    registry, truncator = build_tools(tools), build_truncator(tools)
     folder = Directory(store, str(opened.directory), str(opened.project))
     deps = TurnDeps(
         bus=bus,
         store=store,
         clients=Clients(catalog),
         catalog=catalog,
-        pipeline=Pipeline(registry, permissions, build_truncator(tools), tracing),
+        pipeline=Pipeline(registry, permissions, truncator, tracing),
         tracing=tracing,
         permissions=permissions,
         agents=agents,
@@ -196,7 +198,8 @@ def _compose(opened: _Opened) -> Runtime:
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         limits=_limits(config),
-        summary_model=config.compaction.model,
+        spills=truncator.spills,
+        room=_room_rules(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
@@ -263,6 +266,11 @@ def _limits(config: Config) -> TurnLimits:
         target=config.limits.target_tokens,
         auto_compact=config.compaction.auto,
     )
+
+
+def _room_rules(given: CompactionConfig) -> RoomRules:
+    keep = PROTECTED | {*given.protect}
+    return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
 
 
 def _opened(directory: Path) -> Path:

@@ -1,7 +1,9 @@
-"""The part of a user message that says what the model was told of the session's place."""
+"""Parts of user messages that say what the model was told beside the user's words."""
 
 from dataclasses import dataclass, field
 from typing import Literal
+
+from agent.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +22,27 @@ class ContextPart:
     reminder: str = ""
     facts: dict[str, str] = field(default_factory=dict[str, str])
     type: Literal["context"] = "context"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPart:
+    """Where what came before was summed up (spec 2, C3). The conversation goes on behind it with
+    *pins* (what is kept word for word), *summary* and the messages from *tail_start_id* on.
+
+    *before* and *after* are tokens of context in use, as estimated; *usage* and *cost* are what
+    the summary took of *model*, None where unknown.
+    """
+
+    id: str
+    session_id: str
+    message_id: str
+    summary: str
+    auto: bool
+    tail_start_id: str | None = None
+    pins: str = ""
+    before: int | None = None
+    after: int | None = None
+    model: str = ""
+    usage: Usage | None = None
+    cost: float | None = None
+    type: Literal["compaction"] = "compaction"

@@ -33,10 +33,8 @@ UNSUPPORTED: dict[str, str] = {
     "enterprise": _NO_SHARING,
     "experimental": _LATER,
     "tui": _LATER,
-    "compaction.prune": _LATER,
     "compaction.tail_turns": _LATER,
     "compaction.preserve_recent_tokens": _LATER,
-    "compaction.reserved": _LATER,
     "agent.*.variant": _LATER,
     "agent.*.top_p": _LATER,
     "agent.*.color": _LATER,
@@ -61,7 +59,6 @@ UNSUPPORTED: dict[str, str] = {
     "provider.*.models.*.family": _LATER,
     "provider.*.models.*.provider": _LATER,
     "provider.*.models.*.disabled": _LATER,
-    "provider.*.models.*.limit.input": _LATER,
 }
 """Known keys without effect here, with the reason. ``*`` stands for a name."""
 

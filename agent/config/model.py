@@ -51,6 +51,8 @@ class LimitConfig:
 
     context: int | None = None
     """Tokens that prompt and answer may have together."""
+    input: int | None = None
+    """Tokens that the prompt may have, where that is less."""
     output: int | None = None
     """Tokens that one answer may have."""
 
@@ -285,9 +287,20 @@ class CompactionConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
 
     auto: bool = True
-    """Whether a long session is summed up without being told to."""
+    """Whether a long session is summed up without being told to. The sections are those of the
+    agent ``compaction``: set its ``prompt`` to change them."""
     model: str | None = None
-    """The model that sums up, as ``provider/model``. Not set: the session's own."""
+    """The model that sums up, as ``provider/model``. Not set: that of the agent ``compaction``,
+    else the session's own."""
+    reserved: int | None = None
+    """Tokens of the window that are kept for the answer. Not set: 20,000, or what one answer may
+    have, or a quarter of the window, whichever is least."""
+    prune: bool = True
+    """Whether old tool output is left out of requests, but for its first and last lines, before
+    a session is summed up."""
+    protect: tuple[str, ...] = ()
+    """Further tools, beside ``skill``, whose output is never left out of requests to save
+    space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,6 +144,7 @@ class Catalog:
             api=api,
             base_url=base_url,
             context_limit=_first(own.context_limit, facts.context_limit),
+            input_limit=own.input_limit,
             output_limit=_first(own.output_limit, facts.output_limit),
             tools=facts.tools if own.tools is None else own.tools,
             vision=facts.vision if own.vision is None else own.vision,

@@ -50,7 +50,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """What is known of one model. Limits are tokens, None where unknown.
+    """What is known of one model. Limits are tokens, None where unknown: *context_limit* for
+    prompt and answer together, *input_limit* for the prompt where it has one of its own.
 
     *wire_id* is the model's name at the server where that differs from *id*. *vision* is for
     images, *documents* for PDF files.
@@ -62,6 +63,7 @@ class ModelInfo:
     api: Api
     base_url: str = ""
     context_limit: int | None = None
+    input_limit: int | None = None
     output_limit: int | None = None
     tools: bool = True
     vision: bool = False

@@ -14,6 +14,7 @@ class ModelSettings:
     name: str | None = None
     wire_id: str = ""
     context_limit: int | None = None
+    input_limit: int | None = None
     output_limit: int | None = None
     tools: bool | None = None
     vision: bool | None = None

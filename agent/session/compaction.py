@@ -1,48 +1,41 @@
-"""Summing up the older part of a session, its tail kept as it is (spec 2, C3–C7).
+"""Where a session was summed up, and how it reads from there on (spec 2, C3–C7).
 
 Nothing is deleted: a marker message holds the summary and says where the tail begins, and
-``compacted`` reads a history through the newest marker.
+``compacted`` reads a history through the newest marker. It depends on stored records alone, so
+the same history is always sent the same way.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from agent.errors import ProviderError, ProviderErrorKind
 from agent.ids import new_id
-from agent.model import CompactionPart, MessageWithParts, TextPart, Usage, UserMessage
-from agent.provider.client import (
-    ModelClient,
-    ModelInfo,
-    ModelRequest,
-    TextContent,
-    UserTurn,
+from agent.model import (
+    AssistantMessage,
+    CompactionPart,
+    FilePart,
+    MessageWithParts,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
 )
-from agent.provider.once import answer_to
-from agent.session.context import Budget, weight
-from agent.session.history import turns_of
 from agent.told import ContextPart
-
-TRIES = 3
-"""Attempts at a summary, each with less of the oldest messages (C6)."""
 
 LEAST_TAIL = 2
 """Messages that the tail holds at least (C3)."""
 
-REQUEST = "Sum up the conversation above in the sections that you were given."
-
 SUMMARY = (
-    "<system-reminder>\nThe conversation so far was summed up to save space. The summary:\n\n"
-    "{summary}\n</system-reminder>"
+    "<system-reminder>\nThe conversation so far was summed up to save space. What came before "
+    "is gone from your sight, except for what stands here and the messages that follow.\n\n"
+    "{pins}# Summary\n\n{summary}\n</system-reminder>"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """*usage* is what the request for it took, None where the provider did not say."""
-
-    text: str
-    usage: Usage | None
+CONTINUE = (
+    "<system-reminder>\nGo on with the work where it stopped, as the summary and the newest "
+    "messages tell. Do not speak of the summary. If nothing is left to do, say so in a line.\n"
+    "</system-reminder>"
+)
+DESCRIBED = "[{what} was attached here{where}. It is left out to save space{again}.]"
 
 
 def marker_of(item: MessageWithParts) -> CompactionPart | None:
@@ -50,10 +43,7 @@ def marker_of(item: MessageWithParts) -> CompactionPart | None:
 
 
 def compacted(messages: Sequence[MessageWithParts]) -> tuple[MessageWithParts, ...]:
-    """*messages* as they are sent: behind the newest marker's summary only its tail stands.
-
-    The user's request that the tail belongs to is repeated word for word (C4, C5).
-    """
+    """*messages* as they are sent: behind the newest marker's summary only its tail stands."""
     for index in range(len(messages) - 1, -1, -1):
         marker = marker_of(messages[index])
         if marker is not None:
@@ -64,100 +54,134 @@ def compacted(messages: Sequence[MessageWithParts]) -> tuple[MessageWithParts, .
 def _behind(
     messages: Sequence[MessageWithParts], index: int, marker: CompactionPart
 ) -> tuple[MessageWithParts, ...]:
-    start = marker.tail_start_id or messages[index].message.id
-    tail = [
-        m
-        for m in messages
-        if m.message.id >= start and m is not messages[index] and marker_of(m) is None
-    ]
     carrier = messages[index]
-    text = TextPart(
+    start = marker.tail_start_id or carrier.message.id
+    tail = [m for m in messages if m.message.id >= start and marker_of(m) is None]
+    older = [m for m in tail if m.message.id < carrier.message.id]
+    newer = tail[len(older) :]
+    open_from = unanswered_from(older)
+    head = MessageWithParts(carrier.message, (_told(marker),))
+    replayed = [_untold(m, replay=at >= open_from) for at, m in enumerate(older)]
+    return (head, *replayed, *newer)
+
+
+def _told(marker: CompactionPart) -> TextPart:
+    pins = f"{marker.pins}\n\n" if marker.pins else ""
+    return TextPart(
         id=marker.id,
         session_id=marker.session_id,
         message_id=marker.message_id,
-        text=SUMMARY.format(summary=marker.summary),
+        text=SUMMARY.format(pins=pins, summary=marker.summary),
         ended=0,
         synthetic=True,
     )
-    head = [MessageWithParts(carrier.message, (text,))]
-    asked = [m for m in messages if m.message.id < start and _is_request(m)]
-    # The first request is what the session is for; the newest is what is being worked on.
-    pinned = asked if len(asked) <= LEAST_TAIL else [asked[0], asked[-1]]
-    told = (*pinned[:1], *head, *pinned[1:], *tail)
-    return tuple(m if m.message.id > carrier.message.id else _untold(m) for m in told)
 
 
-def _untold(item: MessageWithParts) -> MessageWithParts:
-    """*item* without what it told of the session's place: the marker tells it anew (C9)."""
-    parts = tuple(part for part in item.parts if not isinstance(part, ContextPart))
-    return MessageWithParts(item.message, parts)
-
-
-def marker_message(
-    newest: UserMessage, summary: str, tail_start_id: str | None, now: float
-) -> MessageWithParts:
-    """The marker to store where a compaction happened. *newest* is the request at hand."""
-    message = replace(newest, id=new_id("msg"), created=now, steered=False, synthetic=True)
-    part = CompactionPart(
-        id=new_id("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        summary=summary,
-        auto=True,
-        tail_start_id=tail_start_id,
+def _untold(item: MessageWithParts, *, replay: bool) -> MessageWithParts:
+    """*item* without what it told of the session's place: the marker tells it anew (C9). In a
+    message that is *replayed* because nobody has answered it, files are described (C5)."""
+    parts = tuple(
+        described(part) if replay and isinstance(part, FilePart) and part.data else part
+        for part in item.parts
+        if not isinstance(part, ContextPart)
     )
-    return MessageWithParts(message, (part,))
+    same = len(parts) == len(item.parts) and all(map(_is, parts, item.parts))
+    return item if same else MessageWithParts(item.message, parts)
 
 
-def _is_request(item: MessageWithParts) -> bool:
+def _is(one: Part, other: Part) -> bool:
+    return one is other
+
+
+def described(file: FilePart) -> TextPart:
+    """A line in the place of an attachment."""
+    what = "A picture" if file.mime.startswith("image/") else f"A file of type {file.mime}"
+    return TextPart(
+        id=file.id,
+        session_id=file.session_id,
+        message_id=file.message_id,
+        text=DESCRIBED.format(
+            what=what,
+            where=f" ({file.path})" if file.path else "",
+            again="; read that file to see it again" if file.path else "",
+        ),
+        ended=0,
+        synthetic=True,
+    )
+
+
+def unanswered_from(messages: Sequence[MessageWithParts]) -> int:
+    """The index of the first message at the end that the model has said or done nothing about."""
+    for index in range(len(messages) - 1, -1, -1):
+        item = messages[index]
+        if isinstance(item.message, AssistantMessage) and _says_something(item):
+            return index + 1
+    return 0
+
+
+def _says_something(item: MessageWithParts) -> bool:
+    return any(isinstance(part, TextPart | ReasoningPart | ToolPart) for part in item.parts)
+
+
+def is_request(item: MessageWithParts) -> bool:
+    """Whether *item* is the user's own and was sent."""
     message = item.message
     return (
         isinstance(message, UserMessage) and not message.synthetic and message.turn_id is not None
     )
 
 
-def tail_start(messages: Sequence[MessageWithParts], budget: Budget) -> int:
-    """The index at which the tail begins. Messages are whole steps, so no call is ever split
-    from its result."""
-    total = 0
+def _begins_turn(item: MessageWithParts) -> bool:
+    return is_request(item) and not getattr(item.message, "steered", False)
+
+
+def tail_start(
+    messages: Sequence[MessageWithParts], most: int, weigh: Callable[[MessageWithParts], float]
+) -> int:
+    """The index at which the tail of at most *most* tokens begins (C3): whole turns, newest
+    first; of a newest turn that is too long its newest steps. At least ``LEAST_TAIL`` messages
+    and all that nobody has answered are in it, and where it can be one message is not.
+
+    Messages are whole steps, so no call is ever split from its result.
+    """
+    total = 0.0
+    start = cut = len(messages)
     for index in range(len(messages) - 1, -1, -1):
-        total += weight(messages[index])
-        if len(messages) - index > LEAST_TAIL and total > budget.tail:
-            return index + 1
-    return 0
-
-
-async def summarise(
-    client: ModelClient,
-    model: ModelInfo,
-    messages: Sequence[MessageWithParts],
-    session_id: str,
-) -> Summary:
-    """The summary of *messages*. Raises ``ProviderError`` when the model gives none."""
-    rest = list(messages)
-    error = ProviderError(ProviderErrorKind.OVERFLOW, "There is nothing to sum up.")
-    for _ in range(TRIES):
-        if not rest:
+        total += weigh(messages[index])
+        if total > most:
             break
-        try:
-            return await _ask(client, model, rest, session_id)
-        except ProviderError as failed:
-            if failed.kind is not ProviderErrorKind.OVERFLOW:
-                raise
-            error = failed
-            rest = rest[max(1, len(rest) // 2) :]
-    raise error
+        cut = index
+        if _begins_turn(messages[index]):
+            start = index
+    # No whole turn fits: the newest one is cut at a step.
+    start = cut if start == len(messages) else start
+    least = min(len(messages) - LEAST_TAIL, unanswered_from(messages))
+    if min(start, least) > 0:
+        return min(start, least)
+    # All of it would fit, but something has to go: the newest turn is what stays.
+    turns = (at for at in range(least, 0, -1) if _begins_turn(messages[at]))
+    short = next(turns, min(1, len(messages) - 1) if least <= 0 else least)
+    return min(short, unanswered_from(messages))
 
 
-async def _ask(
-    client: ModelClient, model: ModelInfo, messages: Sequence[MessageWithParts], session_id: str
-) -> Summary:
-    prompt = files("agent.prompts").joinpath("compaction.txt").read_text(encoding="utf-8")
-    request = ModelRequest(
-        model=model,
-        system=(prompt.strip(),),
-        turns=(*turns_of(messages), UserTurn((TextContent(REQUEST),))),
-        session_id=session_id,
+def marker_message(newest: UserMessage, now: float) -> UserMessage:
+    """The message that carries a marker. *newest* is the request at hand."""
+    return replace(
+        newest, id=new_id("msg"), created=now, steered=False, synthetic=True, pinned=False
     )
-    answer = await answer_to(client, request, "summary")
-    return Summary(answer.text, answer.usage)
+
+
+def continue_message(marker: UserMessage, now: float) -> MessageWithParts:
+    """What the harness says after a summary in mid-work, hidden from the user (C5)."""
+    message = replace(marker, id=new_id("msg"), created=now)
+    text = TextPart(
+        id=new_id("prt"),
+        session_id=message.session_id,
+        message_id=message.id,
+        text=CONTINUE,
+        started=now,
+        ended=now,
+        synthetic=True,
+        mark="compaction_continue",
+    )
+    return MessageWithParts(message, (text,))

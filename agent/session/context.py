@@ -1,50 +1,74 @@
-"""What fits into a model's window: estimates, limits, pruning (spec 2, C1 and C2)."""
+"""What fits into a model's window: limits, and what each message takes of it (spec 2, C1)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
 from agent.model import (
     AssistantMessage,
+    CompactionPart,
     Completed,
+    Failed,
     FilePart,
     MessageWithParts,
     ReasoningPart,
     TextPart,
     ToolPart,
 )
-from agent.provider.client import ModelInfo
+from agent.provider.client import ModelInfo, ToolSchema
 from agent.session.estimate import tokens
-from agent.session.history import result_text
+from agent.session.history import input_of, result_text
+from agent.told import ContextPart
+
+MOST_RESERVED = 20_000
+"""Tokens of the window that are kept for the answer at most, unless the settings say more."""
 
 PICTURE_TOKENS = 1_600
 """What providers document for the largest picture that they take unscaled."""
 
-PROTECTED = frozenset({"skill"})
-"""Tools whose output is never pruned (C2)."""
+FRAME = 4
+"""Tokens that a message takes beside its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in tokens. *usable* is the window less what is kept for the answer (C1)."""
+    """Limits in tokens. *window* is what a prompt may have (the input limit, else the context
+    limit), *reserved* what is kept of it for the answer (C1)."""
 
-    usable: int
+    window: int
+    reserved: int
 
     @classmethod
-    def of(cls, model: ModelInfo) -> "Budget | None":
-        """None for a model without known limits: it relies on the provider's own error."""
-        if model.context_limit is None:
+    def of(cls, model: ModelInfo, reserved: int | None = None) -> "Budget | None":
+        """None for a model without known limits: it relies on the provider's own error.
+
+        *reserved* is what the settings say, None for the rule; a quarter stays usable always.
+        """
+        window = model.input_limit or model.context_limit
+        if window is None:
             return None
-        window = model.context_limit
-        reserved = min(20_000, model.output_limit or 20_000, window // 4)
-        return cls(window - reserved)
+        if reserved is None:
+            reserved = min(MOST_RESERVED, model.output_limit or MOST_RESERVED, window // 4)
+        return cls(window, min(reserved, window * 3 // 4))
+
+    def below(self, refused: int) -> "Budget":
+        """The budget when a prompt of *refused* tokens did not fit, whatever the limits say."""
+        window = min(self.window, refused)
+        return Budget(window, min(self.reserved, window // 4))
+
+    @property
+    def usable(self) -> int:
+        """At or above this a conversation is made shorter before the next step."""
+        return self.window - self.reserved
 
     @property
     def kept_output(self) -> int:
-        """Tool output that pruning leaves, newest first."""
+        """Tool output that pruning leaves, newest first (C2)."""
         return min(40_000, self.usable * 40 // 100)
 
     @property
     def worth_pruning(self) -> int:
+        """Less than this is not worth another beginning of the prompt (C2)."""
         return min(20_000, self.usable * 15 // 100)
 
     @property
@@ -52,9 +76,101 @@ class Budget:
         """Newest messages that compaction keeps as they are (C3)."""
         return min(max(self.usable // 4, 2_000), 8_000)
 
+    @property
+    def pins(self) -> int:
+        """What is pinned takes this much at most (C4)."""
+        return self.usable // 5
 
-UNKNOWN = Budget(100_000)
-"""What pruning and compaction reckon with after an overflow of a model without limits."""
+
+UNKNOWN = Budget(100_000, 20_000)
+"""What pruning and compaction reckon with where neither a limit nor a refusal is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """Estimated tokens of messages, by what they are for. *words* is what the user wrote, *told*
+    what the harness added, *summary* summaries with what is pinned, *results* the tool output
+    with its files, *files* what the user attached; *pruned* is when an output among them was
+    last left out (seconds since the epoch)."""
+
+    words: int = 0
+    told: int = 0
+    summary: int = 0
+    answers: int = 0
+    reasoning: int = 0
+    calls: int = 0
+    results: int = 0
+    files: int = 0
+    frames: int = 0
+    pruned: float = 0.0
+
+    def __add__(self, other: "Weight") -> "Weight":
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        return Weight(**counts, pruned=max(self.pruned, other.pruned))
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, name) for name in _COUNTS)
+
+
+_COUNTS = tuple(field.name for field in fields(Weight) if field.name != "pruned")
+
+
+class Scales:
+    """Weighs messages, each only once as long as it stays the same object."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[MessageWithParts, Weight]] = {}
+
+    def weigh(self, item: MessageWithParts) -> Weight:
+        known = self._known.get(item.message.id)
+        if known is None or known[0] is not item:
+            known = self._known[item.message.id] = (item, weight(item))
+        return known[1]
+
+    def total(self, messages: Iterable[MessageWithParts]) -> int:
+        return sum(self.weigh(item).total for item in messages)
+
+
+def weight(item: MessageWithParts) -> Weight:
+    """What a message takes in a request."""
+    total = Weight(frames=FRAME)
+    users = not isinstance(item.message, AssistantMessage)
+    harness = not isinstance(item.message, AssistantMessage) and item.message.synthetic
+    for part in item.parts:
+        match part:
+            case TextPart() if part.ignored:
+                pass
+            case TextPart() if users and (part.synthetic or harness):
+                total += Weight(told=tokens(part.text))
+            case TextPart():
+                size = tokens(part.text)
+                total += Weight(words=size) if users else Weight(answers=size)
+            case ContextPart():
+                total += Weight(told=tokens(part.reminder))
+            case ReasoningPart():
+                total += Weight(reasoning=tokens(part.text))
+            case CompactionPart():
+                total += Weight(summary=tokens(part.pins) + tokens(part.summary))
+            case ToolPart():
+                total += _call_weight(part)
+            case FilePart():
+                total += Weight(files=media_tokens(part))
+            case _:
+                pass
+    return total
+
+
+def _call_weight(part: ToolPart) -> Weight:
+    state = part.state
+    size = tokens(result_text(part)[0])
+    pruned = 0.0
+    if isinstance(state, Completed | Failed) and state.compacted is not None:
+        pruned = state.compacted
+    elif isinstance(state, Completed):
+        size += sum(map(media_tokens, state.files))
+    given = json.dumps(input_of(state) or {}, ensure_ascii=False)
+    return Weight(calls=FRAME + tokens(part.tool) + tokens(given), results=size, pruned=pruned)
 
 
 def media_tokens(file: FilePart) -> int:
@@ -67,79 +183,9 @@ def media_tokens(file: FilePart) -> int:
     return max(PICTURE_TOKENS, len(file.data) // 40)
 
 
-def result_tokens(state: Completed) -> int:
-    return tokens(state.output) + sum(map(media_tokens, state.files))
-
-
-def weight(item: MessageWithParts) -> int:
-    """The estimated tokens of a message in a request."""
-    total = 4
-    for part in item.parts:
-        match part:
-            case TextPart() | ReasoningPart():
-                total += tokens(part.text)
-            case ToolPart(state=state):
-                total += tokens(result_text(state)[0]) + tokens(str(state)[:200])
-                if isinstance(state, Completed) and state.compacted is None:
-                    total += sum(map(media_tokens, state.files))
-            case FilePart():
-                total += media_tokens(part)
-            case _:
-                pass
-    return total
-
-
-def used(messages: Sequence[MessageWithParts]) -> int:
-    """Tokens of the last request and its answer, as reported; else as estimated (C1)."""
-    for item in reversed(messages):
-        message = item.message
-        if isinstance(message, AssistantMessage) and message.usage is not None:
-            return message.usage.input + message.usage.output
-    return sum(weight(item) for item in messages)
-
-
-def prunable(messages: Sequence[MessageWithParts], budget: Budget) -> tuple[ToolPart, ...]:
-    """The old outputs to leave out, () when too little would be won (C2).
-
-    Protected are the last two user turns, but of the running turn only its last ten steps.
-    """
-    protected = _protected_from(messages)
-    kept = won = 0
-    chosen: list[ToolPart] = []
-    for index in range(len(messages) - 1, -1, -1):
-        for part in reversed(messages[index].parts):
-            if not isinstance(part, ToolPart) or not isinstance(part.state, Completed):
-                continue
-            if part.state.compacted is not None or part.tool in PROTECTED:
-                continue
-            size = result_tokens(part.state)
-            if index >= protected or kept + size <= budget.kept_output:
-                kept += size
-            else:
-                won += size
-                chosen.append(part)
-    return tuple(chosen) if won >= budget.worth_pruning else ()
-
-
-def shorten(part: ToolPart, now: float) -> ToolPart:
-    """*part* marked as pruned: the store keeps its output, a request shows its ends only."""
-    if not isinstance(part.state, Completed):
-        return part
-    return replace(part, state=replace(part.state, compacted=now))
-
-
-def _protected_from(messages: Sequence[MessageWithParts]) -> int:
-    """The index from which on nothing is pruned."""
-    turns = 0
-    steps = 0
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index].message
-        if isinstance(message, AssistantMessage):
-            steps += 1
-            if turns == 0 and steps > 10:
-                return index + 1
-        elif not message.synthetic and not message.steered:
-            turns += 1
-            if turns == 2:
-                return index
-    return 0
+def schema_tokens(tools: Sequence[ToolSchema]) -> int:
+    """What the descriptions of *tools* take."""
+    return sum(
+        FRAME + tokens(f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}")
+        for tool in tools
+    )

@@ -52,18 +52,44 @@ _AssistantContent = TextContent | ReasoningContent | ToolCallContent
 
 def turns_of(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
     """The turns of *messages* (oldest first); messages that still wait are left out."""
-    turns: list[Turn] = []
-    interrupted = False
-    for item in messages:
-        match item.message:
-            case UserMessage() as message:
-                if message.turn_id is not None:
-                    turns.extend(_user_turn(message, item.parts, after_interrupt=interrupted))
-                    interrupted = False
-            case AssistantMessage() as message:
-                turns.extend(_assistant_turns(message, item.parts))
+    return Turns().of(messages)
+
+
+class Turns:
+    """Converts one history again and again: what was converted before, by identity, is not
+    converted a second time."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
+
+    def of(self, messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+        """See ``turns_of``."""
+        turns: list[Turn] = []
+        held: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
+        interrupted = False
+        for item in messages:
+            message = item.message
+            known = self._known.get(message.id)
+            if known is None or known[0] is not item or known[1] is not interrupted:
+                known = (item, interrupted, _turns(item, after_interrupt=interrupted))
+            held[message.id] = known
+            turns += known[2]
+            if isinstance(message, AssistantMessage):
                 interrupted = message.interrupted
-    return tuple(turns)
+            elif message.turn_id is not None:
+                interrupted = False
+        self._known = held
+        return tuple(turns)
+
+
+def _turns(item: MessageWithParts, *, after_interrupt: bool) -> tuple[Turn, ...]:
+    match item.message:
+        case UserMessage() as message:
+            if message.turn_id is None:
+                return ()
+            return tuple(_user_turn(message, item.parts, after_interrupt=after_interrupt))
+        case AssistantMessage() as message:
+            return tuple(_assistant_turns(message, item.parts))
 
 
 def _user_turn(
@@ -122,7 +148,7 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
 
 def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
     call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
-    output, failed = result_text(part.state)
+    output, failed = result_text(part)
     return call, ToolResultContent(part.call_id, part.tool, output, failed, _media(part.state))
 
 
@@ -146,12 +172,14 @@ def input_of(state: ToolState) -> JsonObject | None:
             return getattr(state, "input", None)
 
 
-def result_text(state: ToolState) -> tuple[str, bool]:
+def result_text(part: ToolPart) -> tuple[str, bool]:
     """What the model reads of a call's end, and whether it is an error."""
-    match state:
-        case Completed():
-            return (state.output if state.compacted is None else _pruned(state)), False
-        case Failed():
+    match part.state:
+        case Completed() as state:
+            return (state.output if state.compacted is None else shortened(part)), False
+        case Failed() as state:
+            if state.compacted is not None:
+                return f"{_cut(state.error)}\n\n{shortened(part)}", True
             if state.output:
                 return f"{state.error}\n\nOutput so far:\n{state.output}", True
             return state.error, True
@@ -159,16 +187,24 @@ def result_text(state: ToolState) -> tuple[str, bool]:
             return ABORTED, True
 
 
-def _pruned(state: Completed) -> str:
-    """What is left of an output that was pruned: its ends, and where the whole is (C2)."""
-    lines = state.output.splitlines()
-    shown = [*lines[:EDGE], "…", *lines[-EDGE:]] if len(lines) > 2 * EDGE else lines
-    ends = "\n".join(line[:EDGE_WIDTH] for line in shown)
-    where = f" The whole is in {state.spill}." if state.spill else " Call the tool again if needed."
-    return f"[This output was shortened to save space.{where}]\n{ends}"
+def shortened(part: ToolPart) -> str:
+    """What is sent of an output that was pruned: its ends, and where the whole is (C2)."""
+    if not isinstance(part.state, Completed | Failed):
+        return ""
+    lines = part.state.output.splitlines()
+    ends = [*lines[:EDGE], "…", *lines[-EDGE:]] if len(lines) > 2 * EDGE else lines
+    spill = part.state.spill
+    where = f"The whole is in {spill}." if spill else "Call the tool again if you need it."
+    first = f"[This output of {part.tool} was shortened to save space. {where}]"
+    return "\n".join([first, *map(_cut, ends)])
 
 
-EDGE = 3
+def _cut(line: str) -> str:
+    return line if len(line) <= EDGE_WIDTH else f"{line[:EDGE_WIDTH]}…"
+
+
+EDGE = 4
 """Lines kept at each end of a pruned output."""
 
-EDGE_WIDTH = 200
+EDGE_WIDTH = 160
+"""Characters kept of each."""

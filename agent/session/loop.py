@@ -8,14 +8,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from agent.errors import ProviderErrorKind
-from agent.model import AssistantMessage, ErrorInfo, Usage, UserMessage
+from agent.errors import ProviderError, ProviderErrorKind
+from agent.model import AssistantMessage, ErrorInfo, UserMessage
 from agent.provider.client import ModelInfo, ModelRequest
-from agent.session.compaction import compacted
-from agent.session.context import Budget, used
 from agent.session.guards import MAX_CUT_CALLS, StepLimit
-from agent.session.history import turns_of
-from agent.session.loop_state import LoopState, Reason, TurnEnd, TurnHost, TurnSetting
+from agent.session.loop_state import LoopState, Reason, TurnEnd, TurnHost
+from agent.session.setting import TurnSetting
 from agent.session.step import StepResult
 
 DEFAULT_OUTPUT = 8_192
@@ -27,6 +25,9 @@ MAX_LOST = 3
 MAX_HOOKED = 3
 LEAN_OUTPUT = 500
 MAX_LEAN = 3
+MAX_FRUITLESS = 2
+LEAST_OUTPUT = 1_024
+"""An answer gets so many tokens of a window however full that is."""
 
 GO_ON = (
     "<system-reminder>\nYour answer was cut off by the output limit. Go on exactly where it "
@@ -45,6 +46,7 @@ NO_ROOM = (
     "The conversation no longer fits the model's window, and compaction.auto is off. "
     "Run /compact, start a /new session, or choose a model with a larger window."
 )
+NO_SUMMARY = "The conversation is too long for the model and could not be summed up. {why}"
 STILL_FULL = (
     "The conversation does not fit the model's window even after it was summed up. Shorten the "
     "instructions or the last message, or choose a model with a larger window."
@@ -102,9 +104,9 @@ async def _one_step(
     request = ModelRequest(
         model=setting.model,
         system=setting.system,
-        turns=turns_of(compacted(await host.messages())),
+        turns=host.turns(),
         tools=() if last else setting.tools,
-        max_output=state.max_output or default_output(setting.model),
+        max_output=_output_cap(host, setting, state),
         temperature=setting.temperature,
         effort=setting.effort,
         session_id=session_id,
@@ -130,21 +132,35 @@ async def _one_step(
 async def _make_room(
     host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
 ) -> TurnEnd | LoopState:
-    """Compact before a step that would not fit (spec 2, C1)."""
-    budget = Budget.of(setting.model)
-    if budget is None or state.relief == "compacted":
-        return state
-    if used(compacted(await host.messages())) < budget.usable:
+    """Prune, then compact before a step that would not fit (spec 2, C1)."""
+    gauge = host.room.gauge
+    budget = gauge.budget(setting)
+    if budget is None or state.relief == "compacted" or gauge.used(setting) < budget.usable:
         return state
     if not setting.auto_compact:
         return TurnEnd("limit_reached", error=ErrorInfo("context", NO_ROOM))
-    if await host.prune(setting):
+    if await host.room.prune(setting) and gauge.used(setting) < budget.usable:
         return state
-    return _with(state, *await host.compact(setting, newest))
+    return await _compacted(host, setting, state, newest)
 
 
-def _with(state: LoopState, usage: Usage | None, cost: float | None) -> LoopState:
-    return replace(state, totals=state.totals.beside(usage, cost))
+async def _compacted(
+    host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
+) -> TurnEnd | LoopState:
+    """Sum up what is old. Twice in a row without getting below the limit is enough (C6)."""
+    try:
+        usage, cost = await host.room.compact(setting, newest)
+    except ProviderError as error:
+        text = NO_SUMMARY.format(why=error.message)
+        overflow = error.kind is ProviderErrorKind.OVERFLOW
+        return TurnEnd(
+            "failed", "error", ErrorInfo(error.kind, error.message if overflow else text)
+        )
+    budget, used = host.room.gauge.budget(setting), host.room.gauge.used(setting)
+    fruitless = state.fruitless + 1 if budget is not None and used >= budget.usable else 0
+    if fruitless >= MAX_FRUITLESS:
+        return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
+    return replace(state, totals=state.totals.beside(usage, cost), fruitless=fruitless)
 
 
 async def _overflowed(
@@ -160,10 +176,13 @@ async def _overflowed(
     if state.relief == "compacted":
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
     await host.drop(_assistant(result))
-    if state.relief == "none" and await host.prune(setting):
+    host.room.gauge.refused(setting)
+    if state.relief == "none" and await host.room.prune(setting):
         return replace(state, reason=Reason.PRUNE_RETRY, relief="pruned"), newest
-    state = _with(state, *await host.compact(setting, newest))
-    return replace(state, reason=Reason.COMPACT_RETRY, relief="compacted"), newest
+    shorter = await _compacted(host, setting, state, newest)
+    if isinstance(shorter, TurnEnd):
+        return shorter
+    return replace(shorter, reason=Reason.COMPACT_RETRY, relief="compacted"), newest
 
 
 async def _at_rest(
@@ -194,6 +213,16 @@ def _assistant(result: StepResult) -> AssistantMessage:
     message = result.message.message
     assert isinstance(message, AssistantMessage)  # noqa: S101 - a step's message always is one
     return message
+
+
+def _output_cap(host: TurnHost, setting: TurnSetting, state: LoopState) -> int:
+    """The output cap of the next step, within what the prompt leaves of the window: providers
+    refuse a request whose prompt and cap are more together."""
+    cap = state.max_output or default_output(setting.model)
+    if setting.model.context_limit is None:
+        return cap
+    left = setting.model.context_limit - host.room.gauge.used(setting)
+    return min(cap, max(LEAST_OUTPUT, left))
 
 
 def default_output(model: ModelInfo) -> int:

@@ -1,6 +1,5 @@
 """What the turn loop carries from step to step, and what it needs of its host (spec 1, L2)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
@@ -9,13 +8,13 @@ from agent.model import (
     AssistantMessage,
     ErrorInfo,
     Finish,
-    MessageWithParts,
     Outcome,
-    Usage,
     UserMessage,
 )
-from agent.provider.client import ModelInfo, ModelRequest, ToolSchema
-from agent.session.guards import Guard, TurnTotals
+from agent.provider.client import ModelRequest, Turn
+from agent.session.guards import TurnTotals
+from agent.session.room import Room
+from agent.session.setting import TurnSetting
 from agent.session.step import Step, StepResult
 
 
@@ -40,7 +39,8 @@ class LoopState:
     """Where a turn stands. *lost*, *cut* and *hooked* count steps in a row, *resumed* how often
     an unfinished answer was taken up again since the user last spoke; *max_output* is the cap
     of the next step, None for the default. *relief* is what was done about the overflow at
-    hand; *lean* counts the steps in a row that added little to a token target."""
+    hand, *fruitless* how many summaries in a row left the conversation too long; *lean* counts
+    the steps in a row that added little to a token target."""
 
     reason: Reason = Reason.START
     totals: TurnTotals = field(default_factory=TurnTotals)
@@ -50,6 +50,7 @@ class LoopState:
     cut: int = 0
     hooked: int = 0
     lean: int = 0
+    fruitless: int = 0
     relief: Literal["none", "pruned", "compacted"] = "none"
 
 
@@ -62,21 +63,6 @@ class TurnEnd:
     error: ErrorInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSetting:
-    """What holds for one step: the agent and model that the newest user message names."""
-
-    agent: str
-    model: ModelInfo
-    effort: str | None
-    system: tuple[str, ...]
-    tools: tuple[ToolSchema, ...]
-    guards: tuple[Guard, ...] = ()
-    temperature: float | None = None
-    target_tokens: int | None = None
-    auto_compact: bool = True
-
-
 class TurnHost(Protocol):
     """What the loop needs of the service that runs it."""
 
@@ -86,7 +72,14 @@ class TurnHost(Protocol):
 
     async def setting(self, newest: UserMessage) -> TurnSetting: ...
 
-    async def messages(self) -> Sequence[MessageWithParts]: ...
+    @property
+    def room(self) -> Room:
+        """Measures the conversation and makes it shorter."""
+        ...
+
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation as the next request holds it."""
+        ...
 
     async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step: ...
 
@@ -99,16 +92,6 @@ class TurnHost(Protocol):
         ...
 
     async def drop(self, message: AssistantMessage) -> None: ...
-
-    async def prune(self, setting: TurnSetting) -> bool:
-        """Shorten old tool outputs; false when too little would be won (spec 2, C2)."""
-        ...
-
-    async def compact(
-        self, setting: TurnSetting, newest: UserMessage
-    ) -> tuple[Usage | None, float | None]:
-        """Sum up what is old (spec 2, C3); what that took. Raises ``ProviderError``."""
-        ...
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:
         """Why the turn may not end yet, as a hook says; None if nothing objects."""

@@ -1,24 +1,18 @@
 """One running turn: what the loop asks of its host, on the real services (spec 1)."""
 
-import asyncio
-import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.errors import ProviderError
-from agent.events import Compacted
 from agent.files import FileTracker
 from agent.ids import new_id
 from agent.model import (
     AssistantMessage,
-    Busy,
     ErrorInfo,
     Message,
     MessageWithParts,
-    Retry,
     Session,
     SessionStatus,
     TextPart,
@@ -26,19 +20,23 @@ from agent.model import (
     UserMessage,
 )
 from agent.permission.service import PermissionService
+from agent.process.spill import SpillStore
 from agent.provider.catalog import Catalog
-from agent.provider.client import ModelClient, ModelInfo, ModelRequest
+from agent.provider.client import ModelRequest
+from agent.provider.client import Turn as RequestTurn
 from agent.provider.clients import Clients
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
-from agent.provider.usage import cost as cost_of
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.session.briefing import Briefing, block_of, useful
 from agent.session.calls import CallDeps, SpawnFor, TurnCalls
-from agent.session.compaction import Summary, compacted, marker_message, summarise, tail_start
-from agent.session.context import UNKNOWN, Budget, prunable, shorten
+from agent.session.conversation import Conversation
+from agent.session.estimate import Calibration
 from agent.session.guards import TurnLimits
-from agent.session.loop_state import TurnEnd, TurnSetting
+from agent.session.loop_state import TurnEnd
 from agent.session.queue import Queues
+from agent.session.room import Room, RoomDeps, RoomRules
+from agent.session.setting import TurnSetting
 from agent.session.snapshot import Snapshots
+from agent.session.spending import Update, spend
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
 from agent.session.tracking import ChangeTracker
@@ -55,7 +53,7 @@ StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDeps:
-    """The services a turn works with. *summary_model* sums up in place of the session's own."""
+    """The services a turn works with."""
 
     bus: Bus
     store: Store
@@ -67,15 +65,17 @@ class TurnDeps:
     agents: Agents
     queues: Queues
     briefing: Briefing
-    update: Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
+    update: Update
     registry: Registry
     shells: Shells
     snapshots: Snapshots
+    spills: SpillStore
+    room: RoomRules = field(default_factory=RoomRules)
+    calibration: Calibration = field(default_factory=Calibration)
     retry: RetryPolicy = DEFAULT_POLICY
     tracing: Tracing = field(default_factory=lambda: Tracing({}))
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
-    summary_model: str | None = None
     clock: Callable[[], float] = field(default=time.time)
 
 
@@ -113,21 +113,50 @@ class Turn:
         self._set_status = set_status
         self._step: Step | None = None
         self._steps = 0
-        self._history: list[MessageWithParts] = []
+        self._conversation = Conversation()
+        self._room = self._new_room()
         self._newest: UserMessage | None = None
         self._briefed = ""
-        self._rng = random.Random()  # noqa: S311 - spreads retries, keeps no secret
+
+    def _new_room(self) -> Room:
+        deps = self._deps
+        needed = RoomDeps(
+            store=deps.store,
+            bus=deps.bus,
+            clients=deps.clients,
+            catalog=deps.catalog,
+            agents=deps.agents,
+            briefing=deps.briefing,
+            spills=deps.spills,
+            calibration=deps.calibration,
+            rules=deps.room,
+            spend=self._add_usage,
+            set_status=self._set_status,
+            retry=deps.retry,
+            clock=deps.clock,
+        )
+        callers = self._lineage.callers
+        return Room(needed, self._session, callers, self._conversation, self.started)
+
+    @property
+    def room(self) -> Room:
+        return self._room
+
+    def turns(self) -> tuple[RequestTurn, ...]:
+        return self._conversation.turns()
 
     def begin_with(self, stored: list[MessageWithParts]) -> None:
         """Start from the session's messages as they stand, those that wait left out."""
-        self._history = [
-            m
-            for m in stored
-            if not (isinstance(m.message, UserMessage) and m.message.turn_id is None)
-        ]
+        self._conversation.renew(
+            [
+                m
+                for m in stored
+                if not (isinstance(m.message, UserMessage) and m.message.turn_id is None)
+            ]
+        )
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
-        history = await self.messages()
+        history = self._conversation.all
         taken = await self._deps.queues.take(
             self._session.id,
             turn_id=self.id,
@@ -135,7 +164,7 @@ class Turn:
             steered=self._steps > 0,
             everything=first or ending,
         )
-        self._entered(*taken)
+        self._conversation.add(*taken)
         users = [item.message for item in taken if isinstance(item.message, UserMessage)]
         self._newest = users[-1] if users else self._newest
         return users
@@ -146,27 +175,22 @@ class Turn:
         model = deps.catalog.model(newest.model)
         callers = self._lineage.callers
         if newest.id != self._briefed:
-            told = await deps.briefing.tell(self._session, newest, self._history, callers)
-            self._history, self._briefed = told, newest.id
-        tools = useful(deps.registry.names_for(model.id), self._history)
+            history = self._conversation.all
+            told = await deps.briefing.tell(self._session, newest, history, callers)
+            self._conversation.renew(told)
+            self._briefed = newest.id
+        tools = useful(deps.registry.names_for(model.id), self._conversation.all)
         offered = deps.agents.offered(agent.name, tools, callers)
         return TurnSetting(
             agent=agent.name,
             model=model,
             effort=newest.effort,
-            system=(deps.briefing.head(agent, model), block_of(self._history)),
+            system=(deps.briefing.head(agent, model), block_of(self._conversation.all)),
             tools=deps.registry.schemas(offered) if model.tools else (),
             guards=deps.limits.guards(agent.max_steps),
             target_tokens=deps.limits.target,
             auto_compact=deps.limits.auto_compact,
         )
-
-    async def messages(self) -> Sequence[MessageWithParts]:
-        """The session so far: as it stood at the start, and what the steps have added."""
-        return self._history
-
-    def _entered(self, *items: MessageWithParts) -> None:
-        self._history.extend(items)
 
     async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step:
         message = AssistantMessage(
@@ -181,7 +205,7 @@ class Turn:
         )
         deps = StepDeps(
             store=self._deps.store,
-            executor=lambda message: self._calls.executor(message, self._history),
+            executor=lambda message: self._calls.executor(message, self._conversation.all),
             set_status=self._set_status,
             retry=self._deps.retry,
             tracing=self._deps.tracing,
@@ -200,8 +224,10 @@ class Turn:
         with self._deps.tracing.span(
             f"step {step.message.step}", gen_ai__conversation__id=self._session.id
         ):
+            estimated = self._room.gauge.estimate(setting)
             result = await step.run(client, request)
-        self._entered(result.message)
+        self._room.gauge.learn(setting, estimated, result.usage)
+        self._conversation.add(result.message)
         await self._track(result.message.message)
         await self._add_usage(result.usage, result.cost)
         return replace(result, children=self._calls.take_children())
@@ -211,14 +237,7 @@ class Turn:
             await self._tracker.after_step(message)
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
-        def add(session: Session) -> Session:
-            cost = session.cost
-            if spent is not None:
-                cost = (cost or 0.0) + spent
-            usage = session.usage + used if used else session.usage
-            return replace(session, usage=usage, cost=cost, updated=self._deps.clock())
-
-        await self._deps.update(self._session.id, add)
+        await spend(self._deps.update, self._session.id, used, spent, self._deps.clock())
 
     async def nudge(self, text: str, after: UserMessage) -> UserMessage:
         message = replace(
@@ -239,65 +258,12 @@ class Turn:
             synthetic=True,
         )
         await self._deps.store.save(message, part)
-        self._entered(MessageWithParts(message, (part,)))
+        self._conversation.add(MessageWithParts(message, (part,)))
         return message
 
     async def drop(self, message: AssistantMessage) -> None:
         await self._deps.store.remove_message(message.session_id, message.id)
-        self._history = [m for m in self._history if m.message.id != message.id]
-
-    async def prune(self, setting: TurnSetting) -> bool:
-        messages = list(await self.messages())
-        budget = Budget.of(setting.model) or UNKNOWN
-        chosen = prunable(compacted(messages), budget)
-        if not chosen:
-            return False
-        now = self._deps.clock()
-        shortened = {part.id: shorten(part, now) for part in chosen}
-        await self._deps.store.save(*shortened.values())
-        self._history = [
-            replace(m, parts=tuple(shortened.get(p.id, p) for p in m.parts)) for m in messages
-        ]
-        return True
-
-    async def compact(
-        self, setting: TurnSetting, newest: UserMessage
-    ) -> tuple[Usage | None, float | None]:
-        messages = await self.messages()
-        visible = compacted(messages)
-        start = tail_start(visible, Budget.of(setting.model) or UNKNOWN)
-        named = self._deps.summary_model
-        model = self._deps.catalog.model(named) if named else setting.model
-        client = self._deps.clients.client_for(model)
-        old = visible[:start] or visible
-        summary = await self._summary(client, model, old)
-        tail = visible[start].message.id if 0 < start < len(visible) else None
-        marker = marker_message(newest, summary.text, tail, self._deps.clock())
-        callers = self._lineage.callers
-        marker = await self._deps.briefing.begin(self._session, marker, callers)
-        await self._deps.store.save(marker.message, *marker.parts)
-        self._entered(marker)
-        self._deps.bus.publish(Compacted(self._session.id))
-        cost = cost_of(summary.usage, model.price)
-        await self._add_usage(summary.usage, cost)
-        return summary.usage, cost
-
-    async def _summary(
-        self, client: ModelClient, model: ModelInfo, old: Sequence[MessageWithParts]
-    ) -> Summary:
-        """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
-        attempt = 1
-        while True:
-            try:
-                return await summarise(client, model, old, self._session.id)
-            except ProviderError as error:
-                wait = delay(attempt, error, self._rng, self._deps.retry, mended=attempt > 1)
-                if wait is None:
-                    raise
-                self._set_status(Retry(attempt, error.message, self._deps.clock() + wait))
-                await asyncio.sleep(wait)
-                self._set_status(Busy(self.started))
-                attempt += 1
+        self._conversation.drop(message.id)
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:
         for hook in self._deps.stop_hooks:

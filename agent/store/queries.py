@@ -90,6 +90,15 @@ def messages(
     return _with_parts(rows, parts)
 
 
+def pinned(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
+    """The ids of the messages of a session that are pinned."""
+    rows = connection.execute(
+        "SELECT id FROM message WHERE session_id = ? AND json_extract(data, '$.pinned') = 1",
+        (session_id,),
+    ).fetchall()
+    return frozenset(message_id for (message_id,) in rows)
+
+
 def _with_parts(
     rows: list[tuple[str, str]], parts: list[tuple[str, str]]
 ) -> list[MessageWithParts]:

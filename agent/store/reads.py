@@ -74,6 +74,10 @@ class Reads(StoreCore):
             found = await self._consistent(work, session_id)
         return self._overlaid([found], session_id)[0] if found is not None else None
 
+    async def pinned(self, session_id: str) -> frozenset[str]:
+        """The ids of the messages that the user pinned."""
+        return await self._database.read(partial(queries.pinned, session_id=session_id))
+
     async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
         """Up to *limit* finished texts that hold every word of *text*, newest first."""
         return await self._database.read(partial(search, text=text, limit=limit))

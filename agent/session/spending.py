@@ -1,0 +1,38 @@
+"""What sessions use, added up as it is used (spec 5, R8)."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from agent.errors import SessionNotFound
+from agent.model import Session, Usage
+
+Update = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
+"""Replaces a session's record (``Directory.update``)."""
+
+
+async def spend(
+    update: Update, session_id: str, usage: Usage | None, cost: float | None, now: float
+) -> None:
+    """Add a model call to its session, and to the sessions that it works for, nearest first."""
+
+    def own(session: Session) -> Session:
+        total = session.usage + usage if usage else session.usage
+        return replace(session, usage=total, cost=plus(session.cost, cost), updated=now)
+
+    def below(session: Session) -> Session:
+        total = session.below + usage if usage else session.below
+        return replace(session, below=total, below_cost=plus(session.below_cost, cost))
+
+    session = await update(session_id, own)
+    while session.parent_id is not None:
+        try:
+            session = await update(session.parent_id, below)
+        except SessionNotFound:
+            return
+
+
+def plus(one: float | None, other: float | None) -> float | None:
+    """The sum of two costs, of which either may be unknown; None where both are."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
