@@ -139,7 +139,15 @@ def every_part(message: AssistantMessage) -> list[Part]:
     """One part of every kind, and one tool call in every state, with no field at its default."""
     opaque = {"signature": "abc", "items": [1, {"a": None}]}
     return [
-        make_text(message, "hällo", ended=2.0, synthetic=True, ignored=True, interrupted=True),
+        make_text(
+            message,
+            "hällo",
+            ended=2.0,
+            synthetic=True,
+            ignored=True,
+            interrupted=True,
+            mark="compaction_continue",
+        ),
         ReasoningPart(
             **own(message),
             text="hm",
@@ -162,7 +170,18 @@ def every_part(message: AssistantMessage) -> list[Part]:
             snapshot="def",
         ),
         PatchPart(**own(message), base="abc", files=("a", "b")),
-        CompactionPart(**own(message), summary="sum", auto=True, tail_start_id="msg_1"),
+        CompactionPart(
+            **own(message),
+            summary="sum",
+            auto=True,
+            tail_start_id="msg_1",
+            pins="# Kept",
+            before=9_000,
+            after=2_000,
+            model="demo/offline",
+            usage=Usage(1, 2, 3, 4, 5),
+            cost=0.5,
+        ),
         SubtaskPart(**own(message), agent="general", description="d", prompt="p", child_id="ses_1"),
         RetryPart(**own(message), attempt=2, error=ErrorInfo("network", "cut"), created=5.0),
         AgentPart(**own(message), name="explore"),
