@@ -9,7 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.permission.embedded import code_strings
@@ -97,17 +97,40 @@ def bash_needs(
     project: str,
     home: str | None = None,
     readable: Sequence[str] = (),
+    shell: str = "bash",
 ) -> tuple[Need, ...]:
-    """The needs of a command line: one for each command, write, and path outside."""
-    return analyse(
-        command, directory=directory, project=project, home=home, readable=readable
-    ).needs
+    """The needs of a command line: one for each command, write, and path outside.
+
+    *shell* is the program that runs the line, a name or a path. What another than bash makes
+    of it can't be known (B3): no command in it is proven, and none is offered for "always".
+    """
+    found = analyse(command, directory=directory, project=project, home=home, readable=readable)
+    if _is_bash(shell):
+        return found.needs
+    name = Path(shell).name
+    return tuple(
+        _unproven(need, f"{name} may read it in another way than bash, which was not found")
+        for need in found.needs
+    )
 
 
-def read_only(command: str, *, directory: str, project: str, home: str | None = None) -> bool:
+def read_only(
+    command: str, *, directory: str, project: str, home: str | None = None, shell: str = "bash"
+) -> bool:
     """Whether the line is proven to change nothing and to stay inside the project (L8)."""
-    needs = bash_needs(command, directory=directory, project=project, home=home)
+    needs = bash_needs(command, directory=directory, project=project, home=home, shell=shell)
     return all(need.floor == "allow" and not need.strict for need in needs)
+
+
+def _is_bash(shell: str) -> bool:
+    return Path(shell).name.removesuffix(".exe") == "bash"
+
+
+def _unproven(need: Need, why: str) -> Need:
+    """*need* of a line that is read by another shell than the one whose grammar was followed."""
+    if need.permission != "bash":
+        return replace(need, always=None)
+    return replace(need, always=None, floor="ask", strict="unknown", reason=need.reason or why)
 
 
 def _fed(found: Findings, walker: Walker) -> list[str]:

@@ -6,7 +6,7 @@ left, at program exit. See ``agent.process.run`` for what is promised.
 
 from agent.process.background import Background
 from agent.process.capture import Capture, Captured, Taken, plain
-from agent.process.environment import child_environment, shell_argv, strict_environment
+from agent.process.environment import child_environment, shell, shell_argv, strict_environment
 from agent.process.run import Command, Finished, Started, kill_all, run, start
 from agent.process.spill import Spilled, SpillStore
 
@@ -24,6 +24,7 @@ __all__ = [
     "kill_all",
     "plain",
     "run",
+    "shell",
     "shell_argv",
     "start",
     "strict_environment",

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -19,7 +19,7 @@ from agent.process import (
     Started,
     child_environment,
     run,
-    shell_argv,
+    shell,
     start,
     strict_environment,
 )
@@ -94,6 +94,7 @@ class BashSettings:
     """*secret_names* are variables that no command gets to see; time limits in seconds.
 
     *strict* passes on a short list of harmless variables only, and those named by *kept*.
+    *shell* is what a command is started with, up to its text.
     """
 
     secret_names: Collection[str] = ()
@@ -102,6 +103,7 @@ class BashSettings:
     default_timeout: float = DEFAULT_TIMEOUT
     max_timeout: float = MAX_TIMEOUT
     env: Mapping[str, str] | None = None
+    shell: tuple[str, ...] = field(default_factory=shell)
 
     def environment(self) -> dict[str, str]:
         """What a command is started with."""
@@ -126,7 +128,7 @@ class BashTool:
             aliases=("shell", "sh", "run_command", "execute_command", "run_shell_command"),
             keep="tail",
             variables={
-                "shell": Path(shell_argv("")[0]).name,
+                "shell": Path(settings.shell[0]).name,
                 "platform": sys.platform,
                 "default_timeout_ms": f"{settings.default_timeout * 1000:.0f}",
                 "max_timeout_ms": f"{settings.max_timeout * 1000:.0f}",
@@ -138,7 +140,9 @@ class BashTool:
     def concurrency_safe(self, args: BashArgs) -> bool:
         # Where a command reads makes no difference here, only that it changes nothing: with
         # the root as the project every place is inside.
-        return not args.background and read_only(args.command, directory="/", project="/")
+        return not args.background and read_only(
+            args.command, directory="/", project="/", shell=self._settings.shell[0]
+        )
 
     async def prepare(self, args: BashArgs, ctx: ToolContext) -> Plan[BashPlan]:
         command = args.command.strip()
@@ -147,7 +151,13 @@ class BashTool:
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         kept = str(self._truncator.spills.folder)
-        needs = bash_needs(command, directory=directory, project=ctx.project, readable=(kept,))
+        needs = bash_needs(
+            command,
+            directory=directory,
+            project=ctx.project,
+            readable=(kept,),
+            shell=self._settings.shell[0],
+        )
         return Plan(
             label=ToolLabel("Bash", _first_line(command), args.description or ""),
             payload=BashPlan(
@@ -179,7 +189,7 @@ class BashTool:
         limits = self._truncator.limits
         capture = Capture(self._truncator.spills, max_lines=limits.lines, max_bytes=limits.bytes)
         command = Command(
-            argv=shell_argv(call.command),
+            argv=(*self._settings.shell, call.command),
             directory=call.directory,
             env=self._settings.environment(),
             timeout=call.timeout,

@@ -9,6 +9,7 @@ from agent.agents import Agents
 from agent.permission.bash import bash_needs
 from agent.permission.cases import Case, verdict
 from agent.permission.rules import Rule, judge
+from agent.process import shell
 from agent.questions import Need
 from app.clean import clean
 from app.debug.settings import settings_here
@@ -46,7 +47,9 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     deny_wins = loaded.config.permission_mode == "deny-wins"
     needs: tuple[Need, ...] = (Need(permission, pattern),)
     if permission == "bash":
-        needs = bash_needs(pattern, directory=str(directory), project=str(trust.project))
+        needs = bash_needs(
+            pattern, directory=str(directory), project=str(trust.project), shell=shell()[0]
+        )
     judged = [judge(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
     for one in judged:
         what = clean(one.need.shown or one.need.pattern)

@@ -10,6 +10,7 @@ import pytest
 from agent.bus import Bus
 from agent.display import ShellBlock
 from agent.errors import InvalidArguments, ToolError
+from agent.permission.rules import Rule, judge
 from agent.process import SpillStore, kill_all
 from agent.tools.arguments import validate
 from agent.tools.base import Result, ToolContext
@@ -351,3 +352,37 @@ async def test_live_tail(tool: BashTool, make_context: MakeContext) -> None:
 def test_only_read_only_commands_run_side_by_side(command: str, safe: bool, tool: BashTool) -> None:
     """L8."""
     assert tool.concurrency_safe(BashArgs(command=command)) is safe
+
+
+async def test_l10a_without_bash_nothing_is_proven_and_nothing_is_offered(
+    tmp_path: Path, make_context: MakeContext
+) -> None:
+    """B3: another shell may read a line in another way than the analysis does."""
+    ctx = make_context()
+    lines = ("ls -la", "git push origin main", "echo a > b.txt")
+    known = make_tool(tmp_path, BashSettings(shell=("/bin/bash", "-c")))
+    other = make_tool(tmp_path, BashSettings(shell=("/bin/sh", "-c")))
+    for line in lines:
+        args = BashArgs(command=line)
+        plan = await other.prepare(args, ctx)
+        commands = [need for need in plan.needs if need.permission == "bash"]
+        assert commands
+        for need in plan.needs:
+            assert need.always is None, line
+            assert judge(need, (Rule("bash", "git *", "allow", "config"),)).action == "ask", line
+        assert all(need.strict == "unknown" for need in commands)
+        assert any("sh may read it in another way than bash" in need.reason for need in commands)
+        assert not other.concurrency_safe(args)
+        assert len((await known.prepare(args, ctx)).needs) == len(plan.needs)
+    assert known.concurrency_safe(BashArgs(command="ls -la"))
+    denied = (Rule("bash", "*", "allow", "config"), Rule("bash", "git push *", "deny", "config"))
+    plan = await other.prepare(BashArgs(command="echo a && git push"), ctx)
+    assert "deny" in {judge(need, denied).action for need in plan.needs}
+
+
+async def test_l10a_the_shell_that_was_judged_is_the_one_that_runs(
+    tmp_path: Path, make_context: MakeContext
+) -> None:
+    tool = make_tool(tmp_path, BashSettings(shell=("/bin/sh", "-c")))
+    done = await call(tool, make_context(), "echo $0")
+    assert done.output == "/bin/sh"
