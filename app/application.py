@@ -90,6 +90,9 @@ class OpencodeApp(App[int]):
         del parameters
         return action != "command_palette" or self.controller.at_main()
 
+    def on_transcript_earlier(self) -> None:
+        self.controller.read_earlier()
+
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
         self.controller.send(event.text)
 

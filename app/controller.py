@@ -176,6 +176,10 @@ class Controller:
         self.main.query_one(WorkingLine).stopping()
         self.tasks.spawn(self.live.cancel(), "cancelling")
 
+    def read_earlier(self) -> None:
+        """The page of the history before what is shown is needed (C7)."""
+        self.tasks.spawn(self.live.read_earlier(), "reading earlier messages")
+
     def interrupt(self) -> None:
         """Ctrl+C."""
         self._interrupting.press()

@@ -44,6 +44,7 @@ class LiveSession:
         self._effort: str | None = None
         self._asked_for = 0
         self.view: SessionView | None = None
+        self._reading_earlier: SessionView | None = None
         self.waiting_to_send = 0
 
     @property
@@ -158,6 +159,21 @@ class LiveSession:
         finally:
             self.waiting_to_send -= 1
 
+    async def read_earlier(self) -> None:
+        """Take in the page of the history before what is held; nothing while one is read."""
+        view = self.view
+        if view is None or not view.older or self._reading_earlier is view:
+            return
+        self._reading_earlier = view
+        try:
+            first = view.message_ids[0]
+            messages, older = await self.runtime.sessions.earlier(view.session_id, first)
+            if self.view is view:
+                self._changed(view.prepend(messages, older), ())
+        finally:
+            if self._reading_earlier is view:
+                self._reading_earlier = None
+
     async def cancel(self) -> bool:
         """Cancel the turn that runs; true if there was one."""
         session = self.session
@@ -187,7 +203,10 @@ class LiveSession:
     async def _attach(self, session_id: str) -> None:
         self._asked_for += 1
         mine = self._asked_for
-        subscription, snapshot = await self.runtime.sessions.attach(session_id)
+        held = self.view
+        # A session that is read again keeps the pages that somebody went back to.
+        loaded = len(held.message_ids) if held and held.session_id == session_id else 0
+        subscription, snapshot = await self.runtime.sessions.attach(session_id, loaded)
         if mine != self._asked_for:  # another session was opened while this one was read
             subscription.close()
             return

@@ -105,7 +105,7 @@ class SessionView:
         self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
         self.questions: tuple[Question, ...] = snapshot.questions
         self.todos: tuple[TodoItem, ...] = snapshot.todos
-        self.complete: bool = snapshot.complete
+        self.older: int = snapshot.older
         self.deleted: bool = False
         self.stale: bool = False
         self._ids: list[str] = []
@@ -147,17 +147,17 @@ class SessionView:
             permissions=self.permissions,
             questions=self.questions,
             todos=self.todos,
-            complete=self.complete,
+            older=self.older,
         )
 
-    def prepend(self, messages: tuple[MessageWithParts, ...], *, complete: bool) -> Change:
-        """Take in an older page of the history. *complete*: nothing older is left."""
+    def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
+        """Take in an older page of the history; *older* messages are left before it."""
         added: set[str] = set()
         for held in messages:
             if held.message.id not in self._entries:
                 self._insert(held.message, list(held.parts))
                 added.add(held.message.id)
-        self.complete = complete
+        self.older = older
         return Change(messages=frozenset(added))
 
     def apply(self, event: Event) -> Change:
@@ -273,6 +273,8 @@ class SessionView:
         if message.session_id != self.session_id:
             return NOTHING
         entry = self._entries.get(message.id)
+        if entry is None and self._before_the_page(message.id):
+            return NOTHING
         if entry is None:
             self._insert(message, [])
         else:
@@ -316,7 +318,11 @@ class SessionView:
 
     def _removed(self, event: PartRemoved | MessageRemoved) -> Change:
         entry = self._entries.get(event.message_id)
-        if event.session_id != self.session_id or entry is None:
+        if event.session_id != self.session_id:
+            return NOTHING
+        if entry is None:
+            if isinstance(event, MessageRemoved) and self._before_the_page(event.message_id):
+                self.older -= 1
             return NOTHING
         if isinstance(event, MessageRemoved):
             del self._entries[event.message_id]
@@ -329,9 +335,11 @@ class SessionView:
 
     def _unknown(self, message_id: str) -> Change:
         """A message that is not held: an older page that was not loaded, or a missed event."""
-        if not self.complete and self._ids and message_id < self._ids[0]:
-            return NOTHING
-        return self._lost()
+        return NOTHING if self._before_the_page(message_id) else self._lost()
+
+    def _before_the_page(self, message_id: str) -> bool:
+        """Whether a message belongs to a page of the history that was not loaded."""
+        return bool(self.older and self._ids) and message_id < self._ids[0]
 
     def _lost(self) -> Change:
         self.stale = True

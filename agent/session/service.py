@@ -8,7 +8,7 @@ publishes ``SessionIdle`` exactly once (L15).
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus, Subscription
@@ -31,6 +31,7 @@ from agent.model import (
     Busy,
     ErrorInfo,
     Idle,
+    MessageWithParts,
     SessionStatus,
     UserMessage,
 )
@@ -296,15 +297,18 @@ class SessionService:
         """Taking prompts and what they changed back, and bringing them back."""
         return self._undo
 
-    async def attach(self, session_id: str) -> tuple[Subscription, SessionSnapshot]:
-        """A subscription to a session's events, and how it stands now, in one step (L16).
+    async def attach(
+        self, session_id: str, loaded: int = 0
+    ) -> tuple[Subscription, SessionSnapshot]:
+        """A subscription to a session's events, and how it stands now, in one step (L16): with
+        its last page of messages, or the *loaded* ones if these were more.
 
         The subscription is made first: what happens while the snapshot is read comes again
         as events, and both forms of it agree.
         """
         subscription = self._bus.subscribe(lambda event: concerns(event, session_id))
         try:
-            return subscription, await self.snapshot(session_id)
+            return subscription, await self.snapshot(session_id, max(PAGE, loaded))
         except BaseException:
             subscription.close()
             raise
@@ -324,8 +328,21 @@ class SessionService:
             permissions=self._deps.permissions.pending(lineage.root_id),
             questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
-            complete=len(messages) < limit,
+            older=await self._older(session_id, messages),
         )
+
+    async def earlier(
+        self, session_id: str, before: str, limit: int = PAGE
+    ) -> tuple[tuple[MessageWithParts, ...], int]:
+        """The page of up to *limit* messages before the message *before*, oldest first, and how
+        many there are before these."""
+        messages = await self._deps.store.messages(session_id, before=before, limit=limit)
+        return tuple(messages), await self._older(session_id, messages)
+
+    async def _older(self, session_id: str, messages: Sequence[MessageWithParts]) -> int:
+        if not messages:
+            return 0
+        return await self._deps.store.message_count(session_id, messages[0].message.id)
 
     async def delete(self, session_id: str) -> None:
         """End what runs in a session, then remove it with its children."""

@@ -38,8 +38,8 @@ class PromptInput:
 class SessionSnapshot:
     """A session as it stands when a front end attaches.
 
-    *messages* are oldest first (the last page, if the session is long: *complete* is then
-    false); *queued* are the ids of user messages that wait; *permissions* and
+    *messages* are oldest first (the last page, if the session is long: *older* tells how many
+    there are before them); *queued* are the ids of user messages that wait; *permissions* and
     *questions* are those of the session's tree that are open, oldest first.
     """
 
@@ -50,4 +50,4 @@ class SessionSnapshot:
     permissions: tuple[PermissionRequest, ...] = ()
     questions: tuple[Question, ...] = ()
     todos: tuple[TodoItem, ...] = ()
-    complete: bool = True
+    older: int = 0

@@ -99,6 +99,14 @@ def pinned(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
     return frozenset(message_id for (message_id,) in rows)
 
 
+def message_count(connection: sqlite3.Connection, session_id: str, before: str) -> int:
+    """How many messages of a session come before the id *before*."""
+    row = connection.execute(
+        "SELECT COUNT(*) FROM message WHERE session_id = ? AND id < ?", (session_id, before)
+    ).fetchone()
+    return int(row[0])
+
+
 def _with_parts(
     rows: list[tuple[str, str]], parts: list[tuple[str, str]]
 ) -> list[MessageWithParts]:

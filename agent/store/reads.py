@@ -63,6 +63,11 @@ class Reads(StoreCore):
         found = await self._consistent(work, session_id)
         return self._overlaid(found, session_id)
 
+    async def message_count(self, session_id: str, before: str) -> int:
+        """How many messages of a session come before the message *before*."""
+        work = partial(queries.message_count, session_id=session_id, before=before)
+        return await self._database.read(work)
+
     async def message(self, message_id: str) -> MessageWithParts | None:
         """One message with its parts, None if there is none."""
         work = partial(queries.message, message_id=message_id)

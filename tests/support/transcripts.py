@@ -41,6 +41,9 @@ class TranscriptApp(App[None]):
     def on_transcript_new_below(self, message: Transcript.NewBelow) -> None:
         self.messages.append(message)
 
+    def on_transcript_earlier(self, message: Transcript.Earlier) -> None:
+        self.messages.append(message)
+
     def on_transcript_open_session(self, message: Transcript.OpenSession) -> None:
         self.messages.append(message)
 

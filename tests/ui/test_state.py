@@ -223,7 +223,7 @@ def test_gap_or_unknown_part_makes_the_view_stale(event: Event) -> None:
 
 
 def test_delta_of_a_page_that_is_not_loaded_is_no_gap() -> None:
-    held = snapshot(assistant("msg_5", text_part("prt_5", "msg_5", "x")), complete=False)
+    held = snapshot(assistant("msg_5", text_part("prt_5", "msg_5", "x")), older=2)
     view = SessionView(held)
     assert not view.apply(_delta(7, "x", message="msg_1"))
     assert not view.stale
@@ -250,8 +250,8 @@ def test_events_of_other_sessions_change_nothing() -> None:
 
 
 def test_older_page_goes_before_what_is_held() -> None:
-    view = SessionView(snapshot(assistant("msg_5"), complete=False))
-    view.prepend((assistant("msg_1"), assistant("msg_2")), complete=True)
+    view = SessionView(snapshot(assistant("msg_5"), older=2))
+    view.prepend((assistant("msg_1"), assistant("msg_2")), older=0)
     assert view.message_ids == ["msg_1", "msg_2", "msg_5"]
     assert view.index("msg_2") == 1
     assert view.index("msg_3") is None

@@ -145,8 +145,8 @@ def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
 
 @pytest.mark.parametrize("name", ["msg_0", "msg_2", "msg_5"])
 def test_older_and_late_messages_find_their_place(name: str) -> None:
-    view = SessionView(snapshot(user("msg_1", "one"), user("msg_4", "four"), complete=False))
+    view = SessionView(snapshot(user("msg_1", "one"), user("msg_4", "four"), older=1))
     live = Layout(view, PAGE)
     drawn(live)
-    live.update(view.prepend((user(name, f"this is {name}"),), complete=True))
+    live.update(view.prepend((user(name, f"this is {name}"),), older=0))
     assert drawn(live) == drawn(Layout(view, PAGE))

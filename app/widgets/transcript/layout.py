@@ -2,16 +2,19 @@
 from rows of the page to them. No Textual widget in here.
 
 Rows count from 0 at the top of the transcript. Until an item is seen its height is a
-guess; ``lay`` makes it exact. Who moves rows while somebody reads has to move the page
+guess; ``lay`` makes it exact. Messages of pages that are not loaded have rows too, ``lead`` in
+all, guessed from what is. Who moves rows while somebody reads has to move the page
 along: that is the view's business.
 """
 
 from bisect import bisect_right
 
+from rich.segment import Segment
+
 from app.state import Change, Entry, SessionView
 from app.widgets.transcript.drawing import Folds, draw_first, draw_item
 from app.widgets.transcript.items import Item, UserRecord, estimate, gap, items_of
-from app.widgets.transcript.lines import Line, Page, blank
+from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
 from app.widgets.transcript.tools import Moment
 
 CACHED = 600
@@ -36,6 +39,7 @@ class Layout:
         self._running: dict[str, Item] = {}
         self._all_changed = False
         self._laid = 0
+        self._lead: tuple[int, int] = (0, 0)
         self._blank = blank(page)
         self._rebuild()
 
@@ -49,24 +53,30 @@ class Layout:
         self._blank = blank(page)
         for item in self.items:
             self._forget(item, guess=True)
+        self._lead = (self._lead[0], self._guess(self._lead[0]))
         self._tops.clear()
 
     def update(self, change: Change) -> set[str]:
         """Take in a change of the view; returns the keys of items that are new or changed."""
+        if self._view is not None and self._view.older != self._lead[0]:
+            self._rebuild()
+            return set(self._changed)
         for message_id in sorted(change.messages | change.parts_of):
-            self._refresh(message_id)
+            if self._refresh(message_id):
+                break
         return set(self._changed)
 
-    def _refresh(self, message_id: str) -> None:
+    def _refresh(self, message_id: str) -> bool:
+        """Bring one message up to date; true if that brought all of them."""
         view = self._view
         entry = view.entry(message_id) if view is not None else None
         start = self._starts.get(message_id)
         found = list(items_of(entry, view.queued)) if view is not None and entry is not None else []
         if start is None and not found:
-            return
+            return False
         if entry is None or not found or (start is None and _key(entry) < self._last_key):
             self._rebuild()
-            return
+            return True
         if start is None:
             start = len(self.items)
             self._starts[message_id] = start
@@ -77,11 +87,12 @@ class Layout:
         inner = end < len(self.items)
         if (inner and end - start != len(found)) or self._moved(found[0], start):
             self._rebuild()
-            return
+            return True
         held = {item.key: item for item in self.items[start:end]}
         self.items[start:end] = [self._merge(item, held) for item in found]
         self._all_changed = self._all_changed or len(found) < end - start
         del self._tops[start:]
+        return False
 
     def _moved(self, item: Item, start: int) -> bool:
         """Whether a message left or joined the queue, which is drawn last."""
@@ -109,6 +120,16 @@ class Layout:
             self.items += [self._merge(item, held) for item in found]
         self._tops.clear()
         self._all_changed = True
+        older = view.older if view is not None else 0
+        if older != self._lead[0]:
+            self._lead = (older, self._guess(older))
+
+    def _guess(self, older: int) -> int:
+        """The rows that *older* messages would have, were they like those that are here."""
+        if not older or not self._starts:
+            return 0
+        rows = sum(item.height + 1 for item in self.items)
+        return max(1, older * rows // len(self._starts))
 
     def _merge(self, item: Item, held: dict[str, Item]) -> Item:
         """*item*, or the one that was there before with its record brought up to date."""
@@ -141,6 +162,11 @@ class Layout:
     # --- where it is ---
 
     @property
+    def lead(self) -> int:
+        """Rows of what is not loaded, above all items."""
+        return self._lead[1]
+
+    @property
     def height(self) -> int:
         """All rows, with one blank row above and below what there is."""
         if not self.items:
@@ -154,7 +180,7 @@ class Layout:
         while len(tops) <= index:
             at = len(tops)
             before = items[at - 1] if at else None
-            end = tops[-1] + before.height if before is not None else 0
+            end = tops[-1] + before.height if before is not None else self.lead
             tops.append(end + gap(before, items[at]))
         return tops[index]
 
@@ -179,6 +205,8 @@ class Layout:
             return self._blank
         item = self.items[index]
         place = row - self._tops[index]
+        if self.lead and row == self.lead - 1:
+            return earlier(self.page, self._lead[0])
         if item.lines is None or not 0 <= place < len(item.lines):
             return self._blank
         return item.lines[place]
@@ -268,6 +296,15 @@ class Layout:
                 item.lines = None
                 item.view = None
                 self._laid -= 1
+
+
+def earlier(page: Page, older: int) -> Line:
+    """The row above everything that is loaded, while messages before it are not."""
+    word = "message" if older == 1 else "messages"
+    text = cut(f"… {older:,} earlier {word}", page.columns(page.left))
+    return make_line(
+        [Segment(text, page.tones.style("faint"))], prefix=gutter(page, page.left), skip=0, join=""
+    )
 
 
 def _key(entry: Entry) -> tuple[str, str]:

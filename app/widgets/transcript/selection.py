@@ -50,7 +50,7 @@ def copied_text(layout: Layout, selection: Selection) -> str:
     first = selection.start.y if selection.start is not None else 0
     last = selection.end.y if selection.end is not None else layout.height - 1
     pieces: list[str] = []
-    for row in range(max(0, first), min(last, layout.height - 1) + 1):
+    for row in range(max(layout.lead, first), min(last, layout.height - 1) + 1):
         index = layout.find(row)
         if index >= 0:
             layout.lay(index)

@@ -25,7 +25,7 @@ from agent.model import SubtaskPart
 from app.state import Change, SessionView
 from app.themes import tones_for
 from app.widgets.transcript.items import Item
-from app.widgets.transcript.layout import Layout
+from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.overlay import hint_start, keys_below, with_cursor, with_hint
 from app.widgets.transcript.selection import copied_text, moved, select_in
@@ -65,6 +65,9 @@ class Transcript(ScrollView, can_focus=True):
             super().__init__()
             self.count = count
 
+    class Earlier(Message):
+        """The top of what is loaded is near: the page before it is needed."""
+
     class OpenSession(Message):
         """A sub-session was chosen."""
 
@@ -91,6 +94,8 @@ class Transcript(ScrollView, can_focus=True):
         self._adjusting = False
         self._new: set[str] = set()
         self._cursor = ""
+        self._asked = 0
+        self._older = view.older if view is not None else 0
 
     # --- what the rest of the app calls ---
 
@@ -110,8 +115,11 @@ class Transcript(ScrollView, can_focus=True):
         self._view = view
         if not same:
             self._viewport.following = True
+            self._viewport.rising = False
             self._cursor = ""
             self._set_new(set())
+        self._asked = 0
+        self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
             folds = layout.folds
             self._layout_now = Layout(view, layout.page)
@@ -129,7 +137,9 @@ class Transcript(ScrollView, can_focus=True):
         before = self.scroll_offset.y
         self._settle()
         self._paint(before)
-        if not self._viewport.following and keys:
+        older = self._view.older if self._view is not None else 0
+        paged, self._older = older != self._older, older
+        if not self._viewport.following and keys and not paged:
             bottom = self.scroll_offset.y + self.size.height
             self._set_new(self._new | keys_below(layout, keys - self._new, bottom))
         self._run_clock()
@@ -173,14 +183,26 @@ class Transcript(ScrollView, can_focus=True):
         """Go to the bottom and stay there."""
         del how
         self._viewport.following = True
+        self._viewport.rising = False
         self._settle()
+
+    def scroll_home(self, **how: object) -> None:
+        """Go to the first message, also where it is not loaded yet."""
+        del how
+        before = self.scroll_offset.y
+        self._viewport.following = False
+        self._viewport.rising = True
+        self._settle()
+        if self.scroll_offset.y != before:
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         layout, width = self._layout_now, self.size.width
         if layout is None:
             return Strip.blank(width, self.rich_style)
         row = y + self.scroll_offset.y
-        line = layout.line(row)
+        unread = y == 0 and row < layout.lead
+        line = earlier(layout.page, self._older) if unread else layout.line(row)
         strip = line.strip
         if (selection := self.text_selection) is not None:
             selected = layout.page.tones.style("text", "selection")
@@ -274,6 +296,15 @@ class Transcript(ScrollView, can_focus=True):
         if self._viewport.shift and (selection := self.text_selection) is not None:
             selected = {self: moved(selection, self._viewport.shift)}
             self.screen.selections = {**self.screen.selections, **selected}
+        self._want_earlier(layout, row, height, again=step is not None)
+
+    def _want_earlier(self, layout: Layout, row: int, height: int, *, again: bool) -> None:
+        """Ask for the page before what is loaded when it comes near: once, and *again* when
+        the user goes on scrolling."""
+        older = self._view.older if self._view is not None else 0
+        if older and row < layout.lead + height and (again or older != self._asked):
+            self._asked = older
+            self.post_message(self.Earlier())
 
     def _place(self, layout: Layout, row: int) -> None:
         """Tell Textual the height and the first row. No layout of the screen is needed: the

@@ -12,6 +12,8 @@ class Viewport:
 
     def __init__(self) -> None:
         self.following = True
+        self.rising = False
+        """Whether the first message is gone to, of which pages before it are not loaded yet."""
         self.shift = 0
         """How many rows what was read moved down in the last ``settle``."""
         self._key = ""
@@ -21,13 +23,17 @@ class Viewport:
     def settle(self, layout: Layout, height: int, row: int, step: int | None) -> int:
         """Lay out *height* rows and return the first: the last ones when following, else
         those *step* rows from what was read (None: there). *row* is the first row now."""
-        if self.following and step is None:
+        self.rising = self.rising and step is None
+        if self.rising:
+            self._key, row = "", 0
+        if self.following and step is None and not self.rising:
             self._lay_end(layout, height)
             first = layout.height - height
         else:
             first = self._lay_around(layout, height, row, step or 0)
         first = max(0, min(first, layout.height - height))
-        self.following = first >= layout.height - height
+        self.following = first >= layout.height - height and not self.rising
+        self.rising = self.rising and layout.lead > 0
         held = layout.index_of(self._key) if self._key else None
         self.shift = layout.top(held) - self._top if held is not None else 0
         index = layout.find(first)
