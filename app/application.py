@@ -91,7 +91,8 @@ class OpencodeApp(App[int]):
         return action != "command_palette" or self.controller.at_main()
 
     def on_transcript_earlier(self) -> None:
-        self.controller.read_earlier()
+        controller = self.controller
+        controller.tasks.spawn(controller.paging.read(), "reading earlier messages")
 
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
         self.controller.send(event.text)

@@ -31,6 +31,7 @@ from app.folder import Folder, Opener
 from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
+from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
 from app.screens.session import SessionScreen, context_used
@@ -75,6 +76,7 @@ class Controller:
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
+        self.paging = Paging(self.live, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
         self.finding = Finding(self.main, self.live, self.tasks)
         self._interrupting = Interrupting(
@@ -175,10 +177,6 @@ class Controller:
         """Cancel the turn that runs; the screen says so at once."""
         self.main.query_one(WorkingLine).stopping()
         self.tasks.spawn(self.live.cancel(), "cancelling")
-
-    def read_earlier(self) -> None:
-        """The page of the history before what is shown is needed (C7)."""
-        self.tasks.spawn(self.live.read_earlier(), "reading earlier messages")
 
     def interrupt(self) -> None:
         """Ctrl+C."""

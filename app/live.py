@@ -44,7 +44,6 @@ class LiveSession:
         self._effort: str | None = None
         self._asked_for = 0
         self.view: SessionView | None = None
-        self._reading_earlier: SessionView | None = None
         self.waiting_to_send = 0
 
     @property
@@ -158,21 +157,6 @@ class LiveSession:
                 await self.runtime.sessions.prompt(session.id, prompt)
         finally:
             self.waiting_to_send -= 1
-
-    async def read_earlier(self) -> None:
-        """Take in the page of the history before what is held; nothing while one is read."""
-        view = self.view
-        if view is None or not view.older or self._reading_earlier is view:
-            return
-        self._reading_earlier = view
-        try:
-            first = view.message_ids[0]
-            messages, older = await self.runtime.sessions.earlier(view.session_id, first)
-            if self.view is view:
-                self._changed(view.prepend(messages, older), ())
-        finally:
-            if self._reading_earlier is view:
-                self._reading_earlier = None
 
     async def cancel(self) -> bool:
         """Cancel the turn that runs; true if there was one."""

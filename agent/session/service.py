@@ -8,7 +8,7 @@ publishes ``SessionIdle`` exactly once (L15).
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus, Subscription
@@ -31,7 +31,6 @@ from agent.model import (
     Busy,
     ErrorInfo,
     Idle,
-    MessageWithParts,
     SessionStatus,
     UserMessage,
 )
@@ -317,32 +316,19 @@ class SessionService:
         store = self._deps.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
-        messages = await store.messages(session_id, limit=limit)
+        page = await store.page(session_id, limit=limit)
         if not await store.leased_elsewhere(session_id):
-            self._deps.queues.restore(session_id, messages)
+            self._deps.queues.restore(session_id, list(page.messages))
         return SessionSnapshot(
             session=session,
-            messages=tuple(messages),
+            messages=page.messages,
             status=self.status(session_id),
             queued=self._deps.queues.ids(session_id),
             permissions=self._deps.permissions.pending(lineage.root_id),
             questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
-            older=await self._older(session_id, messages),
+            older=page.older,
         )
-
-    async def earlier(
-        self, session_id: str, before: str, limit: int = PAGE
-    ) -> tuple[tuple[MessageWithParts, ...], int]:
-        """The page of up to *limit* messages before the message *before*, oldest first, and how
-        many there are before these."""
-        messages = await self._deps.store.messages(session_id, before=before, limit=limit)
-        return tuple(messages), await self._older(session_id, messages)
-
-    async def _older(self, session_id: str, messages: Sequence[MessageWithParts]) -> int:
-        if not messages:
-            return 0
-        return await self._deps.store.message_count(session_id, messages[0].message.id)
 
     async def delete(self, session_id: str) -> None:
         """End what runs in a session, then remove it with its children."""

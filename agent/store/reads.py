@@ -1,7 +1,7 @@
 """Reading sessions and messages: the database's state with the open parts laid over it."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from sqlite3 import Connection
 from typing import TypeVar
@@ -15,6 +15,14 @@ from agent.store.search import SearchHit, search
 _TRIES = 5
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Some messages of a session, oldest first, and how many there are before them."""
+
+    messages: tuple[MessageWithParts, ...]
+    older: int
 
 
 class Reads(StoreCore):
@@ -63,10 +71,14 @@ class Reads(StoreCore):
         found = await self._consistent(work, session_id)
         return self._overlaid(found, session_id)
 
-    async def message_count(self, session_id: str, before: str) -> int:
-        """How many messages of a session come before the message *before*."""
-        work = partial(queries.message_count, session_id=session_id, before=before)
-        return await self._database.read(work)
+    async def page(self, session_id: str, *, before: str | None = None, limit: int) -> MessagePage:
+        """The last *limit* messages before the message *before* (default: of all)."""
+        messages = await self.messages(session_id, before=before, limit=limit)
+        if len(messages) < limit:
+            return MessagePage(tuple(messages), 0)
+        first = messages[0].message.id
+        work = partial(queries.message_count, session_id=session_id, before=first)
+        return MessagePage(tuple(messages), await self._database.read(work))
 
     async def message(self, message_id: str) -> MessageWithParts | None:
         """One message with its parts, None if there is none."""

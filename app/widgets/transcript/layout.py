@@ -8,6 +8,7 @@ along: that is the view's business.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from rich.segment import Segment
 
@@ -53,7 +54,7 @@ class Layout:
         self._blank = blank(page)
         for item in self.items:
             self._forget(item, guess=True)
-        self._lead = (self._lead[0], self._guess(self._lead[0]))
+        self._lead = (self._lead[0], _guess(self._lead[0], self.items, len(self._starts)))
         self._tops.clear()
 
     def update(self, change: Change) -> set[str]:
@@ -122,14 +123,7 @@ class Layout:
         self._all_changed = True
         older = view.older if view is not None else 0
         if older != self._lead[0]:
-            self._lead = (older, self._guess(older))
-
-    def _guess(self, older: int) -> int:
-        """The rows that *older* messages would have, were they like those that are here."""
-        if not older or not self._starts:
-            return 0
-        rows = sum(item.height + 1 for item in self.items)
-        return max(1, older * rows // len(self._starts))
+            self._lead = (older, _guess(older, self.items, len(self._starts)))
 
     def _merge(self, item: Item, held: dict[str, Item]) -> Item:
         """*item*, or the one that was there before with its record brought up to date."""
@@ -305,6 +299,13 @@ def earlier(page: Page, older: int) -> Line:
     return make_line(
         [Segment(text, page.tones.style("faint"))], prefix=gutter(page, page.left), skip=0, join=""
     )
+
+
+def _guess(older: int, items: Sequence[Item], messages: int) -> int:
+    """The rows that *older* messages would have, were they like the *messages* of *items*."""
+    if not older or not messages:
+        return 0
+    return max(1, older * sum(item.height + 1 for item in items) // messages)
 
 
 def _key(entry: Entry) -> tuple[str, str]:

@@ -94,7 +94,6 @@ class Transcript(ScrollView, can_focus=True):
         self._adjusting = False
         self._new: set[str] = set()
         self._cursor = ""
-        self._asked = 0
         self._older = view.older if view is not None else 0
 
     # --- what the rest of the app calls ---
@@ -113,12 +112,10 @@ class Transcript(ScrollView, can_focus=True):
         held = self._view.session_id if self._view is not None else None
         same = view is not None and view.session_id == held
         self._view = view
+        self._viewport.renew(same=same)
         if not same:
-            self._viewport.following = True
-            self._viewport.rising = False
             self._cursor = ""
             self._set_new(set())
-        self._asked = 0
         self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
             folds = layout.folds
@@ -296,14 +293,8 @@ class Transcript(ScrollView, can_focus=True):
         if self._viewport.shift and (selection := self.text_selection) is not None:
             selected = {self: moved(selection, self._viewport.shift)}
             self.screen.selections = {**self.screen.selections, **selected}
-        self._want_earlier(layout, row, height, again=step is not None)
-
-    def _want_earlier(self, layout: Layout, row: int, height: int, *, again: bool) -> None:
-        """Ask for the page before what is loaded when it comes near: once, and *again* when
-        the user goes on scrolling."""
         older = self._view.older if self._view is not None else 0
-        if older and row < layout.lead + height and (again or older != self._asked):
-            self._asked = older
+        if self._viewport.wants(layout, older, height, again=step is not None):
             self.post_message(self.Earlier())
 
     def _place(self, layout: Layout, row: int) -> None:

@@ -19,6 +19,21 @@ class Viewport:
         self._key = ""
         self._inner = 0
         self._top = 0
+        self._asked = 0
+
+    def renew(self, *, same: bool) -> None:
+        """Another session is shown, or the *same* one was read again."""
+        self._asked = 0
+        if not same:
+            self.following, self.rising = True, False
+
+    def wants(self, layout: Layout, older: int, height: int, *, again: bool) -> bool:
+        """Whether the page before what is loaded is needed, of *older* messages: asked for once
+        when it comes near, and *again* when the user goes on scrolling."""
+        near = self._top + self._inner < layout.lead + height
+        wanted = near and older > 0 and (again or older != self._asked)
+        self._asked = older if wanted else self._asked
+        return wanted
 
     def settle(self, layout: Layout, height: int, row: int, step: int | None) -> int:
         """Lay out *height* rows and return the first: the last ones when following, else
