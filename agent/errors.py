@@ -7,6 +7,7 @@
     │   └── StoreUnavailable cannot be opened or written (permissions, full disk)
     ├── SessionNotFound
     ├── SessionBusy          a turn already runs and the call cannot be queued
+    ├── NothingToDo          what was asked for has nothing to work on
     ├── ModelNotFound        no such provider or model
     ├── AgentNotFound        no agent of that name
     ├── MissingKey           a provider's key is not set
@@ -50,6 +51,10 @@ class SessionNotFound(OpencodePyError):
 
 
 class SessionBusy(OpencodePyError):
+    pass
+
+
+class NothingToDo(OpencodePyError):
     pass
 
 

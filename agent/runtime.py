@@ -35,7 +35,8 @@ from agent.session.guidance import Guidance
 from agent.session.prune import PROTECTED
 from agent.session.queue import Queues
 from agent.session.room import RoomRules
-from agent.session.service import CLOSING, SessionService
+from agent.session.runner import CLOSING
+from agent.session.service import SessionService
 from agent.session.snapshot import Snapshots
 from agent.session.titles import Titles
 from agent.session.turn import StopHook, TurnDeps

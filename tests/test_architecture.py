@@ -86,7 +86,7 @@ def test_a7_broad_excepts_stand_at_named_boundaries(trees: dict[Path, ast.Module
     allowed = {
         "agent/bus.py",
         "agent/session/executor.py",
-        "agent/session/service.py",
+        "agent/session/runner.py",
         "agent/tools/pipeline.py",
         "app/bridge.py",
         "app/tasks.py",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
 from agent.bus import Bus
+from agent.errors import ProviderError
 from agent.files import FileTracker
 from agent.ids import new_id
 from agent.model import (
@@ -46,6 +47,8 @@ from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
 from agent.tools.shells import Shells
 from agent.tracing import Tracing
+
+NO_SUMMARY = "The session could not be summed up. "
 
 StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end; a sentence keeps it going (spec 1, L2)."""
@@ -191,6 +194,23 @@ class Turn:
             target_tokens=deps.limits.target,
             auto_compact=deps.limits.auto_compact,
         )
+
+    async def sum_up(self, focus: str) -> TurnEnd:
+        """Make room because the user asks for it; the turn does nothing else (C5)."""
+        messages = (item.message for item in reversed(self._conversation.all))
+        newest = next((each for each in messages if isinstance(each, UserMessage)), None)
+        if newest is None:
+            return TurnEnd("completed")
+        model = self._session.model or newest.model
+        newest = replace(newest, agent=self._session.agent, model=model)
+        # What waits or comes meanwhile stays in the queue: the turn after this one takes it up.
+        self._newest, self._briefed = newest, newest.id
+        setting = await self.setting(newest)
+        try:
+            await self._room.compact(setting, newest, auto=False, focus=focus)
+        except ProviderError as error:
+            return TurnEnd("failed", "error", ErrorInfo(error.kind, NO_SUMMARY + error.message))
+        return TurnEnd("completed")
 
     async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step:
         message = AssistantMessage(

@@ -7,3 +7,4 @@ from app.actions import session as session
 from app.actions import shells as shells
 from app.actions import trust as trust
 from app.actions import undoing as undoing
+from app.actions import window as window

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from agent.model import AssistantMessage, Busy, Idle, Running, ToolPart
+from agent.model import AssistantMessage, Busy, CompactionPart, Idle, Running, ToolPart
 from app.commands import Action, by_slash, parse
 from app.mentions import TYPED, quoted
 from app.state import Change, SessionView
@@ -273,9 +273,13 @@ def models_turn(view: SessionView) -> bool:
 
 
 def context_used(view: SessionView | None) -> int | None:
-    """Tokens of the context in use after the newest step, None where no usage is known."""
+    """Tokens of the context in use after the newest step or summary, None where no usage is
+    known."""
     for message_id in reversed(view.message_ids if view is not None else []):
         entry = view.entry(message_id) if view is not None else None
+        for part in entry.parts if entry is not None else ():
+            if isinstance(part, CompactionPart) and part.after is not None:
+                return part.after
         if entry is not None and isinstance(entry.message, AssistantMessage):
             usage = entry.message.usage
             if usage is not None and usage.output > 0:

@@ -60,9 +60,12 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
             (f" Waiting for the model, silent for {duration(now - work.silent)}", "$tone-warn"),
         )
     else:
-        known = f"  ↓ {tokens(work.output)} tokens" if work.output else ""
+        summing = work.status.summing
+        known = f"  ↓ {tokens(work.output)} tokens" if work.output and not summing else ""
         left = Content.assemble(
-            (frame, "$tone-accent"), " Working", (f"  {elapsed}{known}", "$tone-muted")
+            (frame, "$tone-accent"),
+            " Summing up the session" if summing else " Working",
+            (f"  {elapsed}{known}", "$tone-muted"),
         )
     queued = f"{count(work.queued, 'steer message')} queued" if work.queued else ""
     hint = "" if work.cancelling else "esc to interrupt"

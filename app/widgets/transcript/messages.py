@@ -24,6 +24,7 @@ from app.widgets.transcript.blocks import Drawn
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tools import Moment, duration
+from app.words import tokens
 
 USER_LINES = 24
 """Rows of a message of the user before it folds."""
@@ -147,6 +148,8 @@ def note_lines(part: Part, page: Page, *, unfolded: bool) -> Drawn:
 
 def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
     said = "Earlier messages were summarised" + (" to save context" if part.auto else "")
+    if part.before and part.after and part.after < part.before:
+        said += f" · {tokens(part.before)} → {tokens(part.after)} tokens"
     head = _marker(page, "◇", "muted", said, "muted", toggles=True)
     if not unfolded:
         return head

@@ -1,0 +1,283 @@
+"""Runs turns: one at a time in a session, each with a lease, a cancel and an end (spec 1).
+
+A turn is a plain asyncio task owned here (A5). ``cancel`` ends its task; what it leaves is
+cleaned up in a task of its own, which no second cancel reaches (L10), and ``SessionIdle`` is
+published exactly once (L15).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+
+from agent.bus import Bus
+from agent.errors import OpencodePyError, SessionBusy
+from agent.events import SessionError, SessionIdle, SessionStatusChanged
+from agent.files import FileTracker
+from agent.model import Busy, ErrorInfo, Idle, SessionStatus
+from agent.session.calls import SpawnFor
+from agent.session.loop_state import TurnEnd
+from agent.session.subagents import lineage_of
+from agent.session.turn import Turn, TurnDeps
+from agent.tracing import Tracing
+
+CLOSING = 2.0
+"""Seconds that program exit waits for running turns (spec 1, L10a)."""
+
+Work = Callable[[Turn, str], Awaitable[TurnEnd]]
+"""What a turn does, to its end; it is given the session's id too. Cancelling it leaves the
+clean-up to the runner."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Running:
+    """A session's turn. *go_on*: what waits was sent after the cancel."""
+
+    turn: Turn
+    work: Work
+    loop: "asyncio.Task[TurnEnd] | None" = None
+    supervisor: "asyncio.Task[None] | None" = None
+    cancelling: bool = False
+    go_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerDeps:
+    """*turn* is what turns work with; *spawn* starts a sub-agent and *children* tells which of
+    a session's work; *usual* is what a turn does unless it was started for something else."""
+
+    turn: TurnDeps
+    bus: Bus
+    files: FileTracker
+    spawn: SpawnFor
+    children: Callable[[str], Iterable[str]]
+    usual: Work
+    clock: Callable[[], float] = time.time
+
+
+class Runner:
+    """Knows which sessions are busy. ``claim`` makes one so, ``launch`` begins its turn."""
+
+    def __init__(self, deps: RunnerDeps) -> None:
+        self._own = deps
+        self._deps = deps.turn
+        self._bus = deps.bus
+        self._clock = deps.clock
+        self._running: dict[str, Running] = {}
+        self._status: dict[str, SessionStatus] = {}
+        self._closing = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs in any session."""
+        return bool(self._running)
+
+    def running(self, session_id: str) -> Running | None:
+        return self._running.get(session_id)
+
+    def status(self, session_id: str) -> SessionStatus:
+        return self._status.get(session_id, Idle())
+
+    def set_status(self, session_id: str, status: SessionStatus) -> None:
+        """Publish a status; an idle session has no entry. A cancel is not taken back."""
+        running = self._running.get(session_id)
+        if running is not None and running.cancelling and isinstance(status, Busy):
+            status = replace(status, cancelling=True)
+        if isinstance(status, Idle):
+            self._status.pop(session_id, None)
+        else:
+            self._status[session_id] = status
+        self._bus.publish(SessionStatusChanged(session_id, status))
+
+    async def claim(self, session_id: str, work: Work | None = None) -> Running | None:
+        """Make the session busy; None if a turn runs already, which will take up the queue.
+
+        *work* is what the turn is for, None for the usual. Raises ``SessionBusy`` when another
+        instance of the program runs a turn in this session.
+        """
+        record = await self._deps.store.session(session_id)
+        lineage = await lineage_of(self._deps.store, record)
+        if session_id in self._running or self._closing:
+            return None
+        turn = Turn(
+            self._deps,
+            record,
+            lineage,
+            self._own.files,
+            lambda status: self.set_status(session_id, status),
+            self._own.spawn,
+        )
+        running = Running(turn, work or self._own.usual)
+        self._running[session_id] = running
+        leased = False
+        try:
+            leased = await self._deps.store.acquire_lease(session_id)
+        finally:
+            if not leased:
+                del self._running[session_id]
+        if not leased:
+            raise SessionBusy(
+                "Another opencode-py is working in this session. Wait until it is done, "
+                "or fork the session."
+            )
+        try:
+            stored = await self._deps.store.messages(session_id)
+        except BaseException:
+            await self.disclaim(session_id)
+            raise
+        self._deps.queues.reload(session_id, stored)
+        turn.begin_with(stored)
+        return running
+
+    async def disclaim(self, session_id: str) -> None:
+        """Make the session idle again: the turn that was to run never began."""
+        self._running.pop(session_id, None)
+        if self.status(session_id) != Idle():
+            self.set_status(session_id, Idle())
+        await self._deps.store.release_lease(session_id)
+
+    def launch(self, session_id: str, running: Running) -> None:
+        running.supervisor = asyncio.create_task(
+            self._supervise(session_id, running), name=f"supervisor of {running.turn.id}"
+        )
+
+    async def _supervise(self, session_id: str, running: Running) -> None:
+        """Run the loop in a task of its own, then clean up, whatever happened to it (L10)."""
+        turn = running.turn
+        self.set_status(session_id, Busy(turn.started))
+        running.loop = asyncio.create_task(
+            _traced(self._deps.tracing, running, session_id), name=f"turn {turn.id}"
+        )
+        if running.cancelling:
+            running.loop.cancel()
+        try:
+            await asyncio.wait([running.loop])
+        except asyncio.CancelledError:
+            # The event loop is going down: the turn is ended in order all the same (L10).
+            running.cancelling = True
+            running.loop.cancel()
+            await asyncio.wait([running.loop])
+        await _undisturbed(asyncio.create_task(self._finish(session_id, running)))
+
+    async def _finish(self, session_id: str, running: Running) -> None:
+        end = await self._end(session_id, running)
+        await self._settle(session_id, running, end)
+
+    async def _end(self, session_id: str, running: Running) -> TurnEnd:
+        """The turn's end, after its teardown. The one boundary of a turn for any fault (A7)."""
+        loop = running.loop
+        assert loop is not None  # noqa: S101 - set by the supervisor before it waits
+        fault: ErrorInfo | None = None
+        if loop.cancelled():
+            end = TurnEnd("cancelled")
+        elif (error := loop.exception()) is not None:
+            if not isinstance(error, OpencodePyError):
+                log.error("a turn of %s failed", session_id, exc_info=error)
+            fault = ErrorInfo(type(error).__name__, str(error) or type(error).__name__)
+            end = TurnEnd("failed", "error", fault)
+        else:
+            end = loop.result()
+        try:
+            await running.turn.teardown(fault)
+            await running.turn.tell(end)
+        except Exception as error:
+            log.exception("cleaning up after a turn of %s failed", session_id)
+            fault = ErrorInfo(type(error).__name__, str(error))
+            end = TurnEnd("failed", "error", fault)
+        return end
+
+    async def _settle(self, session_id: str, running: Running, end: TurnEnd) -> None:
+        """Store the last facts, say that the turn is over, go on with what waits."""
+        await self._deps.queues.settle()
+        store = self._deps.store
+        for last in (
+            store.flush,
+            lambda: self._deps.update(
+                session_id, lambda s: replace(s, turns=s.turns + 1, updated=self._clock())
+            ),
+            lambda: store.release_lease(session_id),
+        ):
+            try:  # each for itself: a full disk must not keep the lease
+                await last()
+            except OpencodePyError as error:
+                log.exception("the end of a turn of %s could not be stored", session_id)
+                told = ErrorInfo("StoreError", str(error))
+                self._bus.publish(SessionError(session_id, told))
+        self._running.pop(session_id, None)
+        self.set_status(session_id, Idle())
+        self._bus.publish(
+            SessionIdle(session_id, running.turn.id, end.outcome, end.finish, end.error)
+        )
+        waits = bool(self._deps.queues.ids(session_id))
+        if waits and (running.go_on or end.outcome in {"completed", "failed"}):
+            await self._go_on(session_id)
+
+    async def _go_on(self, session_id: str) -> None:
+        """Start a turn on what still waits; if that fails, it goes on waiting."""
+        try:
+            following = await self.claim(session_id)
+        except OpencodePyError as error:
+            self._bus.publish(SessionError(session_id, ErrorInfo("session", error.message)))
+            return
+        if following is not None:
+            self.launch(session_id, following)
+
+    async def cancel(self, session_id: str) -> bool:
+        """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once.
+
+        Its sub-agents are cancelled with it (L11).
+        """
+        for child in tuple(self._own.children(session_id)):
+            await self.cancel(child)
+        running = self._running.get(session_id)
+        if running is None:
+            return False
+        if running.cancelling:
+            return True
+        running.cancelling = True
+        self.set_status(session_id, Busy(running.turn.started, cancelling=True))
+        self._deps.permissions.cancel_session(session_id)
+        self._deps.questions.cancel_session(session_id)
+        if running.loop is not None:
+            running.loop.cancel()
+        return True
+
+    async def wait(self, session_id: str) -> None:
+        """Wait until no turn runs in a session."""
+        running = self._running.get(session_id)
+        if running is not None and running.supervisor is not None:
+            await asyncio.wait([running.supervisor])
+
+    async def close(self) -> None:
+        """Cancel every turn and wait a little for their clean-up."""
+        self._closing = True
+        for session_id in list(self._running):
+            await self.cancel(session_id)
+        tasks = [r.supervisor for r in self._running.values() if r.supervisor is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSING)
+
+
+async def _traced(tracing: Tracing, running: Running, session_id: str) -> TurnEnd:
+    with tracing.span(
+        "invoke_agent",
+        gen_ai__operation__name="invoke_agent",
+        gen_ai__conversation__id=session_id,
+    ) as span:
+        end = await running.work(running.turn, session_id)
+        span.set(opencode_py__outcome=end.outcome)
+        if end.error is not None:
+            span.failed(end.error.kind, "")
+        return end
+
+
+async def _undisturbed(work: "asyncio.Task[None]") -> None:
+    """Wait for *work* whatever cancels the waiter: cleaning up is short and must not be cut."""
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            continue
