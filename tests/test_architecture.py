@@ -118,6 +118,23 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+def test_r1a_one_module_knows_litellm(trees: dict[Path, ast.Module]) -> None:
+    """Whoever else imports it loads it into the program itself."""
+    imported = {
+        path.stem
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(a.name.startswith("litellm") for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("litellm"))
+        or (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("import_module")
+            and "litellm" in ast.unparse(node.args[0])
+        )
+    }
+    assert imported == {"litellm_adapter"}
+
+
 def test_a1_the_harness_loads_no_terminal_and_no_litellm() -> None:
     modules = sorted(
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -98,6 +98,10 @@ class Catalog:
             return "litellm"
         return _api(KNOWN.get(provider), self.access.settings_of(provider))
 
+    def is_listed(self, provider: str) -> bool:
+        """Whether litellm knows a provider of this very id."""
+        return bool(self._prices.models(provider))
+
     def small_model(self, provider: str) -> str | None:
         """The full name of *provider*'s model for titles (R11), None where none is known."""
         spec = KNOWN.get(provider)

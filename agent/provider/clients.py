@@ -5,7 +5,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agent.errors import ModelNotFound
 from agent.provider.access import FoundKey
 from agent.provider.catalog import Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
     from agent.provider.http import HttpPool, StreamLimits
+    from agent.provider.lane.process import LitellmProcess
     from agent.provider.prices import ModelFacts
     from agent.provider.protocols.wire import Endpoint, Wire
 
@@ -25,20 +25,28 @@ KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "
 class Clients:
     """One client a provider, all over one shared HTTP pool; ``aclose`` when the program ends.
 
-    *limits* are the rules of silence for all providers, None for those of L12a.
+    *limits* are the rules of silence for all providers, None for those of L12a. *litellm* is a
+    process that others use too, None to start one when it is needed.
     """
 
-    def __init__(self, catalog: Catalog, limits: "StreamLimits | None" = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        limits: "StreamLimits | None" = None,
+        litellm: "LitellmProcess | None" = None,
+    ) -> None:
         self._catalog = catalog
         self._limits = limits
+        self._shared = litellm
         self._pool: HttpPool | None = None
         self._clients: dict[tuple[str, Api, FoundKey], ModelClient] = {}
+        self._processes: dict[bool, LitellmProcess] = {}
 
     def client_for(self, model: ModelInfo) -> ModelClient:
         """The client that can ask *model*.
 
-        Raises ``MissingKey`` naming the variable to set, ``ModelNotFound`` where nothing here
-        speaks its protocol, ``ConfigError`` when its proxy or CA can't be used.
+        Raises ``MissingKey`` naming the variable to set, ``ConfigError`` when its proxy or CA
+        can't be used.
         """
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
@@ -50,17 +58,18 @@ class Clients:
         if self._pool is not None:
             await self._pool.aclose()
             self._pool = None
+        processes = list(self._processes.values())
+        self._processes.clear()
+        for process in processes:
+            await process.aclose()
 
     def _make(self, model: ModelInfo) -> ModelClient:
         if model.api == "demo":
             from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
 
             return DemoClient()
-        if model.api not in WIRES:
-            raise ModelNotFound(
-                f"{model.full_name} would be asked through litellm, which this version cannot do "
-                "yet. Give the provider a key, or set its api to a protocol that it speaks."
-            )
+        if model.api == "litellm":
+            return self._through_litellm(model.provider)
         return self._over_http(model.provider, model.api)
 
     async def models_of(self, provider: str) -> dict[str, "ModelFacts"]:
@@ -77,17 +86,40 @@ class Clients:
 
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
-        from agent.provider.http import StreamLimits  # noqa: PLC0415 - brings httpx2
         from agent.provider.protocols.wire import WireClient  # noqa: PLC0415 - brings httpx2
 
         endpoint = self._endpoint(provider, api)
+        limits = self._silence(provider)
+        return WireClient(endpoint, wire_of(provider, api), self._http(provider), limits)
+
+    def _silence(self, provider: str) -> "StreamLimits":
+        from agent.provider.http import StreamLimits  # noqa: PLC0415 - brings httpx2
+
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
         if settings.timeout is not None:
             limits = replace(limits, first=settings.timeout)
         if settings.idle_timeout is not None:
             limits = replace(limits, idle=settings.idle_timeout)
-        return WireClient(endpoint, wire_of(provider, api), self._http(provider), limits)
+        return limits
+
+    def _through_litellm(self, provider: str) -> ModelClient:
+        from agent.provider.lane import client, route  # noqa: PLC0415 - only who goes this way
+
+        found = route.route_of(self._catalog, provider)
+        users = self._catalog.access.settings_of(provider).env_key
+        process = self._shared or self._process(users=users)
+        return client.LitellmClient(found, process, self._silence(provider))
+
+    def _process(self, *, users: bool) -> "LitellmProcess":
+        """The process that has the user's environment, or the one without any secret of it."""
+        from agent.provider.lane import process, route  # noqa: PLC0415 - only who goes this way
+
+        if users not in self._processes:
+            env = self._catalog.access.env
+            made = process.LitellmProcess(env if users else route.without_logins(env))
+            self._processes[users] = made
+        return self._processes[users]
 
     def _http(self, provider: str) -> "AsyncClient":
         from agent.provider.http import HttpPool  # noqa: PLC0415 - brings httpx2

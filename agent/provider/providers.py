@@ -141,6 +141,7 @@ _ALL = (
         "AZURE_API_KEY",
         "AZURE_OPENAI_API_KEY",
         at="portal.azure.com (the resource's Keys and Endpoint)",
+        litellm="openai",
         key_header="api-key",
     ),
     remote(
@@ -150,6 +151,7 @@ _ALL = (
         "GITHUB_COPILOT_TOKEN",
         at="github.com/settings/copilot",
         prices="github_copilot",
+        litellm="openai",
         headers={"openai-intent": "conversation-edits"},
         small="gpt-5-mini",
     ),

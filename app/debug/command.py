@@ -27,6 +27,9 @@ def parser() -> argparse.ArgumentParser:
     edit.add_argument("--jsonl", action="store_true", required=True, help=lines)
     stream = parts.add_parser("stream", help="what is read from a provider's streams")
     stream.add_argument("--jsonl", action="store_true", required=True, help=lines)
+    stream.add_argument(
+        "--transport", choices=("http", "litellm"), default="http", help="who reads them"
+    )
     parts.add_parser("config", help="each setting and the file it came from")
     parts.add_parser("paths", help="where this program keeps its files")
     return made
@@ -73,7 +76,7 @@ def _answer(arguments: argparse.Namespace) -> int:
         case "stream":
             from app.debug.stream import answer_streams  # noqa: PLC0415 - as above
 
-            return answer_streams(sys.stdin, sys.stdout)
+            return answer_streams(sys.stdin, sys.stdout, arguments.transport)
         case "config":
             from app.debug.settings import show_config  # noqa: PLC0415 - as above
 

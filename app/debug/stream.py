@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+import os
 from dataclasses import asdict
 from typing import TextIO
 
 from agent.errors import OpencodePyError
 from agent.jsontypes import JsonObject
-from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
 from agent.provider.clients import Clients
+from agent.provider.lane.process import LitellmProcess
+from agent.provider.settings import ModelSettings, ProviderSettings
+from agent.provider.spec import Transport
 from app.debug.collecting import Collected
 
 AT_ONCE = 8
@@ -20,35 +24,42 @@ TOOL = ToolSchema(
 )
 
 
-def answer_streams(lines: TextIO, out: TextIO) -> int:
+def answer_streams(lines: TextIO, out: TextIO, transport: Transport = "http") -> int:
     """Answer ``{"id", "provider", "api", "model", "base_url"}`` lines, each with one request
     to its base URL that is not repeated."""
-    return asyncio.run(_all([json.loads(line) for line in lines if line.strip()], out))
+    cases = [json.loads(line) for line in lines if line.strip()]
+    return asyncio.run(_all(cases, out, transport))
 
 
-async def _all(cases: list[dict[str, str]], out: TextIO) -> int:
+async def _all(cases: list[dict[str, str]], out: TextIO, transport: Transport) -> int:
     free = asyncio.Semaphore(AT_ONCE)
+    process = LitellmProcess(os.environ) if transport == "litellm" else None
 
     async def one(case: dict[str, str]) -> None:
         async with free:
-            answer = await _ask(case)
+            answer = await _ask(case, process)
         out.write(json.dumps({"id": case["id"], **answer}) + "\n")
         out.flush()
 
-    await asyncio.gather(*(one(case) for case in cases))
+    try:
+        await asyncio.gather(*(one(case) for case in cases))
+    finally:
+        if process is not None:
+            await process.aclose()
     return 0
 
 
-async def _ask(case: dict[str, str]) -> JsonObject:
+async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObject:
     settings = ProviderSettings(
         id=case["provider"],
         api=case["api"],  # pyright: ignore[reportArgumentType] - what is unknown is refused below
         base_url=case["base_url"],
         api_key="sk-replay-0001",
+        transport="http" if process is None else "litellm",
         models={case["model"]: ModelSettings(tools=True)},
     )
     catalog = Catalog({settings.id: settings}, None, {})
-    clients = Clients(catalog)
+    clients = Clients(catalog, litellm=process)
     collected = Collected()
     try:
         model = catalog.model(f"{settings.id}/{case['model']}")

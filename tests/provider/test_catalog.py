@@ -328,9 +328,3 @@ def test_unusable_certificates_are_named(tmp_path: Path) -> None:
     own = catalog(ProviderSettings(id="acme", base_url="http://x", ca=str(path)))
     with pytest.raises(ConfigError, match=r"ca\.pem"):
         Clients(own).client_for(own.model("acme/m"))
-
-
-def test_r1_what_only_litellm_could_ask_says_so() -> None:
-    own = catalog(ProviderSettings(id="acme", base_url="http://x", transport="litellm"))
-    with pytest.raises(ModelNotFound, match="litellm"):
-        Clients(own).client_for(own.model("acme/one"))

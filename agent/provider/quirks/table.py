@@ -80,6 +80,9 @@ GEMINI: tuple[Api, ...] = ("gemini",)
 BEDROCK: tuple[Api, ...] = ("bedrock",)
 COHERE: tuple[Api, ...] = ("cohere",)
 OLLAMA: tuple[Api, ...] = ("ollama",)
+LITELLM: tuple[Api, ...] = ("litellm",)
+"""Chat completions, which litellm turns into each provider's own."""
+
 CLAUDE = r"claude"
 CACHES_BY_POINTS = r"claude-(3-7|opus|sonnet|haiku|fable|mythos)|nova"
 OLD_OPENAI = r"^(ft:)?(gpt-[34]|chatgpt)"
@@ -100,40 +103,46 @@ REQUESTS: tuple[Line[RequestQuirk], ...] = (
     Line(reasoning.foreign_reasoning_dropped),
     Line(reasoning.refused_reasoning_dropped, once=REASONING),
     Line(reasoning.unsigned_thinking_dropped, (*MESSAGES, *BEDROCK)),
+    Line(reasoning.unsigned_thinking_dropped, LITELLM, models=CLAUDE),
     Line(reasoning.gemini_thoughts_dropped, GEMINI),
+    Line(reasoning.gemini_thoughts_dropped, LITELLM, models=r"gemini"),
     Line(turns.text_before_calls),
     Line(reasoning.thinking_leads, (*MESSAGES, *BEDROCK)),
+    Line(reasoning.thinking_leads, LITELLM, models=CLAUDE),
     Line(reasoning.lone_items_dropped, RESPONSES),
     Line(turns.lone_reasoning_dropped),
     Line(turns.calls_answered),
     Line(turns.empty_results_told),
     Line(media.failed_results_are_text, MESSAGES),
-    Line(media.result_media_follows, (*CHAT, *GEMINI, *COHERE, *OLLAMA)),
-    Line(turns.reply_before_user, CHAT, sites=("mistral",)),
-    Line(turns.roles_alternate, (*MESSAGES, *BEDROCK, *GEMINI, *OLLAMA)),
+    Line(media.result_media_follows, (*CHAT, *GEMINI, *COHERE, *OLLAMA, *LITELLM)),
+    Line(turns.reply_before_user, (*CHAT, *LITELLM), sites=("mistral",)),
+    Line(turns.roles_alternate, (*MESSAGES, *BEDROCK, *GEMINI, *OLLAMA, *LITELLM)),
     Line(turns.roles_alternate, CHAT, sites=("mistral", "perplexity", *OWN_MACHINE)),
     Line(turns.roles_alternate, CHAT, once=ALTERNATE),
     Line(turns.user_begins),
     Line(turns.user_ends),
-    Line(reasoning.call_signatures_filled, GEMINI, models=NEW_GEMINI),
+    Line(reasoning.call_signatures_filled, (*GEMINI, *LITELLM), models=NEW_GEMINI),
     Line(reasoning.call_signatures_filled, GEMINI, once=UNSIGNED),
     Line(calls.tool_names_taken),
-    Line(calls.call_ids_in_alphabet, (*MESSAGES, *RESPONSES, *BEDROCK, *COHERE)),
+    Line(calls.call_ids_in_alphabet, (*MESSAGES, *RESPONSES, *BEDROCK, *COHERE, *LITELLM)),
     Line(calls.call_ids_in_alphabet, CHAT, models=CLAUDE),
     Line(calls.call_ids_unique),
-    Line(calls.call_ids_of_nine, CHAT, sites=("mistral",)),
-    Line(calls.call_ids_of_nine, CHAT, models=r"mi[sx]tral|devstral|codestral|magistral"),
-    Line(calls.used_tools_declared, (*MESSAGES, *BEDROCK)),
+    Line(calls.call_ids_of_nine, (*CHAT, *LITELLM), sites=("mistral",)),
+    Line(
+        calls.call_ids_of_nine, (*CHAT, *LITELLM), models=r"mi[sx]tral|devstral|codestral|magistral"
+    ),
+    Line(calls.used_tools_declared, (*MESSAGES, *BEDROCK, *LITELLM)),
     Line(calls.used_tools_declared, CHAT, models=CLAUDE),
     Line(schemas.object_at_the_top),
     Line(schemas.no_words_about_the_schema),
-    Line(schemas.plain_references_and_items, CHAT, models=r"kimi|moonshot"),
+    Line(schemas.plain_references_and_items, (*CHAT, *LITELLM), models=r"kimi|moonshot"),
     Line(schemas.arrays_have_items),
     Line(schemas.gemini_subset, GEMINI),
-    Line(schemas.gemini_subset, CHAT, models=r"gemini"),
+    Line(schemas.gemini_subset, (*CHAT, *LITELLM), models=r"gemini"),
     Line(sampling.temperature_where_taken),
     Line(sampling.refused_temperature_dropped, once=TEMPERATURE),
     Line(sampling.temperature_up_to_one, (*MESSAGES, *BEDROCK, *COHERE)),
+    Line(sampling.temperature_up_to_one, LITELLM, models=CLAUDE),
     Line(sampling.output_cap_always, MESSAGES),
     Line(sampling.output_within_limit),
     Line(sampling.room_for_reasoning),
@@ -142,6 +151,7 @@ REQUESTS: tuple[Line[RequestQuirk], ...] = (
 
 BODIES: tuple[Line[BodyQuirk], ...] = (
     Line(effort.effort_by_name, CHAT, elsewhere=OTHER_EFFORT),
+    Line(effort.effort_by_name, LITELLM),
     Line(effort.effort_by_name, CHAT, sites=("together",), models=r"gpt-oss"),
     Line(effort.effort_in_object, CHAT, sites=GATEWAYS),
     Line(effort.effort_as_thinking_switch, CHAT, sites=SWITCHED),
@@ -165,7 +175,7 @@ BODIES: tuple[Line[BodyQuirk], ...] = (
     Line(cache.cache_key, CHAT, sites=KEYED),
     Line(cache.cache_key, RESPONSES),
     Line(cache.cache_marks, MESSAGES),
-    Line(cache.cache_marks_in_chat, CHAT, models=CLAUDE, until=CACHING),
+    Line(cache.cache_marks_in_chat, (*CHAT, *LITELLM), models=CLAUDE, until=CACHING),
     Line(cache.cache_marks_in_chat, CHAT, sites=("alibaba",), until=CACHING),
     Line(cache.cache_points, BEDROCK, models=CACHES_BY_POINTS, until=CACHING),
     Line(bodies.refused_parts_dropped),

@@ -1,0 +1,84 @@
+"""Where litellm sends the requests of a provider, and with which key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent.errors import ConfigError
+from agent.process import strict_environment
+from agent.provider.catalog import Catalog
+from agent.provider.client import Api
+from agent.provider.providers import KNOWN
+from agent.provider.settings import ProviderSettings
+from agent.provider.spec import ProviderSpec
+
+NO_KEY = "none"
+"""Sent where there is no key, so that litellm takes none of another provider's."""
+
+NAMES: Mapping[Api, str] = {
+    "openai-chat": "openai",
+    "openai-responses": "openai/responses",
+    "anthropic-messages": "anthropic",
+    "gemini": "gemini",
+    "ollama": "ollama_chat",
+    "cohere": "cohere_chat",
+    "bedrock": "bedrock/converse",
+}
+"""What litellm calls those who speak a protocol."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """*prefix* is litellm's name of the provider, *base_url* "" for the address that it knows.
+    *key* "" takes what the environment of the process holds."""
+
+    provider: str
+    prefix: str
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    ca: str | None = None
+
+
+def route_of(catalog: Catalog, provider: str) -> Route:
+    """The way to *provider*. Raises ``MissingKey`` and ``ConfigError``, which say what to do."""
+    access, spec = catalog.access, KNOWN.get(provider)
+    settings, way = access.settings_of(provider), access.way(provider)
+    if settings.proxy:
+        raise ConfigError(
+            f"{provider} is asked through litellm, which takes a proxy from HTTPS_PROXY alone: "
+            f"take provider.{provider}.options.proxy out of the config."
+        )
+    prefix = _prefix(spec, settings, listed=spec is None and catalog.is_listed(provider))
+    knows_address = prefix.partition("/")[0] not in ("openai", "ollama_chat") and not (
+        spec is not None and (spec.local or "${" in spec.base_url)
+    )
+    own_address = settings.base_url is not None or not knows_address
+    own = provider == "openai" and settings.base_url is None
+    login = access.login_of(provider) if settings.env_key else ""
+    return Route(
+        provider=provider,
+        prefix=prefix,
+        base_url=way.base_url if own_address and not own else "",
+        key=way.key or ("" if login else NO_KEY),
+        headers={**(spec.headers if spec else {}), **settings.headers},
+        ca=settings.ca,
+    )
+
+
+def _prefix(spec: ProviderSpec | None, settings: ProviderSettings, *, listed: bool) -> str:
+    """litellm's name of the provider. *listed* says that it knows one of the very same id."""
+    if settings.api is not None and settings.api in NAMES:
+        return NAMES[settings.api]
+    if spec is not None:
+        responses = spec.api == "openai-responses" and settings.base_url is None
+        return f"{spec.litellm}/responses" if responses else spec.litellm
+    return settings.id if listed or settings.base_url is None else NAMES["openai-chat"]
+
+
+def without_logins(env: Mapping[str, str]) -> Mapping[str, str]:
+    """*env* without what litellm would find a login by, for a provider whose address a project
+    has set: it must get nothing of the user's."""
+    kept = strict_environment(env, ())
+    for name in [name for name in kept if name == "HOME" or name.startswith("XDG_")]:
+        del kept[name]
+    return {**kept, "AWS_EC2_METADATA_DISABLED": "true"}

@@ -1,0 +1,253 @@
+"""litellm behind JSON lines: the only importer of it (spec 5, R1a), run as a process of its own.
+
+It reads ``{"id": 1, "call": {…}}`` (the arguments of a completion) and ``{"cancel": 1}``, one a
+line, and writes ``{"ready": true}`` once litellm is loaded, or ``{"broken": "why"}``; then for
+each call ``{"id": 1, "chunk": {…}}`` as often as it takes, and at its end ``{"id": 1, "end":
+true}`` or ``{"id": 1, "error": {…}}``. It ends with its input. It runs by its path and imports
+nothing of ours, so that no folder of the user's can stand in for a module.
+
+litellm distorts what it reads: it drops refusals and reasoning of other names, makes up usage,
+turns an answer without finish reason into an error. So what its provider's own code reads is
+passed on where that has a form we know, and only else what the common wrapper makes of it.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import AsyncIterator
+from typing import Any, TextIO, cast
+
+MOST_LINE = 1 << 28
+BEFORE = {
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    "HF_HUB_OFFLINE": "1",
+    "PYTHON_DOTENV_DISABLED": "1",
+}
+"""Else the import downloads, loads a project's ``.env`` and looks for tokenizers."""
+
+ALWAYS = {
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "max_retries": 0,
+    "num_retries": 0,
+    "drop_params": True,
+}
+KEPT = ("choices", "usage", "error", "x_groq")
+"""What is read of a chunk."""
+
+LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+
+
+def load() -> Any:
+    """litellm, silenced. Raises ``ImportError``, and whatever else its import does."""
+    os.environ.update(BEFORE)
+    litellm: Any = importlib.import_module("litellm")
+    litellm.suppress_debug_info = True
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+    warnings.simplefilter("ignore")
+    return litellm
+
+
+class Adapter:
+    """Answers calls at the same time. *out* takes the lines."""
+
+    def __init__(self, litellm: Any, out: TextIO) -> None:
+        self._litellm = litellm
+        self._out = out
+        self._calls: dict[int, asyncio.Task[None]] = {}
+
+    async def serve(self, lines: asyncio.StreamReader) -> None:
+        """Take lines until there are no more, then drop what still runs."""
+        while line := await lines.readline():
+            message = json.loads(line)
+            if "cancel" in message:
+                running = self._calls.get(message["cancel"])
+                if running is not None:
+                    running.cancel()
+            else:
+                number = message["id"]
+                task = asyncio.create_task(self._answer(number, message["call"]))
+                self._calls[number] = task
+                task.add_done_callback(lambda done, number=number: self._ended(number, done))
+        for task in self._calls.values():
+            task.cancel()
+
+    async def _answer(self, number: int, call: dict[str, Any]) -> None:
+        answer = await self._litellm.acompletion(**ALWAYS, **call)
+        chunks = _chunks(answer)
+        try:
+            async for chunk in chunks:
+                self._say({"id": number, "chunk": chunk})
+        finally:
+            with contextlib.suppress(AttributeError, RuntimeError):
+                await answer.aclose()
+
+    def _ended(self, number: int, task: "asyncio.Task[None]") -> None:
+        del self._calls[number]
+        if task.cancelled():
+            self._say({"id": number, "end": True})
+            return
+        error = task.exception()
+        end = {"end": True} if error is None else {"error": told(error)}
+        self._say({"id": number, **end})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._out.write(json.dumps(message, default=str) + "\n")
+        self._out.flush()
+
+
+async def _chunks(answer: Any) -> AsyncIterator[dict[str, Any]]:
+    """The chunks of *answer* in the form of chat completions, seen as early as they can be."""
+    if not hasattr(answer, "completion_stream"):
+        yield answer.model_dump(mode="json", exclude_none=True)
+        return
+    await answer.fetch_stream()
+    pieces = _iterated(answer.completion_stream)
+    held: list[Any] = []
+    async for piece in pieces:
+        if piece is None:
+            continue
+        held.append(piece)
+        break
+    if held and _known(held[0]) is None:
+        answer.completion_stream = _chained(held, pieces)
+        async for chunk in answer:
+            yield chunk.model_dump(mode="json", exclude_none=True)
+        return
+    async for piece in _chained(held, pieces):
+        if chunk := _known(piece):
+            yield chunk
+
+
+def _iterated(stream: Any) -> AsyncIterator[Any]:
+    return aiter(stream) if hasattr(stream, "__aiter__") else _in_thread(iter(stream))
+
+
+async def _in_thread(stream: Any) -> AsyncIterator[Any]:
+    end = object()
+    while (piece := await asyncio.to_thread(next, stream, end)) is not end:
+        yield piece
+
+
+async def _chained(first: list[Any], rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    for piece in first:
+        yield piece
+    async for piece in rest:
+        yield piece
+
+
+def _known(piece: Any) -> dict[str, Any] | None:
+    """*piece* as a chunk of chat completions, None where it has another form."""
+    if hasattr(piece, "choices") and hasattr(piece, "model_dump"):
+        whole = piece.model_dump(mode="json", exclude_none=True, warnings=False)
+        return {name: whole[name] for name in KEPT if whole.get(name)}
+    if isinstance(piece, dict):
+        generic = cast("dict[str, Any]", piece)
+        if {"text", "is_finished", "finish_reason"} <= generic.keys():
+            return _of_generic(generic)
+    return None
+
+
+def _of_generic(piece: dict[str, Any]) -> dict[str, Any]:
+    delta: dict[str, Any] = {"content": piece["text"]} if piece["text"] else {}
+    if tool := piece.get("tool_use"):
+        delta["tool_calls"] = [tool if isinstance(tool, dict) else tool.model_dump()]
+    reason = piece["finish_reason"] if piece["is_finished"] else None
+    delta |= piece.get("provider_specific_fields") or {}
+    usage = piece.get("usage")
+    if not (delta or reason or usage):
+        return {}
+    return {
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason or None}],
+        "usage": usage if isinstance(usage, dict) or usage is None else usage.model_dump(),
+    }
+
+
+BROKEN = ("APIConnectionError", "APITimeoutError", "Timeout", "ConnectError", "ReadError",
+          "RemoteProtocolError", "ClientConnectionError", "ClientPayloadError")  # fmt: skip
+"""Names of errors that tell of a connection."""
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """What is known of *error*: ``status``, ``headers`` and ``body`` (text) of the server's own
+    answer where one is left, ``data`` of an error inside the stream, ``words``, ``kind`` (its
+    class), and ``broken`` where the connection failed."""
+    chain = _causes(error)
+    own = {"words": _words(chain[0]), "kind": type(chain[0]).__name__}
+    for one in chain:
+        answer: Any = getattr(one, "response", None)
+        status, body = getattr(answer, "status_code", None), _text(answer)
+        if isinstance(status, int) and status >= 400 and body:
+            headers = {str(k).lower(): str(v) for k, v in answer.headers.items()}
+            return {**own, "status": status, "headers": headers, "body": body}
+    bodies: list[Any] = [getattr(one, "body", None) for one in chain]
+    data = next((cast("Any", body) for body in bodies if isinstance(body, dict)), None)
+    status = next((s for one in chain if isinstance(s := _status(one), int)), None)
+    names = {base.__name__ for one in chain for base in type(one).__mro__}
+    nothing: dict[str, str] = {}
+    headers = next((found for one in chain if (found := _headers(one))), nothing)
+    broken = data is None and bool(names & set(BROKEN))
+    return {**own, "status": status, "headers": headers, "data": data, "broken": broken}
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """*error* and what it stands for, the true one first."""
+    chain: list[BaseException] = []
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if isinstance(one, BaseException) and one not in chain:
+            chain.append(one)
+            left += [one.__context__, one.__cause__, getattr(one, "original_exception", None)]
+    return chain[::-1]
+
+
+def _status(error: BaseException) -> Any:
+    return getattr(error, "status_code", None) or getattr(error, "code", None)
+
+
+def _headers(error: BaseException) -> dict[str, str]:
+    found: Any = getattr(error, "litellm_response_headers", None)
+    found = found or getattr(error, "headers", None)
+    items = found.items() if hasattr(found, "items") else ()
+    return {str(name).lower(): str(value) for name, value in items}
+
+
+def _text(answer: Any) -> str:
+    """The body of *answer* as far as it was read; those that litellm makes up are empty."""
+    with contextlib.suppress(AttributeError, RuntimeError, UnicodeError):
+        return str(answer.text)
+    return ""
+
+
+def _words(error: BaseException) -> str:
+    return str(getattr(error, "message", "") or error)
+
+
+async def main(out: TextIO) -> None:
+    adapter = Adapter(load(), out)
+    loop = asyncio.get_running_loop()
+    lines = asyncio.StreamReader(limit=MOST_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    out.write(json.dumps({"ready": True}) + "\n")
+    out.flush()
+    await adapter.serve(lines)
+
+
+if __name__ == "__main__":
+    # litellm prints: what is not ours goes where nobody reads lines.
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    asyncio.run(main(own))

@@ -1,0 +1,161 @@
+"""R1a: the child process that holds litellm, on a stand-in that speaks the same lines."""
+
+import asyncio
+import contextlib
+import os
+import sys
+
+import pytest
+
+from agent.errors import ConfigError, ProviderError, ProviderErrorKind
+from agent.provider.catalog import Catalog
+from agent.provider.lane.process import CallFailed, LitellmProcess
+from agent.provider.lane.route import route_of, without_logins
+from agent.provider.settings import ProviderSettings
+from tests.support.harness import GUARD
+
+STAND_IN = """
+import json, os, sys, time
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    number = message.get("id")
+    if number is None:
+        continue
+    what = message["call"]["do"]
+    if what == "crash":
+        print("Fatal: out of memory", file=sys.stderr, flush=True)
+        os._exit(3)
+    if what == "stick":
+        print(json.dumps({"id": number, "chunk": {"pid": os.getpid()}}), flush=True)
+        time.sleep(3600)
+    if what == "fail":
+        print(json.dumps({"id": number, "error": {"words": "no"}}), flush=True)
+        continue
+    print(json.dumps({"id": number, "chunk": {"pid": os.getpid()}}), flush=True)
+    print("litellm prints things", flush=True)
+    print(json.dumps({"id": number, "end": True}), flush=True)
+"""
+
+
+def stand_in(program: str = STAND_IN, idle: float = 60.0) -> LitellmProcess:
+    return LitellmProcess(dict(os.environ), (sys.executable, "-c", program), idle)
+
+
+async def pid(process: LitellmProcess) -> int:
+    (chunk,) = [chunk async for chunk in process.call({"do": "answer"})]
+    found = chunk["pid"]
+    assert isinstance(found, int)
+    return found
+
+
+async def watched(idle: float) -> tuple[LitellmProcess, asyncio.Event, asyncio.Server]:
+    """A process that holds a connection, and what is set when it is dead."""
+    dead = asyncio.Event()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        dead.set()
+
+    server = await asyncio.start_server(hold, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    connect = f"import socket; held = socket.create_connection(('127.0.0.1', {port}))\n"
+    return stand_in(connect + STAND_IN, idle), dead, server
+
+
+async def test_one_process_answers_all_calls() -> None:
+    process = stand_in()
+    first = await pid(process)
+    assert await asyncio.gather(*(pid(process) for _ in range(5))) == [first] * 5
+    with pytest.raises(CallFailed, match="no"):
+        await anext(process.call({"do": "fail"}))
+    assert await pid(process) == first
+    await process.aclose()
+
+
+async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
+    process = stand_in()
+    first = await pid(process)
+    with pytest.raises(ProviderError, match=r"its process ended .*Fatal: out of memory") as caught:
+        await anext(process.call({"do": "crash"}))
+    assert caught.value.kind is ProviderErrorKind.NETWORK
+    assert await pid(process) != first
+    await process.aclose()
+
+
+async def test_without_litellm_that_is_said() -> None:
+    process = stand_in("import no_such_litellm")
+    with pytest.raises(ProviderError, match=r"cannot be loaded: .*no_such_litellm") as caught:
+        await process.ready()
+    assert caught.value.kind is ProviderErrorKind.INVALID_REQUEST
+    await process.aclose()
+    with pytest.raises(ProviderError, match="cannot be started"):
+        await LitellmProcess({}, ("/no/such/python",)).ready()
+
+
+async def test_it_ends_when_it_is_idle_and_is_started_again() -> None:
+    process, dead, server = await watched(idle=0.01)
+    first = await pid(process)
+    await asyncio.wait_for(dead.wait(), GUARD)
+    assert await pid(process) != first
+    await process.aclose()
+    server.close()
+
+
+async def test_it_ends_with_the_program() -> None:
+    process, dead, server = await watched(idle=60)
+    await pid(process)
+    assert not dead.is_set()
+    await process.aclose()
+    await asyncio.wait_for(dead.wait(), GUARD)
+    server.close()
+
+
+async def test_a_call_that_cannot_be_cancelled_takes_its_process_along() -> None:
+    process, dead, server = await watched(idle=60)
+    stuck = process.call({"do": "stick"})
+    first = (await anext(stuck))["pid"]
+    await stuck.aclose()
+    await asyncio.wait_for(dead.wait(), GUARD)
+    assert await pid(process) != first
+    await process.aclose()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "route"),
+    [
+        ("anthropic", {"api_key": "k"}, ("anthropic", "", "k")),
+        ("openai", {"api_key": "k"}, ("openai/responses", "", "k")),
+        ("openai", {"base_url": "http://x/v1"}, ("openai", "http://x/v1", "none")),
+        ("mistral", {"api_key": "k"}, ("mistral", "", "k")),
+        ("lmstudio", {}, ("lm_studio", "http://127.0.0.1:1234/v1", "none")),
+        ("acme", {"base_url": "http://x/v1"}, ("openai", "http://x/v1", "none")),
+        ("acme", {"base_url": "http://x", "api": "gemini"}, ("gemini", "http://x", "none")),
+        ("ai21", {"api_key": "k"}, ("ai21", "", "k")),
+        ("replicate", {"api_key": "k"}, ("replicate", "", "k")),
+    ],
+)
+def test_r1_litellms_names_and_addresses(
+    provider: str, settings: dict[str, str], route: tuple[str, str, str]
+) -> None:
+    own = ProviderSettings(id=provider, transport="litellm", **settings)  # type: ignore[arg-type]
+    found = route_of(Catalog({provider: own}, None, {}), provider)
+    assert (found.prefix, found.base_url, found.key) == route
+
+
+def test_a_login_of_the_environment_is_left_to_litellm() -> None:
+    env = {"GOOGLE_APPLICATION_CREDENTIALS": "/x.json"}
+    known = Catalog({}, None, env)
+    assert known.model("vertex/gemini-2.5-pro").api == "litellm"
+    assert route_of(known, "vertex").key == ""
+    safe = without_logins({**env, "HOME": "/root", "PATH": "/bin", "OPENAI_API_KEY": "k"})
+    assert not {"HOME", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY"} & safe.keys()
+
+
+def test_a_proxy_of_the_config_is_not_passed_over() -> None:
+    own = ProviderSettings(id="acme", transport="litellm", base_url="http://x", proxy="http://p")
+    with pytest.raises(ConfigError, match="HTTPS_PROXY"):
+        route_of(Catalog({"acme": own}, None, {}), "acme")
