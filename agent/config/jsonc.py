@@ -82,7 +82,7 @@ def lines(text: str) -> dict[KeyPath, int]:
     stack: list[_Frame] = []
     line, last = 1, 0
     text = text.removeprefix("\ufeff")
-    for kind, start, piece in _tokens(text):
+    for kind, start, piece in tokens(text):
         line += text.count("\n", last, start)
         last = start
         frame = stack[-1] if stack else None
@@ -137,7 +137,8 @@ def _last_place(pairs: list[tuple[str, Json]]) -> JsonObject:
     return result
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, str]]:
+def tokens(text: str) -> Iterator[tuple[str, int, str]]:
+    """The pieces of *text* but for comments: kind (string, mark, word), place, text."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         if kind != "comment":

@@ -7,7 +7,7 @@ matches decides, within what its source may say:
 - a default rule only sets the starting point, which a need's floor can tighten;
 - a rule of the project may tighten at once; it loosens an ``ask`` only when the project is
   trusted, and never lifts a deny of the user's own;
-- a rule of this session ("always") never lifts a deny.
+- what the user said "always" to never lifts a deny.
 """
 
 import re
@@ -22,6 +22,9 @@ DEFAULT = "default"
 
 ALWAYS = "this session"
 """Source of what the user said "always" to."""
+
+SAVED = "your settings, from now on"
+"""Source of what the user had saved to their settings since the program started."""
 
 PROJECT = "project"
 """Source of rules from a project's own files: this word, or it and a blank and the file."""
@@ -133,7 +136,7 @@ def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
     """Whether *rule* may take the place of *current*, the rule that decided so far."""
     if current is None or STRENGTH[rule.action] >= STRENGTH[current.action]:
         return True
-    if rule.source == ALWAYS:
+    if rule.source in {ALWAYS, SAVED}:
         return current.action != "deny"
     if is_project(rule):
         own = is_project(current)

@@ -16,7 +16,7 @@ from agent.display import Block
 from agent.errors import PermissionRejected
 from agent.events import PermissionAsked, PermissionReplied
 from agent.ids import new_id
-from agent.permission.rules import ALWAYS, Rule, judge
+from agent.permission.rules import ALWAYS, SAVED, Rule, judge
 from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 
 _STRICTER = ("allow", "ask", "deny")
@@ -30,6 +30,8 @@ class RuleStore(Protocol):
         ...
 
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None: ...
+
+    async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None: ...
 
 
 class RulesFor(Protocol):
@@ -86,6 +88,7 @@ class PermissionService:
         self._rules_for = rules_for
         self._waiting: dict[str, _Waiting] = {}
         self._always: dict[str, list[tuple[str, str]]] = {}
+        self._saved: list[tuple[str, str]] = []
         self.auto = auto
         self.trusted = trusted
         self.deny_wins = deny_wins
@@ -163,12 +166,39 @@ class PermissionService:
             if waiting.request.session_id == session_id:
                 self._settle(waiting, None, gone)
 
-    def always_rules(self, root_id: str) -> tuple[Rule, ...]:
-        """What the user said "always" to in this session tree, as rules."""
+    def always_rules(self, root_id: str | None) -> tuple[Rule, ...]:
+        """What the user said "always" to: saved since the start, then in this session tree."""
+        session = self._always.get(root_id, []) if root_id is not None else []
         return tuple(
-            Rule(permission, pattern, "allow", ALWAYS)
-            for permission, pattern in self._always.get(root_id, [])
+            Rule(permission, pattern, "allow", source)
+            for source, given in ((SAVED, self._saved), (ALWAYS, session))
+            for permission, pattern in given
         )
+
+    async def standing(self, root_id: str | None) -> tuple[Rule, ...]:
+        """``always_rules``, with what was stored for the session before the program started."""
+        if root_id is not None:
+            await self._load(root_id)
+        return self.always_rules(root_id)
+
+    async def revoke(self, root_id: str, permission: str, pattern: str) -> bool:
+        """Take back what the user said "always" to in this session tree (M14). False when it
+        does not stand there. A call that it let through goes on."""
+        await self._load(root_id)
+        known = self._always[root_id]
+        if (permission, pattern) not in known:
+            return False
+        known.remove((permission, pattern))
+        await self._store.drop_session_rule(root_id, permission, pattern)
+        return True
+
+    def saved(self, permission: str, pattern: str) -> None:
+        """The user's settings allow *pattern* now: for every session from here on, and at once
+        for what waits."""
+        if (permission, pattern) not in self._saved:
+            self._saved.append((permission, pattern))
+        for root_id in {waiting.request.root_id for waiting in self._waiting.values()}:
+            self._judge_again(root_id)
 
     async def _load(self, root_id: str) -> None:
         if root_id not in self._always:
@@ -220,8 +250,9 @@ class PermissionService:
         if isinstance(answer, PermissionRejected):
             raise answer
         if answer.answer == "always":
-            for permission, pattern in request.always:
-                await self._store.add_session_rule(request.root_id, permission, pattern)
+            for rule in request.always:
+                if rule in self._always[request.root_id]:  # else it was taken back meanwhile
+                    await self._store.add_session_rule(request.root_id, *rule)
         return answer
 
     def _settle(

@@ -41,6 +41,12 @@ class SideRecords(StoreCore):
             partial(_add_rule, root_id=root_id, permission=permission, pattern=pattern)
         )
 
+    async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        """Forget one rule; nothing happens when it is not there."""
+        await self._database.write(
+            partial(_drop_rule, root_id=root_id, permission=permission, pattern=pattern)
+        )
+
     async def history(self, limit: int = 500) -> list[str]:
         """The last prompts of all sessions, newest first."""
         rows = await self._database.read(partial(_history, limit=limit))
@@ -81,6 +87,13 @@ def _rules(connection: sqlite3.Connection, root_id: str) -> Rows:
 def _add_rule(connection: sqlite3.Connection, root_id: str, permission: str, pattern: str) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO session_rule (root_id, permission, pattern) VALUES (?, ?, ?)",
+        (root_id, permission, clean(pattern)),
+    )
+
+
+def _drop_rule(connection: sqlite3.Connection, root_id: str, permission: str, pattern: str) -> None:
+    connection.execute(
+        "DELETE FROM session_rule WHERE root_id = ? AND permission = ? AND pattern = ?",
         (root_id, permission, clean(pattern)),
     )
 

@@ -2,6 +2,7 @@
 
 from app.actions import instructions as instructions
 from app.actions import model as model
+from app.actions import permissions as permissions
 from app.actions import program as program
 from app.actions import session as session
 from app.actions import shells as shells

@@ -52,6 +52,7 @@ class Picker(Dialog[str | None]):
         *,
         current: str | None = None,
         hints: Sequence[tuple[str, str]] = (),
+        enter: str = "choose",
         empty: str = "Nothing here yet",
     ) -> None:
         super().__init__()
@@ -59,6 +60,7 @@ class Picker(Dialog[str | None]):
         self._rows = tuple(rows)
         self._current = current
         self._hints = tuple(hints)
+        self._enter = enter
         self._empty = empty
 
     @property
@@ -162,7 +164,7 @@ class Picker(Dialog[str | None]):
         return Option(line, id=row.key)
 
     def _keys(self) -> Content:
-        pairs = (("enter", "choose"), *self._hints, ("esc", "close"))
+        pairs = (("enter", self._enter), *self._hints, ("esc", "close"))
         return Content("   ").join(
             [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
         )

@@ -25,6 +25,10 @@ class Kept:
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
         self.rules.setdefault(root_id, []).append((permission, pattern))
 
+    async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        kept = self.rules.get(root_id, [])
+        kept[:] = [rule for rule in kept if rule != (permission, pattern)]
+
 
 class Desk:
     def __init__(self, *rules: Rule, **how: bool) -> None:
@@ -198,3 +202,41 @@ async def test_m6_a_request_shows_every_part_and_offers_only_what_asks() -> None
     assert request.always == (("bash", "npm run build *"),)
     desk.service.reply(request.id, ONCE)
     await asking
+
+
+async def test_m14_what_was_always_asks_again_once_it_is_taken_back() -> None:
+    desk = Desk()
+    desk.kept.rules["ses_1"] = [("bash", "git *"), ("bash", "make *")]
+    assert [rule.pattern for rule in await desk.service.standing("ses_1")] == ["git *", "make *"]
+    assert await desk.ask("make a") is None
+    assert await desk.service.revoke("ses_1", "bash", "make *")
+    assert not await desk.service.revoke("ses_1", "bash", "make *")
+    assert desk.kept.rules == {"ses_1": [("bash", "git *")]}
+    assert await desk.ask("git x") is None
+    asking = desk.ask("make b")
+    (request,) = await desk.asked(1)
+    desk.service.reply(request.id, ONCE)
+    assert await asking == ONCE
+
+
+async def test_m14_an_always_that_is_taken_back_at_once_is_not_stored() -> None:
+    desk = Desk()
+    asking = desk.ask("make a", always="make *")
+    (request,) = await desk.asked(1)
+    desk.service.reply(request.id, ALWAYS)
+    assert await desk.service.revoke("ses_1", "bash", "make *")
+    assert await asking == ALWAYS
+    assert desk.kept.rules.get("ses_1", []) == []
+
+
+async def test_m14_what_is_saved_holds_for_every_session_and_lifts_no_deny() -> None:
+    desk = Desk(Rule("bash", "make clean *", "deny", "user"))
+    waiting = desk.ask("make a", session="ses_2", root="ses_2")
+    await desk.asked(1)
+    desk.service.saved("bash", "make *")
+    desk.service.saved("bash", "make *")
+    assert await waiting == ONCE
+    assert await desk.ask("make b", session="ses_3", root="ses_3") is None
+    with pytest.raises(PermissionRejected):
+        await desk.ask("make clean all")
+    assert [rule.pattern for rule in await desk.service.standing(None)] == ["make *"]

@@ -261,6 +261,9 @@ async def test_todos_rules_and_history(store: Store, bus: Bus):
         await store.add_session_rule(session.id, "bash", pattern)
     assert await store.session_rules(session.id) == (("bash", "ls *"), ("bash", "git *"))
     assert await store.session_rules("ses_none") == ()
+    await store.drop_session_rule(session.id, "bash", "ls *")
+    await store.drop_session_rule(session.id, "edit", "git *")
+    assert await store.session_rules(session.id) == (("bash", "git *"),)
     for text in ("first", "second", "second", "first \udc80"):
         await store.add_history(text, "/a")
     assert await store.history() == ["first \ufffd", "second", "first"]

@@ -39,6 +39,9 @@ class NoStoredRules:
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
         return None
 
+    async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        return None
+
 
 @dataclass
 class Seen:

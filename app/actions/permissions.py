@@ -1,0 +1,90 @@
+"""Actions on what the agent may do."""
+
+import asyncio
+from pathlib import Path
+
+from agent.permission.rules import ALWAYS, Rule
+from app.clean import clean_line
+from app.commands import action
+from app.context import Context
+from app.screens.permissions import PermissionsScreen, rule_rows
+from app.screens.picker import Row
+from app.tasks import ask
+
+ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
+NOT_ALWAYS = "Only what you said always to is saved from here."
+
+
+@action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
+async def permissions(context: Context, argument: str) -> None:
+    """List the rules in force; take back or save what the user said "always" to."""
+    del argument
+    live = context.live
+    listing = _Listing(context)
+    await listing.read()
+    config = live.runtime.config.config
+    wins = ", a deny always wins" if config.permission_mode == "deny-wins" else ""
+    title = f"Permissions of {live.agent}, strongest first{wins}"
+
+    def revoke(key: str) -> None:
+        context.tasks.spawn(listing.revoke(screen, key), "taking back a permission")
+
+    def save(key: str) -> None:
+        context.tasks.spawn(listing.save(screen, key), "saving a permission")
+
+    screen = PermissionsScreen(title, listing.rows(), revoke=revoke, save=save)
+    await ask(context.app, screen)
+
+
+class _Listing:
+    """The rules that are shown, in the order in which they count."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._runtime = context.live.runtime
+        self._rules: tuple[Rule, ...] = ()
+        self._root: str | None = None
+
+    async def read(self) -> None:
+        from agent.session.subagents import lineage_of  # noqa: PLC0415 - brings the harness
+
+        live, child = self._context.live, False
+        if live.session is not None:
+            lineage = await lineage_of(self._runtime.store, live.session)
+            self._root, child = lineage.root_id, bool(lineage.callers)
+        always = await self._runtime.permissions.standing(self._root)
+        self._rules = (*self._runtime.agents.rules(live.agent, child=child), *always)
+
+    def rows(self) -> list[Row]:
+        return rule_rows(self._rules, trusted=self._runtime.trust.trusted)
+
+    async def revoke(self, screen: PermissionsScreen, key: str) -> None:
+        rule = self._rules[int(key)]
+        if rule.source != ALWAYS or self._root is None:
+            source = {"default": "the program itself"}.get(rule.source, rule.source)
+            self._context.tell(ELSEWHERE.format(source=clean_line(source)))
+            return
+        await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
+        self._context.tell(f"{clean_line(rule.pattern)} asks again.")
+        await self._again(screen)
+
+    async def save(self, screen: PermissionsScreen, key: str) -> None:
+        rule = self._rules[int(key)]
+        if rule.source != ALWAYS:
+            self._context.tell(NOT_ALWAYS)
+            return
+        path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
+        self._runtime.permissions.saved(rule.permission, rule.pattern)
+        self._context.tell(f"Saved to {clean_line(str(path))}. It holds in every folder.")
+        await self._again(screen)
+
+    async def _again(self, screen: PermissionsScreen) -> None:
+        await self.read()
+        if screen.is_attached:
+            screen.set_rows(self.rows())
+
+
+def _save(folder: Path, rule: Rule) -> Path:
+    from agent.permission.saving import save_rule  # noqa: PLC0415 - needed by few
+
+    return save_rule(folder, rule.permission, rule.pattern)

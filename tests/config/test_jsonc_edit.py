@@ -1,0 +1,114 @@
+"""One value put into a settings file; all else of the file stays (spec 4, M14)."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.config.jsonc import JsoncError, parse
+from agent.config.jsonc_edit import with_value
+
+PATH = ("permission", "bash", "git push *")
+
+REMARKS = """{
+  // mine
+  "theme": "nord" // dark
+}
+"""
+REMARKS_AFTER = """{
+  // mine
+  "theme": "nord", // dark
+  "permission": {
+    "bash": {
+      "git push *": "allow"
+    }
+  }
+}
+"""
+COMMAS = """{
+    "permission": {
+        "bash": {
+            "ls *": "allow",
+        },
+    },
+}"""
+COMMAS_AFTER = """{
+    "permission": {
+        "bash": {
+            "ls *": "allow",
+            "git push *": "allow",
+        },
+    },
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", '{\n  "permission": {\n    "bash": {\n      "git push *": "allow"\n    }\n  }\n}\n'),
+        (REMARKS, REMARKS_AFTER),
+        (COMMAS, COMMAS_AFTER),
+        (
+            '{"permission": {"bash": {"ls *": "allow"}}}',
+            '{"permission": {"bash": {"ls *": "allow", "git push *": "allow"}}}',
+        ),
+        (
+            '{"permission": {"bash": "ask", "edit": "ask"}}',
+            '{"permission": {"bash": {\n  "*": "ask",\n  "git push *": "allow"\n}, "edit": "ask"}}',
+        ),
+        (
+            '{"permission": {"bash": {"git push *": "ask", "x": "deny"}}}',
+            '{"permission": {"bash": {"git push *": "allow", "x": "deny"}}}',
+        ),
+    ],
+)
+def test_m14_the_entry_goes_where_a_person_would_put_it(text: str, expected: str) -> None:
+    changed = with_value(text, PATH, "allow")
+    assert changed == expected
+    assert with_value(changed, PATH, "allow") == changed
+
+
+def test_m14_line_ends_and_marks_stay() -> None:
+    text = '\ufeff{\r\n  "a": 1\r\n}\r\n'
+    changed = with_value(text, PATH, "allow")
+    assert changed.startswith("\ufeff{\r\n")
+    assert "\n" not in changed.replace("\r\n", "")
+
+
+def test_m14_a_whole_permission_becomes_its_star() -> None:
+    changed = parse(with_value('{"permission": "ask"}', PATH, "allow"))
+    assert changed == {"permission": {"*": "ask", "bash": {"git push *": "allow"}}}
+
+
+@pytest.mark.parametrize("text", ['{"a": ', "[1]", '{"a": 1}}'])
+def test_m14_what_cannot_be_read_is_not_changed(text: str) -> None:
+    with pytest.raises(JsoncError):
+        with_value(text, PATH, "allow")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["permission", "bash", "git push *", "a/*"]), inner)
+    ),
+    max_leaves=12,
+)
+TOPS = st.dictionaries(st.sampled_from(["permission", "bash", "x"]), VALUES)
+
+
+@given(document=TOPS, indent=st.sampled_from([None, 0, 2, 4]), remark=st.booleans())
+def test_m14_any_document_says_the_same_and_the_new_value(
+    document: dict, indent: int | None, remark: bool
+) -> None:
+    text = json.dumps(document, indent=indent)
+    if remark:
+        text = text.replace("{", "{ /* a, } */") + " // the end"
+    changed = parse(with_value(text, PATH, "allow"))
+    at = changed
+    for key in PATH[:-1]:
+        at = at[key]
+    assert at.pop(PATH[-1]) == "allow"
+    for key, value in parse(text).items():
+        assert key == "permission" or changed[key] == value

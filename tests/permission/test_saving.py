@@ -1,0 +1,44 @@
+"""What the user said "always" to, in their own settings (spec 4, M14; M13)."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.agents import Agents
+from agent.config.loading import load_config
+from agent.config.paths import Paths
+from agent.errors import ConfigError
+from agent.permission.rules import decide
+from agent.permission.saving import save_rule
+
+
+def test_m14_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "OPENCODE_PY_CONFIG_DIR": str(tmp_path / "config")}
+    path = save_rule(tmp_path / "config", "bash", "git push *")
+    save_rule(tmp_path / "config", "webfetch", "docs.python.org")
+    assert path == tmp_path / "config" / "config.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    loaded = load_config(tmp_path, tmp_path, env, paths=Paths.find(env))
+    assert loaded.notices == ()
+    for permission, text in (("bash", "git push origin"), ("webfetch", "docs.python.org")):
+        rule = decide(permission, text, Agents(loaded).rules("build"))
+        assert rule is not None
+        assert rule.action == "allow"
+
+
+def test_m14_the_file_that_has_rules_is_taken_and_keeps_its_remarks(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"permission": {"edit": "ask"}}')
+    (tmp_path / "config.jsonc").write_text('{"theme": "nord"} // mine')
+    assert save_rule(tmp_path, "bash", "make *").name == "config.json"
+    (tmp_path / "config.jsonc").write_text('{"permission": {"bash": "ask"}} // mine')
+    path = save_rule(tmp_path, "bash", "make *")
+    assert path.name == "config.jsonc"
+    assert path.read_text().endswith("} // mine")
+
+
+def test_m14_a_broken_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"permission": ')
+    with pytest.raises(ConfigError, match=r"was not changed: line 1.*by hand"):
+        save_rule(tmp_path, "bash", "make *")
+    assert (tmp_path / "config.json").read_text() == '{"permission": '
