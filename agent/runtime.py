@@ -80,6 +80,7 @@ class Runtime:
     titles: Titles
     shells: Shells
     questions: QuestionService
+    queues: Queues
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -223,6 +224,7 @@ def _compose(opened: _Opened) -> Runtime:
         titles=titles,
         notices=(*loaded.notices, *store.notices),
         questions=questions,
+        queues=deps.queues,
         shells=shells,
     )
 

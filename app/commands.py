@@ -94,6 +94,9 @@ def names() -> Iterator[str]:
 REMEMBER = "folder.remember"
 """The action that a line with a ``#`` in front runs (U8)."""
 
+TAKE_BACK = "prompt.take-back"
+"""The action of the up key on an empty prompt while messages wait (U10)."""
+
 
 def _instruction(text: str) -> str:
     """The line that *text* adds to the instructions, "" for any other text. A number behind

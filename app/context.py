@@ -1,10 +1,11 @@
 """What an action may use."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from textual.app import App
 
+from agent.model import Delivery
 from app.live import LiveSession
 from app.tasks import Tasks
 from app.widgets.prompt import Prompt
@@ -15,8 +16,9 @@ from app.widgets.transcript.view import Transcript
 class Context:
     """*live* is the open session (with the runtime); the widgets are those of the session
     screen; *keys_of* gives an action's keys, as people say them, by its id; *reopen* opens the
-    folder anew with the settings that hold now. An action runs in a task of its own, so it may
-    wait for dialogs."""
+    folder anew with the settings that hold now; *env* is the environment the program was started
+    in; *send* sends a prompt, which comes back into the editor if it is refused. An action runs
+    in a task of its own, so it may wait for dialogs."""
 
     app: App[int]
     live: LiveSession
@@ -25,6 +27,8 @@ class Context:
     prompt: Prompt
     keys_of: Callable[[str], tuple[str, ...]]
     reopen: Callable[[], Awaitable[None]]
+    env: Mapping[str, str]
+    send: Callable[[str, Delivery], Awaitable[None]]
 
     def tell(self, sentence: str, *, warning: bool = False) -> None:
         """A short message that goes away by itself. Read literally, not as markup."""

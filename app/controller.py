@@ -19,7 +19,7 @@ from agent.events import (
     SessionError,
     SessionIdle,
 )
-from agent.model import Session
+from agent.model import Delivery, Session
 from agent.questions import QuestionReply
 from app import keymap
 from app.asking import Answer, Asking
@@ -99,6 +99,7 @@ class Controller:
             return
         if self._launch.prompt:
             self.send(self._launch.prompt)
+        self.main.prompt.directory = runtime.directory
         self.main.prompt.set_history(await runtime.store.history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))
         self._show()
@@ -155,6 +156,8 @@ class Controller:
             prompt=self.main.prompt,
             keys_of=self.keys.keys_of,
             reopen=lambda: self._folder.reopen(self.live),
+            env=self._env,
+            send=self._send,
         )
         self.tasks.spawn(_run(known, context, argument), known.title)
 
@@ -163,9 +166,9 @@ class Controller:
         self.tasks.spawn(self._send(text), "sending")
         self._show()
 
-    async def _send(self, text: str) -> None:
+    async def _send(self, text: str, delivery: Delivery = "steer") -> None:
         try:
-            await self.live.send(text)
+            await self.live.send(text, delivery)
         except OpencodePyError:
             if not self.main.prompt.text:
                 self.main.prompt.put(text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Notice, PluginFailed
-from agent.model import Idle, Session
+from agent.model import Delivery, Idle, Session
 from agent.session.view import PromptInput
 from app.bridge import pump
 from app.launch import Launch
@@ -140,8 +140,9 @@ class LiveSession:
         self._follow(subscription)
         self._opened(None)
 
-    async def send(self, text: str) -> None:
-        """Send a prompt, in the order of the calls; to a busy session it is queued there."""
+    async def send(self, text: str, delivery: Delivery = "steer") -> None:
+        """Send a prompt, in the order of the calls. A busy session takes it up at its next
+        step, or as *delivery* says when its turn is over (L3)."""
         self.waiting_to_send += 1
         try:
             async with self._sending:
@@ -152,6 +153,7 @@ class LiveSession:
                     agent=self.agent,
                     model=self.model,
                     effort=self.effort,
+                    delivery=delivery,
                     mentions=mentions_in(text, self.runtime.directory),
                 )
                 await self.runtime.sessions.prompt(session.id, prompt)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from agent.bus import Bus
 from agent.events import QueueChanged
 from agent.ids import new_id
-from agent.model import MessageWithParts, Part, UserMessage
+from agent.model import Delivery, MessageWithParts, Part, UserMessage
 from agent.store.store import Store
 
 
@@ -57,14 +57,22 @@ class Queues:
 
     async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
         """Take a waiting message out again, as the user wants to edit or drop it."""
+        item = self._leaves(session_id, message_id)
+        if item is not None:
+            await self._store.remove_message(session_id, message_id)
+            self._changed(session_id)
+        return item
+
+    async def deliver(self, session_id: str, message_id: str, delivery: Delivery) -> bool:
+        """Say when a waiting message is to be taken up; false if it waits no more."""
         queue = self._waiting.get(session_id, [])
-        for item in queue:
-            if item.message.id == message_id:
-                queue.remove(item)
-                await self._store.remove_message(session_id, message_id)
-                self._changed(session_id)
-                return item
-        return None
+        for place, item in enumerate(queue):
+            if item.message.id == message_id and isinstance(item.message, UserMessage):
+                changed = replace(item.message, delivery=delivery)
+                queue[place] = MessageWithParts(changed, item.parts)
+                await self._store.save(changed)
+                return True
+        return False
 
     def forget(self, session_id: str) -> None:
         self._waiting.pop(session_id, None)
@@ -107,12 +115,22 @@ class Queues:
         steered: bool,
     ) -> list[MessageWithParts]:
         taken: list[MessageWithParts] = []
-        for item in due:
-            self._waiting[session_id].remove(item)
+        for due_one in due:
+            item = self._leaves(session_id, due_one.message.id)
+            if item is None:  # taken back by the user while those before it were stored
+                continue
             taken.append(await self._enter(item, turn_id, after, steered=steered))
             after = max(after, taken[-1].message.id)  # each stands behind the one before
         self._changed(session_id)
         return taken
+
+    def _leaves(self, session_id: str, message_id: str) -> MessageWithParts | None:
+        """The waiting message, which waits no more; None if it was gone."""
+        queue = self._waiting.get(session_id, [])
+        found = next((item for item in queue if item.message.id == message_id), None)
+        if found is not None:
+            queue.remove(found)
+        return found
 
     async def _enter(
         self, item: MessageWithParts, turn_id: str, after: str, *, steered: bool

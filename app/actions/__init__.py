@@ -4,8 +4,10 @@ from app.actions import instructions as instructions
 from app.actions import model as model
 from app.actions import permissions as permissions
 from app.actions import program as program
+from app.actions import prompting as prompting
 from app.actions import session as session
 from app.actions import shells as shells
 from app.actions import trust as trust
 from app.actions import undoing as undoing
+from app.actions import waiting as waiting
 from app.actions import window as window

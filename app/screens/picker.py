@@ -20,16 +20,18 @@ LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One choice. *key* is what choosing it gives; *group* a heading over its neighbours."""
+    """One choice. *key* is what choosing it gives; *group* a heading over its neighbours;
+    *hidden* more text that the filter looks at."""
 
     key: str
     title: str
     note: str = ""
     group: str = ""
+    hidden: str = ""
 
     def fits(self, words: Sequence[str]) -> bool:
         """Whether every word occurs somewhere in the row."""
-        text = f"{self.title} {self.note} {self.group} {self.key}".lower()
+        text = f"{self.title} {self.note} {self.group} {self.key} {self.hidden}".lower()
         return all(word in text for word in words)
 
 

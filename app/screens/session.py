@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from agent.model import AssistantMessage, Busy, CompactionPart, Idle, Running, ToolPart
-from app.commands import Action, by_slash, parse
+from app.commands import TAKE_BACK, Action, by_slash, find, parse
 from app.mentions import TYPED, quoted
 from app.state import Change, SessionView
 from app.widgets.home import Home, HomeFacts
@@ -131,6 +131,7 @@ class SessionScreen(Screen[None]):
 
     def show_work(self, view: SessionView | None, to_send: int) -> None:
         """Bring the line above the prompt up to date."""
+        self.prompt.waiting = view is not None and bool(view.queued)
         status = view.status if view is not None else Idle()
         since = self.query_one(WorkingLine).work.since
         if isinstance(status, Busy):
@@ -158,7 +159,7 @@ class SessionScreen(Screen[None]):
         if command is None:
             if event.text.strip():
                 self.prompt.remember(self.prompt.take())
-                self.post_message(self.Sent(event.text))
+                self.post_message(self.Sent(self.prompt.unfolded(event.text)))
         elif command.action is None:
             self.notify(
                 f"There is no command /{command.name}. Type / to see them all.",
@@ -167,7 +168,8 @@ class SessionScreen(Screen[None]):
             )
         else:
             self.prompt.remember(self.prompt.take())
-            self.post_message(self.Called(command.action, command.argument))
+            argument = self.prompt.unfolded(command.argument)
+            self.post_message(self.Called(command.action, argument))
 
     def on_prompt_steer(self, event: Prompt.Steer) -> None:
         event.stop()
@@ -186,6 +188,12 @@ class SessionScreen(Screen[None]):
             self.prompt.put(f"/{chosen} ")
         else:
             self.prompt.take()
+            self.post_message(self.Called(known, ""))
+
+    def on_prompt_take_back(self, event: Prompt.TakeBack) -> None:
+        event.stop()
+        known = find(TAKE_BACK)
+        if known is not None:
             self.post_message(self.Called(known, ""))
 
     def on_prompt_leave(self, event: Prompt.Leave) -> None:

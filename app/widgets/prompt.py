@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+
+from app.pasted import Pasted, dropped
 
 # Textual's editor loads tree-sitter where it finds it. The prompt highlights no language,
 # and the first frame must not wait for it (spec 0, A1).
@@ -20,7 +23,7 @@ from textual.widgets import TextArea  # noqa: E402 - after the line above
 if _hidden:
     del _modules["tree_sitter"]
 
-PLACEHOLDER = "Ask for anything, / for commands"
+PLACEHOLDER = "Ask for anything, @ for files, / for commands"
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
 """Every name under which terminals deliver a newline key (spec trial KEY-ENCODING)."""
@@ -52,6 +55,9 @@ class Prompt(TextArea):
 
         move: str
 
+    class TakeBack(Message):
+        """Up on an empty prompt while messages wait: the newest is to be edited."""
+
     class Leave(Message):
         """Ctrl+D on an empty prompt."""
 
@@ -73,6 +79,12 @@ class Prompt(TextArea):
         )
         self.cursor_blink = False  # a blinking cursor is a timer (spec 9, Q1: idle)
         self.completing = False
+        self.waiting = False
+        """Whether messages wait that were sent during the turn."""
+        self.stashed: list[str] = []
+        self.directory = Path()
+        """The opened folder: what is dropped is named from there."""
+        self._pasted = Pasted()
         self._history: tuple[str, ...] = ()
         self._place: int | None = None
         self._draft = ""
@@ -97,6 +109,26 @@ class Prompt(TextArea):
         """Replace the text, with the cursor at its end. Can be undone."""
         self._place = None
         self._show(text)
+
+    def unfolded(self, text: str) -> str:
+        """*text* with what was pasted into it, whole (U9)."""
+        return self._pasted.unfold(text)
+
+    def stash(self) -> bool:
+        """Put the text aside, or bring the last one put aside back into the empty prompt.
+        False if there is nothing to do either with."""
+        if self.text.strip():
+            self.stashed.append(self.take())
+        elif self.stashed:
+            self.put(self.stashed.pop())
+        else:
+            return False
+        return True
+
+    @property
+    def sent_before(self) -> tuple[str, ...]:
+        """The prompts sent before, newest first."""
+        return self._history
 
     @property
     def before_cursor(self) -> str:
@@ -129,6 +161,8 @@ class Prompt(TextArea):
             self._insert("\n")
         elif key == "enter":
             self._enter()
+        elif key == "up" and self.waiting and not self.text:
+            self.post_message(self.TakeBack())
         elif key == "up":
             return self._older()
         elif key == "down":
@@ -137,6 +171,8 @@ class Prompt(TextArea):
             self.post_message(self.Page(key))
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
+        elif key == "backspace" and (label := self._pasted.label_before(self.before_cursor)):
+            self.replace_before_cursor(len(label), "")
         else:
             return False
         return True
@@ -160,7 +196,8 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
         self._place = None
-        self._insert(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        self._insert(dropped(text, self.directory) or self._pasted.fold(text))
         self.focus()
 
     def _cursor_row(self) -> int:

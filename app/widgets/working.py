@@ -67,7 +67,7 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
             " Summing up the session" if summing else " Working",
             (f"  {elapsed}{known}", "$tone-muted"),
         )
-    queued = f"{count(work.queued, 'steer message')} queued" if work.queued else ""
+    queued = f"{count(work.queued, 'message')} waiting, up to edit" if work.queued else ""
     hint = "" if work.cancelling else "esc to interrupt"
     for right in ("   ".join(p for p in (queued, hint) if p), hint, ""):
         room = width - left.cell_length - len(right)

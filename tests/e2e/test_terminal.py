@@ -143,3 +143,16 @@ def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
         terminal.wait(r"(?s)Sessions of this folder.*● title \[/\] \[bold \[red\]x")
         assert b"\x1b]0;stolen" not in terminal.raw
         assert b"title [/] [bold [red]x[/blue]\x07" in terminal.raw  # the terminal's title
+
+
+def test_the_users_editor_gets_the_screen_and_gives_it_back(run: Runner, place: Place) -> None:
+    """U7: what it writes becomes the prompt, and the program is drawn again."""
+    script = place.project.parent / "editor"
+    script.write_text('#!/bin/sh\nprintf "in the editor "; read answer\necho "$answer!" > "$1"\n')
+    script.chmod(0o755)
+    with run(env={"EDITOR": str(script), "VISUAL": ""}) as terminal:
+        terminal.wait(READY)
+        terminal.enter("/editor")
+        terminal.wait(r"in the editor")
+        terminal.enter("from outside")
+        terminal.wait(r"▌ from outside!(?s:.*)demo/offline")

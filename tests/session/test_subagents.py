@@ -1,5 +1,6 @@
 """Sub-agents: child sessions that work for a call of their parent (spec 3, S1–S3; L2a, L11)."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -322,3 +323,28 @@ def _reached(harness: Harness, session: Session, count: int, event: object) -> b
     """Whether so many events were published, or the session's turn is over."""
     ended = isinstance(event, SessionIdle) and event.session_id == session.id
     return ended or len(harness.events) >= count
+
+
+async def test_l8_ten_calls_run_at_once_and_the_others_wait_their_turn(tmp_path: Path) -> None:
+    """Twelve children that are all held: ten are asked, and one that ends lets one more in."""
+    held = {f"part{number:02}": Hold() for number in range(12)}
+    async with open_harness(tmp_path) as harness:
+        work = {word: [answer(hold, Text(f"report of {word}"))] for word, hold in held.items()}
+        calls = [task(word) for word in held]
+        harness.server.always(Script(answer(*calls), answer(Text("all done")), **work))
+        session = await harness.session()
+        turn = asyncio.create_task(harness.turn(session, "go"))
+        first = list(held)
+        await asyncio.gather(*(held[word].reached.wait() for word in first[:10]))
+        states = [part.state for part in await harness.tools(session)]
+        assert [type(state) for state in states[:10]] == [Running] * 10
+        assert not any(isinstance(state, Running) for state in states[10:])
+        assert len(await children(harness, session)) == 10
+        held[first[3]].gate.set()
+        await held[first[10]].reached.wait()
+        assert not held[first[11]].reached.is_set()
+        for hold in held.values():
+            hold.gate.set()
+        assert (await turn).outcome == "completed"
+        reports = [output(part).split("\n")[0] for part in await harness.tools(session)]
+        assert reports == [f"report of {word}" for word in held]

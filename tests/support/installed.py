@@ -12,6 +12,8 @@ import pytest
 from tests.support.harness import config_for, environment, write_config
 from tests.support.model_server import ModelServer
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 @dataclass(frozen=True)
 class Place:
@@ -22,7 +24,8 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        return environment(self.home)
+        """Of these tests' own tree, wherever else a copy of the program is installed."""
+        return {**environment(self.home), "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture

@@ -1,0 +1,67 @@
+"""Actions on the prompt (spec 8, U7 and U9)."""
+
+from agent.errors import OpencodePyError
+from app.commands import action
+from app.context import Context
+from app.screens.prompts import PromptsScreen
+from app.tasks import ask
+
+
+@action("prompt.history", "Search the prompts sent before", "Prompt", keys=("ctrl+r",))
+async def history(context: Context, argument: str) -> None:
+    del argument
+    prompts = context.prompt.sent_before
+    if not prompts:
+        context.tell("No prompt was sent yet.")
+        return
+    chosen = await ask(context.app, PromptsScreen(prompts))
+    if chosen is not None:
+        if context.prompt.text.strip():
+            context.prompt.stash()
+            context.tell("What you were typing is put aside: ctrl+s on an empty prompt.")
+        context.prompt.put(prompts[int(chosen)])
+
+
+@action("prompt.stash", "Put the prompt aside, or bring it back", "Prompt", keys=("ctrl+s",))
+async def stash(context: Context, argument: str) -> None:
+    del argument
+    before = context.prompt.text
+    if not context.prompt.stash():
+        context.tell("There is nothing to put aside, and nothing was.")
+    elif before:
+        context.tell("Put aside. The same key on an empty prompt brings it back.")
+
+
+@action(
+    "prompt.editor",
+    "Write the prompt in your editor",
+    "Prompt",
+    slash=("editor",),
+    keys=("<leader>e",),
+)
+async def editor(context: Context, argument: str) -> None:
+    from app.editor import edited  # noqa: PLC0415 - few sessions open one
+
+    text = argument or context.prompt.unfolded(context.prompt.text)
+    try:
+        written = await edited(context.app, text, context.env)
+    except OpencodePyError as error:
+        context.tell(error.message, warning=True)
+        return
+    context.prompt.put(written)
+
+
+@action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
+async def paste(context: Context, argument: str) -> None:
+    """An image on the clipboard is attached; anything else is the editor's own paste."""
+    from app.clipboard import image  # noqa: PLC0415 - rarely needed
+
+    del argument
+    if not context.live.is_ready:
+        context.prompt.action_paste()
+        return
+    found = await image(context.env, context.live.runtime.paths.data / "pasted")
+    if found is None:
+        context.prompt.action_paste()
+    else:
+        context.prompt.insert(f"@{found} ")

@@ -1,0 +1,88 @@
+"""Actions on messages that are sent while a turn runs (spec 1, L3; spec 8, U10)."""
+
+from agent.model import Delivery, UserMessage
+from app.commands import TAKE_BACK, action
+from app.context import Context
+from app.screens.waiting import Waiting, WaitingScreen
+from app.tasks import ask
+from app.widgets.transcript.messages import user_text
+
+NONE_WAITS = "No message waits."
+
+
+@action(
+    "prompt.later",
+    "Send when this turn ends",
+    "Prompt",
+    slash=("later", "followup"),
+    keys=("<leader>f",),
+    argument="[message]",
+)
+async def later(context: Context, argument: str) -> None:
+    """Send what follows, or what stands in the prompt, for when the turn is over. Without a
+    turn it goes at once, like any prompt."""
+    text = argument or context.prompt.take()
+    if not text.strip():
+        context.tell("Type the message first, or write it behind /later.")
+        return
+    context.prompt.remember(text)
+    await context.send(context.prompt.unfolded(text), "follow_up")
+
+
+@action("session.waiting", "Messages that wait", "Session", slash=("queue", "waiting"))
+async def waiting(context: Context, argument: str) -> None:
+    del argument
+    found = messages_that_wait(context)
+    if not found:
+        context.tell(NONE_WAITS)
+        return
+
+    session_id = found[0][0]
+    queues = context.live.runtime.queues
+
+    async def drop(message_id: str) -> bool:
+        return await queues.remove(session_id, message_id) is not None
+
+    async def deliver(message_id: str, delivery: Delivery) -> bool:
+        return await queues.deliver(session_id, message_id, delivery)
+
+    listed = [one for _, one in found]
+    screen = WaitingScreen(listed, tasks=context.tasks, drop=drop, deliver=deliver)
+    chosen = await ask(context.app, screen)
+    if chosen is not None:
+        await _take(context, session_id, chosen)
+
+
+@action(TAKE_BACK, "Edit the message that waits", "Prompt", slash=("unsend",))
+async def take_back(context: Context, argument: str) -> None:
+    """The newest waiting message comes back into the prompt."""
+    del argument
+    found = messages_that_wait(context)
+    if found:
+        session_id, newest = found[-1]
+        await _take(context, session_id, newest.id)
+    else:
+        context.tell(NONE_WAITS)
+
+
+def messages_that_wait(context: Context) -> list[tuple[str, Waiting]]:
+    """The waiting messages of the open session, oldest first, each with its session's id."""
+    view = context.live.view
+    found: list[tuple[str, Waiting]] = []
+    for message_id in view.queued if view is not None else ():
+        entry = view.entry(message_id) if view is not None else None
+        if entry is not None and isinstance(entry.message, UserMessage):
+            one = Waiting(message_id, user_text(entry.parts), entry.message.delivery)
+            found.append((entry.message.session_id, one))
+    return found
+
+
+async def _take(context: Context, session_id: str, message_id: str) -> None:
+    """Take a message out of the queue and put its text before what is being typed."""
+    item = await context.live.runtime.queues.remove(session_id, message_id)
+    if item is None:
+        context.tell("It was taken up already.")
+        return
+    typed = context.prompt.text
+    text = user_text(item.parts)
+    context.prompt.put(f"{text}\n{typed}" if typed.strip() else text)
