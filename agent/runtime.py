@@ -29,6 +29,7 @@ from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
 from agent.session.briefing import Briefing, BriefingDeps
+from agent.session.contents import Window
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
 from agent.session.guidance import Guidance
@@ -78,6 +79,7 @@ class Runtime:
     trust: Trust
     guidance: Guidance
     titles: Titles
+    window: Window
     shells: Shells
     questions: QuestionService
     queues: Queues
@@ -222,6 +224,7 @@ def _compose(opened: _Opened) -> Runtime:
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
+        window=Window(deps),
         notices=(*loaded.notices, *store.notices),
         questions=questions,
         queues=deps.queues,

@@ -163,14 +163,21 @@ def weight(item: MessageWithParts) -> Weight:
 
 def _call_weight(part: ToolPart) -> Weight:
     state = part.state
-    size = tokens(result_text(part)[0])
-    pruned = 0.0
-    if isinstance(state, Completed | Failed) and state.compacted is not None:
-        pruned = state.compacted
-    elif isinstance(state, Completed):
-        size += sum(map(media_tokens, state.files))
+    pruned = state.compacted if isinstance(state, Completed | Failed) else None
     given = json.dumps(input_of(state) or {}, ensure_ascii=False)
-    return Weight(calls=FRAME + tokens(part.tool) + tokens(given), results=size, pruned=pruned)
+    return Weight(
+        calls=FRAME + tokens(part.tool) + tokens(given),
+        results=output_tokens(part),
+        pruned=pruned or 0.0,
+    )
+
+
+def output_tokens(part: ToolPart) -> int:
+    """What the output of a call takes as it is sent, with its files."""
+    size = tokens(result_text(part)[0])
+    if isinstance(part.state, Completed) and part.state.compacted is None:
+        size += sum(map(media_tokens, part.state.files))
+    return size
 
 
 def media_tokens(file: FilePart) -> int:

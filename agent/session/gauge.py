@@ -33,24 +33,30 @@ class Gauge:
     def used(self, setting: TurnSetting) -> int:
         """Tokens of the next request: what the last step reported and what came since; where
         nothing fitting was reported, an estimate."""
-        visible = self._conversation.visible
+        whole = self.estimate(setting)
+        reported = self.reported(setting)
+        if reported is None:
+            return round(self.factor(setting) * whole)
+        # Some servers report only the part of a prompt that they had not cached.
+        return max(reported, round(NARROW * whole))
+
+    def reported(self, setting: TurnSetting) -> int | None:
+        """What the last step reported with what came since; None where it does not hold: it was
+        another model's, or the conversation was made shorter."""
+        visible, marker = self._conversation.visible, self._conversation.marker
         weights = [self._scales.weigh(item) for item in visible]
-        whole = self.overhead(setting) + sum(weight.total for weight in weights)
         pruned = max((weight.pruned for weight in weights), default=0.0)
-        marker = self._conversation.marker
         since = 0
         for item, weight in zip(reversed(visible), reversed(weights), strict=True):
             message = item.message
             if isinstance(message, AssistantMessage) and message.usage and message.usage.input:
                 fits = message.model == setting.model.full_name and message.created >= pruned
-                if fits and (marker is None or message.id > marker.message_id):
-                    reported = message.usage.input + message.usage.output
-                    reported += round(self.factor(setting) * (since + weight.results))
-                    # Some servers report only the part of a prompt that they had not cached.
-                    return max(reported, round(NARROW * whole))
-                break
+                if not fits or (marker is not None and message.id < marker.message_id):
+                    return None
+                later = round(self.factor(setting) * (since + weight.results))
+                return message.usage.input + message.usage.output + later
             since += weight.total
-        return round(self.factor(setting) * whole)
+        return None
 
     def estimate(self, setting: TurnSetting) -> int:
         """The estimated tokens of the next request, before any correction."""

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from agent.model import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
-from agent.session.context import Budget, media_tokens
+from agent.session.context import Budget, output_tokens
 from agent.session.estimate import tokens
 from agent.session.history import result_text
 
@@ -73,12 +73,6 @@ def can_shorten(part: ToolPart, keep: AbstractSet[str]) -> bool:
     return (
         isinstance(state, Completed | Failed) and state.compacted is None and part.tool not in keep
     )
-
-
-def output_tokens(part: ToolPart) -> int:
-    """What an output takes, with its files."""
-    files = part.state.files if isinstance(part.state, Completed) else ()
-    return tokens(result_text(part)[0]) + sum(map(media_tokens, files))
 
 
 def won_by(part: ToolPart) -> int:

@@ -6,6 +6,7 @@ from the *facts* that the model knows is told, as a reminder.
 
 import datetime as dt
 import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -123,6 +124,16 @@ class Situation:
             if topic.startswith(FILE) and topic not in now:
                 yield f"The instructions in {topic.removeprefix(FILE)} no longer hold."
 
+
+def sections_of(block: str) -> Iterator[tuple[str, str]]:
+    """The sections of a session part by name, in order: what ``Situation.block`` made."""
+    for found in _SECTION.finditer(block):
+        yield found[1], found[0]
+
+
+_SECTION = re.compile(
+    r"^<(environment|skills|instructions|mode)>\n.*?^</\1>$", re.MULTILINE | re.DOTALL
+)
 
 FILE = "file "
 """What the topics of instruction files begin with."""

@@ -1,7 +1,7 @@
 """One running turn: what the loop asks of its host, on the real services (spec 1)."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
@@ -80,6 +80,29 @@ class TurnDeps:
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
     clock: Callable[[], float] = field(default=time.time)
+
+    def setting(
+        self,
+        agent_name: str,
+        model_name: str,
+        history: Sequence[MessageWithParts],
+        callers: tuple[str, ...],
+    ) -> TurnSetting:
+        """What holds for a step of an agent and a model that goes on from *history*; *callers*
+        are the agents above the session's, nearest first."""
+        agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
+        tools = useful(self.registry.names_for(model.id), history)
+        offered = self.agents.offered(agent.name, tools, callers)
+        return TurnSetting(
+            agent=agent.name,
+            model=model,
+            effort=None,
+            system=(self.briefing.head(agent, model), block_of(history)),
+            tools=self.registry.schemas(offered) if model.tools else (),
+            guards=self.limits.guards(agent.max_steps),
+            target_tokens=self.limits.target,
+            auto_compact=self.limits.auto_compact,
+        )
 
 
 class Turn:
@@ -174,26 +197,14 @@ class Turn:
 
     async def setting(self, newest: UserMessage) -> TurnSetting:
         deps = self._deps
-        agent = deps.agents.get(newest.agent)
-        model = deps.catalog.model(newest.model)
         callers = self._lineage.callers
         if newest.id != self._briefed:
             history = self._conversation.all
             told = await deps.briefing.tell(self._session, newest, history, callers)
             self._conversation.renew(told)
             self._briefed = newest.id
-        tools = useful(deps.registry.names_for(model.id), self._conversation.all)
-        offered = deps.agents.offered(agent.name, tools, callers)
-        return TurnSetting(
-            agent=agent.name,
-            model=model,
-            effort=newest.effort,
-            system=(deps.briefing.head(agent, model), block_of(self._conversation.all)),
-            tools=deps.registry.schemas(offered) if model.tools else (),
-            guards=deps.limits.guards(agent.max_steps),
-            target_tokens=deps.limits.target,
-            auto_compact=deps.limits.auto_compact,
-        )
+        now = deps.setting(newest.agent, newest.model, self._conversation.all, callers)
+        return replace(now, effort=newest.effort)
 
     async def sum_up(self, focus: str) -> TurnEnd:
         """Make room because the user asks for it; the turn does nothing else (C5)."""

@@ -1,8 +1,13 @@
 """Actions on what fills the model's window."""
 
+from functools import partial
+
 from app.actions.session import NONE_OPEN
 from app.commands import action
 from app.context import Context
+from app.screens.contents import page
+from app.screens.page import PageScreen
+from app.tasks import ask
 
 
 @action(
@@ -19,3 +24,14 @@ async def compact(context: Context, argument: str) -> None:
         context.tell(NONE_OPEN)
         return
     await context.live.runtime.sessions.compacting.start(session.id, argument)
+
+
+@action("session.context", "What fills the context", "Session", slash=("context",))
+async def contents(context: Context, argument: str) -> None:
+    del argument
+    live = context.live
+    if live.session is None:
+        context.tell(NONE_OPEN)
+        return
+    found = await live.runtime.window.contents(live.session.id, live.model, live.agent)
+    await ask(context.app, PageScreen("Context", partial(page, found)))

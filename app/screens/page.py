@@ -1,24 +1,28 @@
 """A page of text to look at: scrolls, and any of the usual keys closes it."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
 from textual.widgets import Static
 
 from app.screens.dialog import Dialog
 
 
 class PageScreen(Dialog[None]):
-    """Shows *text* (cleaned by who made it) under *title*."""
+    """Shows *text* (cleaned by who made it) under *title*; what depends on the width in cells
+    is given as a function of it."""
 
     CSS_PATH = "page.tcss"
     AUTO_FOCUS = "#page-text"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
 
-    def __init__(self, title: str, text: Content) -> None:
+    def __init__(self, title: str, text: Content | Callable[[int], Content]) -> None:
         super().__init__()
         self._title = title
         self._text = text
@@ -27,7 +31,7 @@ class PageScreen(Dialog[None]):
         with Vertical(id="page"):
             yield Static(Content.styled(self._title, "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
-                yield Static(self._text)
+                yield Static(self._text) if isinstance(self._text, Content) else Laid(self._text)
             keys = Content.assemble(("esc", "bold"), (" close", "$tone-muted"))
             yield Static(keys, id="page-keys")
 
@@ -36,3 +40,19 @@ class PageScreen(Dialog[None]):
 
     def interrupt(self) -> None:
         self.dismiss(None)
+
+
+class Laid(Widget):
+    """Text that is laid out for the width that there is."""
+
+    DEFAULT_CSS = "Laid { height: auto; }"
+
+    def __init__(self, lay_out: Callable[[int], Content]) -> None:
+        super().__init__()
+        self._lay_out = lay_out
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._lay_out(width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        return self._lay_out(max(1, self.content_size.width))

@@ -1,11 +1,20 @@
-"""What fills the window: ``/compact`` and its marker (spec 2, C5, C7)."""
+"""What fills the window: ``/compact`` and its marker, ``/context`` (spec 2, C5, C7, C11)."""
+
+from dataclasses import replace
+from functools import partial
 
 import pytest
+from textual.app import App
 
+from agent.model import CompactionPart
+from agent.session.contents import Contents, Source
+from app.screens.contents import bar, page
+from app.screens.page import PageScreen
+from app.themes import register
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Reason, Text, Tokens, answer
 from tests.support.snapshots import assert_snapshot
-from tests.ui.conftest import Starter
+from tests.ui.conftest import Running, Starter
 
 THOUGHTS = "The reader takes the first line for granted, and an empty file has none. " * 1_600
 SUMMARY = """\
@@ -16,6 +25,16 @@ Import CSV files that are empty.
 - `reader.py` returns no rows for an empty file.
 - The test `test_empty` passes.
 """
+
+
+async def told(running: Running, *, after: int) -> None:
+    """Let the newest marker tell of so many tokens: its estimate changes with every tool."""
+    view = running.app.controller.live.view
+    assert view is not None
+    entry = view.entry(view.message_ids[-1])
+    assert entry is not None
+    marker = next(part for part in entry.parts if isinstance(part, CompactionPart))
+    await running.runtime.store.save(replace(marker, after=after))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
@@ -38,6 +57,8 @@ async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
         assert "Why does it fail?" in running.text(), "what was said stays in sight (C7)"
         assert "reader.py returns" not in running.text()
         assert "▰▰" not in running.text(), "the bar tells of what is left"
+        await told(running, after=6_500)
+        await running.until_shown("30.0k → 6.5k tokens")
         assert_snapshot(running.app, f"screen-compacted-{size[0]}")
     assert "the test" in str(scripted.requests[-1].body)
 
@@ -62,3 +83,69 @@ async def test_c5_without_anything_to_sum_up_it_says_so(start: Starter) -> None:
     async with start() as running:
         await running.type("/compact", "enter")
         await running.until_shown("No session is open yet")
+
+
+CONTENTS = Contents(
+    model="anthropic/claude-sonnet-4.5",
+    used=61_240,
+    measured=True,
+    window=200_000,
+    reserved=20_000,
+    sources=(
+        Source("system", "rules of the program", 1_105),
+        Source("system", "instruction files", 2_310),
+        Source("system", "environment and mode", 325),
+        Source("tools", "bash", 900),
+        Source("tools", "edit", 600),
+        Source("tools", "github_create_[pull]_request_with_a_very_long_name_of_a_server", 1_400),
+        Source("messages", "your messages", 4_100),
+        Source("messages", "answers", 9_500),
+        Source("messages", "reasoning", 3_000),
+        Source("messages", "tool calls", 6_000),
+        Source("output", "read", 22_000),
+        Source("output", "bash", 9_960),
+        Source("output", "grep", 40),
+    ),
+)
+
+
+class Host(App[None]):
+    def __init__(self, screen: PageScreen) -> None:
+        super().__init__()
+        register(self)
+        self._page = screen
+
+    def on_mount(self) -> None:
+        self.push_screen(self._page)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_c11_picture(size: tuple[int, int]) -> None:
+    host = Host(PageScreen("Context", partial(page, CONTENTS)))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert_snapshot(host, f"screen-context-{size[0]}")
+
+
+@pytest.mark.parametrize("width", [20, 67, 95])
+def test_c11_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
+    drawn = bar(CONTENTS, width)
+    assert drawn.cell_length == width
+    assert {"█", "░", "▒"} == set(drawn.plain)
+    unknown = replace(CONTENTS, window=None, reserved=None)
+    assert set(bar(unknown, width).plain) == {"█"}
+    assert all(line.cell_length <= width for line in page(unknown, width).split("\n")[2:])
+
+
+async def test_c11_the_command_shows_the_open_session(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Text("yes"), Tokens(5_000, 10)))
+    async with start() as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.type("/context", "enter")
+        await running.until_shown("5.0k of 100k tokens, 5%   as the provider counted   model-1")
+        assert "rules of the program" in running.text()
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)

@@ -1,0 +1,150 @@
+"""What fills the model's window, by source (spec 2, C11)."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.model import MessageWithParts, ToolPart, UserMessage
+from agent.session.context import Budget, Weight, output_tokens, schema_tokens, weight
+from agent.session.conversation import Conversation
+from agent.session.estimate import tokens
+from agent.session.gauge import Gauge
+from agent.session.setting import TurnSetting
+from agent.session.situation import sections_of
+from agent.session.subagents import lineage_of
+from agent.session.turn import TurnDeps
+
+Group = Literal["system", "tools", "messages", "output"]
+
+WORDS = {
+    "words": "your messages",
+    "answers": "answers",
+    "reasoning": "reasoning",
+    "calls": "tool calls",
+    "files": "attached files",
+    "summary": "summary and pins",
+    "told": "reminders",
+    "frames": "message frames",
+}
+"""What each kind of ``Weight`` is called; tool output is told by tool."""
+
+SECTIONS = {"instructions": "instruction files", "skills": "skills"}
+"""What parts of the session block have a line of their own; the others are its rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """*name* says what takes *tokens*: of group ``tools`` a tool's description, of ``output``
+    the results of one tool."""
+
+    group: Group
+    name: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """*used* tokens are those of the next request, which *sources* add up to; *measured* says
+    that the provider reported them, else they are estimated. *window* and *reserved* are None
+    where the model's limits are not known."""
+
+    model: str
+    used: int
+    measured: bool
+    window: int | None
+    reserved: int | None
+    sources: tuple[Source, ...]
+
+    @property
+    def free(self) -> int | None:
+        """What is left before the conversation is made shorter."""
+        if self.window is None or self.reserved is None:
+            return None
+        return max(0, self.window - self.reserved - self.used)
+
+    def of(self, group: Group) -> tuple[Source, ...]:
+        """The sources of a group, the largest first."""
+        chosen = [source for source in self.sources if source.group == group]
+        return tuple(sorted(chosen, key=lambda source: -source.tokens))
+
+    def total(self, group: Group) -> int:
+        return sum(source.tokens for source in self.sources if source.group == group)
+
+
+def contents_of(setting: TurnSetting, conversation: Conversation, gauge: Gauge) -> Contents:
+    """What the next request of *conversation* would hold. Estimates by source are scaled so that
+    they add up to what the gauge says of the whole."""
+    estimated = list(_sources(setting, conversation.visible))
+    used, whole = gauge.used(setting), sum(source.tokens for source in estimated)
+    budget: Budget | None = gauge.budget(setting)
+    return Contents(
+        model=setting.model.full_name,
+        used=used,
+        measured=gauge.reported(setting) is not None,
+        window=budget.window if budget else None,
+        reserved=budget.reserved if budget else None,
+        sources=_scaled(estimated, used, whole),
+    )
+
+
+def _sources(setting: TurnSetting, messages: Sequence[MessageWithParts]) -> Iterator[Source]:
+    head, block = setting.system
+    yield Source("system", "rules of the program", tokens(head))
+    named = [(SECTIONS[n], tokens(text)) for n, text in sections_of(block) if n in SECTIONS]
+    yield from (Source("system", name, size) for name, size in named)
+    rest = tokens(block) - sum(size for _, size in named)
+    if rest > 0:
+        yield Source("system", "environment and mode", rest)
+    for tool in setting.tools:
+        yield Source("tools", tool.name, schema_tokens((tool,)))
+    total = Weight()
+    by_tool: dict[str, int] = {}
+    for item in messages:
+        total += weight(item)
+        for part in item.parts:
+            if isinstance(part, ToolPart):
+                by_tool[part.tool] = by_tool.get(part.tool, 0) + output_tokens(part)
+    kinds = (Source("messages", word, getattr(total, kind)) for kind, word in WORDS.items())
+    yield from (source for source in kinds if source.tokens)
+    yield from (Source("output", tool, size) for tool, size in by_tool.items())
+
+
+def _scaled(sources: Sequence[Source], used: int, whole: int) -> tuple[Source, ...]:
+    """*sources* that add up to *used*; what rounding leaves goes to the largest."""
+    factor = used / whole if whole else 0.0
+    scaled = [Source(s.group, s.name, round(s.tokens * factor)) for s in sources]
+    if not scaled:
+        return ()
+    at = max(range(len(scaled)), key=lambda index: scaled[index].tokens)
+    largest = scaled[at]
+    off = used - sum(source.tokens for source in scaled)
+    scaled[at] = Source(largest.group, largest.name, largest.tokens + off)
+    return tuple(scaled)
+
+
+class Window:
+    """Tells what fills the window of a session."""
+
+    def __init__(self, deps: TurnDeps) -> None:
+        self._deps = deps
+
+    async def contents(self, session_id: str, model: str, agent: str) -> Contents:
+        """What a next prompt to *agent* and *model* (``provider/model``) would send beside itself.
+
+        Raises ``SessionNotFound``, ``ModelNotFound`` or ``AgentNotFound``.
+        """
+        deps = self._deps
+        session = await deps.store.session(session_id)
+        lineage = await lineage_of(deps.store, session)
+        stored = await deps.store.messages(session_id)
+        conversation = Conversation(m for m in stored if _is_sent(m, session.undone_at))
+        setting = deps.setting(agent, model, conversation.all, lineage.callers)
+        gauge = Gauge(session_id, conversation, deps.calibration, deps.room.reserved)
+        return await asyncio.to_thread(contents_of, setting, conversation, gauge)
+
+
+def _is_sent(item: MessageWithParts, end: str | None) -> bool:
+    """Whether a message neither waits nor was taken back (from the id *end* on)."""
+    waits = isinstance(item.message, UserMessage) and item.message.turn_id is None
+    return not waits and (end is None or item.message.id < end)

@@ -1,0 +1,112 @@
+"""What fills the model's window, as a bar and a table (spec 2, C11)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from app.clean import clean_line
+from app.widgets.status import short_model
+from app.words import tokens
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.session.contents import Contents, Group
+
+GROUPS: "tuple[tuple[Group, str, str], ...]" = (
+    ("system", "System prompt", "$tone-blue"),
+    ("tools", "Tools", "$tone-plan"),
+    ("messages", "Messages", "$tone-accent"),
+    ("output", "Tool output", "$tone-warn"),
+)
+FULL, FREE, RESERVED = "█", "░", "▒"
+NUMBERS = 16
+"""Cells of a row's numbers: tokens, then the share of the window."""
+
+WIDEST = 70
+"""Cells of a row at most: numbers far from their names are hard to read."""
+
+
+def page(contents: "Contents", width: int) -> Content:
+    """The whole page, *width* cells wide."""
+    lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
+    for group, title, tone in GROUPS:
+        sources = contents.of(group)
+        if not sources:
+            continue
+        total = contents.total(group)
+        lines.append(_row(f"{FULL} ", tone, title, total, contents, width, style="bold"))
+        lines += [_row("  ", tone, s.name, s.tokens, contents, width) for s in sources]
+    lines += _rest(contents, width)
+    return Content("\n").join(lines)
+
+
+def _headline(contents: "Contents", width: int) -> Content:
+    """How full it is; how that is known and the model where there is room for them."""
+    text = f"{tokens(contents.used)} tokens"
+    if contents.window is not None:
+        share = contents.used / contents.window
+        text = f"{tokens(contents.used)} of {tokens(contents.window)} tokens, {share:.0%}"
+    how = "as the provider counted" if contents.measured else "estimated"
+    limit = "" if contents.window is not None else "the window's size is not known"
+    model = clean_line(short_model(contents.model))
+    line = Content.styled(text, "bold")
+    for more in (how, limit, model):
+        longer = line + Content.styled(f"   {more}", "$tone-muted")
+        line = longer if more and longer.cell_length <= width else line
+    return line.truncate(width, ellipsis=True)
+
+
+def _rest(contents: "Contents", width: int) -> list[Content]:
+    if contents.free is None:
+        return []
+    reserved = contents.reserved or 0
+    return [
+        _row(f"{FREE} ", "$tone-faint", "Free", contents.free, contents, width, style="bold"),
+        _row(
+            f"{RESERVED} ",
+            "$tone-faint",
+            "Kept for the answer",
+            reserved,
+            contents,
+            width,
+            style="bold",
+        ),
+    ]
+
+
+def _row(
+    mark: str, tone: str, name: str, size: int, contents: "Contents", width: int, style: str = ""
+) -> Content:
+    whole = contents.window or contents.used or 1
+    share = size / whole
+    shown = f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
+    numbers = f"{tokens(size):>8}{shown:>8}"
+    room = max(1, min(width, WIDEST) - NUMBERS - 2)
+    named = Content.styled(clean_line(name), style or "$tone-muted")
+    named = named.truncate(room, ellipsis=True, pad=True)
+    tail = Content.styled(numbers, "" if style else "$tone-muted")
+    return Content.assemble((mark, tone)) + named + tail
+
+
+def bar(contents: "Contents", width: int) -> Content:
+    """The window from left to right: each group, what is free, what is kept for the answer."""
+    sizes = [(FULL, tone, contents.total(group)) for group, _, tone in GROUPS]
+    if contents.free is not None:
+        sizes.append((FREE, "$tone-faint", contents.free))
+        sizes.append((RESERVED, "$tone-faint", contents.reserved or 0))
+    present = [size for size in sizes if size[2] > 0]
+    cells = list(_cells([size for _, _, size in present], width))
+    parts = [(glyph * n, tone) for (glyph, tone, _), n in zip(present, cells, strict=True)]
+    return Content.assemble(*parts)
+
+
+def _cells(sizes: list[int], width: int) -> Iterator[int]:
+    """*width* shared out by *sizes*, at least a cell to each."""
+    spare = max(0, width - len(sizes))
+    total = sum(sizes)
+    done = given = 0
+    for size in sizes:
+        done += size
+        upto = round(spare * done / total)
+        yield 1 + upto - given
+        given = upto
