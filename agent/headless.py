@@ -34,6 +34,9 @@ NOBODY = (
     "else it could have been in your answer."
 )
 
+SERVERS = 10.0
+"""Seconds that MCP servers get to be ready: there is no later turn that could have their tools."""
+
 EMPTY = "The model gave an empty answer."
 
 
@@ -126,6 +129,7 @@ class Headless:
             )
         )
         try:
+            await self.runtime.mcp.tried(SERVERS)
             asked = await self.runtime.sessions.prompt(session.id, prompt)
             async for event in subscription:
                 match event:

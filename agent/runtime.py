@@ -22,9 +22,11 @@ from agent.config.paths import Paths, ensure
 from agent.errors import AgentNotFound, ConfigError, ModelNotFound
 from agent.git import project_root
 from agent.jsontypes import Json
+from agent.mcp.records import Server
+from agent.mcp.service import McpDeps, McpService
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
-from agent.process import kill_all
+from agent.process import kill_all, strict_environment
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
@@ -83,6 +85,7 @@ class Runtime:
     shells: Shells
     questions: QuestionService
     queues: Queues
+    mcp: McpService
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -90,7 +93,7 @@ class Runtime:
         # What takes longer to end than this is killed, whatever it is doing (L10a).
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
-                await asyncio.gather(self.sessions.close(), self.shells.close())
+                await asyncio.gather(self.sessions.close(), self.shells.close(), self.mcp.close())
         await self.titles.close()
         kill_all()
         await self.clients.aclose()
@@ -229,7 +232,21 @@ def _compose(opened: _Opened) -> Runtime:
         questions=questions,
         queues=deps.queues,
         shells=shells,
+        mcp=_mcp(opened, config, bus, registry),
     )
+
+
+def _mcp(opened: _Opened, config: Config, bus: Bus, registry: Registry) -> McpService:
+    """The MCP servers of the settings; none is started yet."""
+    servers = (Server.of(name, given, opened.directory) for name, given in config.mcp.items())
+    deps = McpDeps(
+        bus=bus,
+        registry=registry,
+        root=opened.directory,
+        data=opened.paths.data,
+        environment=strict_environment(opened.env, secret_variables(config)),
+    )
+    return McpService(servers, deps)
 
 
 def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:

@@ -115,6 +115,7 @@ class Controller:
             self._app.theme = config.theme
         for notice in (*runtime.notices, *self.keys.conflicts):
             self.warn(notice)
+        runtime.mcp.start()
         self._show()
 
     async def close(self) -> None:

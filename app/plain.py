@@ -126,6 +126,7 @@ class Plain:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
+        self._runtime.mcp.start()
         for notice in self._runtime.notices:
             self._printer.line(notice)
         await self._open_first()

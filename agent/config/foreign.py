@@ -25,7 +25,6 @@ UNSUPPORTED: dict[str, str] = {
     "disabled_providers": _LATER,
     "enabled_providers": _LATER,
     "subagent_depth": _LATER,
-    "mcp": _LATER,
     "formatter": _LATER,
     "lsp": _LATER,
     "layout": "it has no meaning any more",
@@ -71,6 +70,16 @@ _PROTOCOLS = {
 }
 
 
+_SERVER_KINDS = {
+    "stdio": "local",
+    "http": "remote",
+    "sse": "remote",
+    "streamable-http": "remote",
+    "streamable_http": "remote",
+    "streamablehttp": "remote",
+}
+
+
 def translate(raw: JsonObject) -> None:
     """Write opencode's other spellings in *raw* as ours, in place."""
     raw.pop("$schema", None)
@@ -84,6 +93,8 @@ def translate(raw: JsonObject) -> None:
         _rename(agent, "maxSteps", "steps")
     for _, provider in _entries(raw.get("provider")):
         _translate_provider(provider)
+    for _, server in _entries(raw.get("mcp")):
+        _translate_server(server)
 
 
 def take_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
@@ -119,6 +130,24 @@ def _translate_provider(provider: JsonObject) -> None:
         if isinstance(attachment := model.get("attachment"), bool):
             del model["attachment"]
             model.setdefault("vision", attachment)
+
+
+def _translate_server(server: JsonObject) -> None:
+    """The spellings of other programs: a command and its ``args``, ``env``, ``stdio`` …"""
+    kind = server.get("type")
+    if isinstance(kind, str):
+        server["type"] = _SERVER_KINDS.get(kind.lower(), kind)
+    command = server.get("command")
+    if isinstance(command, str):
+        server["command"] = [command]
+    arguments, words = server.get("args"), server.get("command")
+    if isinstance(arguments, list) and isinstance(words, list):
+        del server["args"]
+        server["command"] = [*words, *arguments]
+    _rename(server, "env", "environment")
+    if isinstance(off := server.get("disabled"), bool):
+        del server["disabled"]
+        server.setdefault("enabled", not off)
 
 
 def _entries(value: Json) -> Iterator[tuple[str, JsonObject]]:

@@ -2,7 +2,7 @@
 
 These are plain frozen dataclasses so that a start without any config file loads no
 validation library; ``agent.config.checking`` hands them to pydantic when there is a file.
-Keys are written in files as here unless ``FILE_KEYS`` gives another spelling. Times are
+Keys are written in files as here unless ``keys.FILE_KEYS`` gives another spelling. Times are
 milliseconds, as in opencode's files, which are read unchanged (spec 10, K3). What is None
 was not set.
 """
@@ -10,10 +10,9 @@ was not set.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from agent.config.keys import CHECKED
+from agent.config.mcp import McpConfig
 from agent.questions import Action
-
-FILE_KEYS = {"base_url": "baseURL", "api_key": "apiKey", "chunk_timeout": "chunkTimeout"}
-"""Field name here → key in a file, where they differ."""
 
 ProviderApi = Literal[
     "openai-chat",
@@ -30,24 +29,11 @@ PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or for each permission an action or patterns in order (M1)."""
 
 
-def file_key(name: str) -> str:
-    """The key of field *name* in a file."""
-    return FILE_KEYS.get(name, name)
-
-
-# Read by pydantic from a plain dataclass; it is only a dictionary until then.
-_CHECKED: dict[str, Any] = {
-    "extra": "forbid",
-    "use_attribute_docstrings": True,
-    "alias_generator": file_key,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitConfig:
     """Limits of a model in tokens."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     context: int | None = None
     """Tokens that prompt and answer may have together."""
@@ -61,7 +47,7 @@ class LimitConfig:
 class TierConfig:
     """Prices of long prompts, in US dollars per million tokens."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     input: float | None = None
     """Price of prompt tokens that came from no cache."""
@@ -77,7 +63,7 @@ class TierConfig:
 class CostConfig:
     """Prices in US dollars per million tokens; they win over the built-in catalogue."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     input: float | None = None
     """Price of prompt tokens that came from no cache."""
@@ -95,7 +81,7 @@ class CostConfig:
 class ModelConfig:
     """One model of a provider."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     id: str | None = None
     """The model's name at the server, where it differs from the key in this file."""
@@ -123,7 +109,7 @@ class ModelConfig:
 class ProviderOptions:
     """How a provider's server is reached."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     base_url: str | None = None
     """Address of the server, e.g. ``http://127.0.0.1:8080/v1``."""
@@ -145,7 +131,7 @@ class ProviderOptions:
 class ProviderConfig:
     """A provider: one that is built in, changed, or one of the user's own (K5)."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     name: str | None = None
     """The name that is shown."""
@@ -168,7 +154,7 @@ class ProviderConfig:
 class AgentConfig:
     """An agent: changes to a built-in one, or one of the user's own."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     description: str | None = None
     """When to use this agent, in a sentence."""
@@ -194,7 +180,7 @@ class AgentConfig:
 class ToolOutputConfig:
     """What the model reads of a long tool output (spec 3, T5). The whole is kept in a file."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     max_lines: int = 2_000
     """Lines."""
@@ -206,7 +192,7 @@ class ToolOutputConfig:
 class BashConfig:
     """How commands are run (spec 3, 3.2)."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     timeout: int = 120_000
     """Milliseconds that a command may take when the model names no time (2 minutes)."""
@@ -222,7 +208,7 @@ class BashConfig:
 class WebfetchConfig:
     """How pages of the web are fetched (spec 3, 3.2)."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     allow: tuple[str, ...] = ()
     """Names, addresses and networks beside the public internet that may be fetched from, e.g.
@@ -238,7 +224,7 @@ class WebsearchConfig:
     """The search engine behind the ``websearch`` tool; without a *provider* there is no such
     tool. The key may also stand in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     provider: Literal["searxng", "brave", "tavily", "exa"] | None = None
     """Which engine answers. A SearXNG server needs its *url*."""
@@ -254,7 +240,7 @@ class WebsearchConfig:
 class RetryConfig:
     """What happens when a provider fails for a while (spec 5, R7)."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     attempts: int = 5
     """How often a request is sent at most, the first time included."""
@@ -266,7 +252,7 @@ class RetryConfig:
 class LimitsConfig:
     """What ends a turn that would go on (spec 1, L2a). Not set: no limit."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     steps: int | None = None
     """Model calls of one turn."""
@@ -284,7 +270,7 @@ class LimitsConfig:
 class CompactionConfig:
     """What happens when a session outgrows the model's context."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     auto: bool = True
     """Whether a long session is summed up without being told to. The sections are those of the
@@ -307,7 +293,7 @@ class CompactionConfig:
 class Config:
     """All settings after merging. The defaults hold where no file says anything."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _CHECKED
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     model: str | None = None
     """The model to start with, as ``provider/model``."""
@@ -324,6 +310,8 @@ class Config:
     """Providers by id."""
     agent: dict[str, AgentConfig] = field(default_factory=dict[str, AgentConfig])
     """Agents by name."""
+    mcp: dict[str, McpConfig] = field(default_factory=dict[str, McpConfig])
+    """MCP servers by name."""
     theme: str | None = None
     """Name of the colour theme."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])

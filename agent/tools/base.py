@@ -8,12 +8,13 @@ shows), asks, and only then ``execute``. So what was shown is what runs (spec 4,
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from agent.display import Block, ToolLabel
 from agent.files import FileTracker
+from agent.jsontypes import JsonObject
 from agent.model import FilePart, Usage
 from agent.questions import Need, PermissionReply
 
@@ -137,7 +138,8 @@ class ToolSpec:
     a closing note may then pass the limits a little.
 
     *models* says which models get it, by their id (None: all); for those it stands in place of
-    the tools *instead_of*.
+    the tools *instead_of*. *on_demand* tools are left out of requests while they are many; then
+    the tool that *finds* them is offered.
     """
 
     name: str
@@ -147,6 +149,8 @@ class ToolSpec:
     polling: bool = False
     pages: bool = False
     indirect: bool = False
+    on_demand: bool = False
+    finds: bool = False
     models: re.Pattern[str] | None = None
     instead_of: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -171,3 +175,12 @@ class Tool(Protocol[ArgsT, PayloadT]):
     ) -> Result:
         """Do it. *reply* is None when nothing had to be asked."""
         ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A tool of somebody else's: it brings its description and the schema of its arguments,
+    where one of our own has an ``x.txt`` and an arguments model."""
+
+    description: str
+    parameters: JsonObject

@@ -12,7 +12,7 @@ from agent.provider.client import ToolSchema
 from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.base import Tool
+from agent.tools.base import Described, Tool
 from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
@@ -68,34 +68,68 @@ class ToolDeps:
 
 
 class Registry:
-    """Tools by name. Raises ``ValueError`` if two claim the same name or alias."""
+    """Tools by name: those built in, then those that come and go while the program runs, each
+    sorted by name. Raises ``ValueError`` if two that are built in claim the same name or alias.
+    """
 
     def __init__(self, tools: Iterable[AnyTool], *, limits: Limits | None = None) -> None:
-        ordered = sorted(tools, key=lambda tool: tool.spec.name)
-        self._tools = {tool.spec.name: tool for tool in ordered}
-        self._known: dict[str, AnyTool] = {}
         limits = limits or Limits()
-        common = {
+        self._common = {
             "platform": sys.platform,
             "max_lines": f"{limits.lines:,}",
             "max_kib": str(limits.bytes // 1024),
         }
-        self._schemas: dict[str, ToolSchema] = {}
+        self._builtin: dict[str, AnyTool] = {}
+        self._added: dict[str, tuple[AnyTool, ...]] = {}
+        self._claimed: dict[str, AnyTool] = {}
+        ordered = sorted(tools, key=_name)
         for tool in ordered:
-            name = tool.spec.name
-            for spelling in (name, *tool.spec.aliases):
-                other = self._known.setdefault(_normal(spelling), tool)
+            self._builtin[tool.spec.name] = tool
+            for spelling in (tool.spec.name, *tool.spec.aliases):
+                other = self._claimed.setdefault(_normal(spelling), tool)
                 if other is not tool:
-                    raise ValueError(f"{name} and {other.spec.name} both claim {spelling!r}")
-            self._schemas[name] = ToolSchema(name, describe(tool, common), parameters(tool.args))
+                    names = f"{tool.spec.name} and {other.spec.name}"
+                    raise ValueError(f"{names} both claim {spelling!r}")
+        self._schemas = {tool.spec.name: self._schema(tool) for tool in ordered}
+        self._tools = dict(self._builtin)
+        self._known = dict(self._claimed)
+
+    def put(self, owner: str, tools: Iterable[AnyTool]) -> None:
+        """Make *tools* those of *owner*, in place of the ones it had. Their schemas hold from
+        the next request on. Raises ``ValueError``, and changes nothing, if one has the name of
+        a tool that is built in, in whatever spelling, or that of another owner's."""
+        given = tuple(tools)
+        others = [tool for name, held in self._added.items() if name != owner for tool in held]
+        names = [tool.spec.name for tool in (*others, *given)]
+        for tool in given:
+            if self.claims(tool.spec.name) or names.count(tool.spec.name) > 1:
+                raise ValueError(f"There is a tool named {tool.spec.name} already.")
+        self._added[owner] = given
+        self._tools, self._known = dict(self._builtin), dict(self._claimed)
+        for tool in sorted((*others, *given), key=_name):
+            self._tools[tool.spec.name] = tool
+            self._known.setdefault(_normal(tool.spec.name), tool)
+        self._schemas = {
+            name: self._schemas[name] if name in self._builtin else self._schema(tool)
+            for name, tool in self._tools.items()
+        }
+
+    def claims(self, name: str) -> bool:
+        """Whether *name*, in whatever spelling, means a tool that is built in."""
+        return _normal(name) in self._claimed
+
+    def _schema(self, tool: AnyTool) -> ToolSchema:
+        if isinstance(tool, Described):
+            return ToolSchema(tool.spec.name, tool.description, tool.parameters)
+        return ToolSchema(tool.spec.name, describe(tool, self._common), parameters(tool.args))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tools' own names, sorted."""
+        """The tools' own names, in order."""
         return tuple(self._tools)
 
     def names_for(self, model: str) -> tuple[str, ...]:
-        """The names of the tools that the model of id *model* is offered, sorted."""
+        """The names of the tools that the model of id *model* is offered, in order."""
         specs = [tool.spec for tool in self]
         own = [spec for spec in specs if spec.models is None or spec.models.search(model)]
         replaced = {name for spec in own for name in spec.instead_of}
@@ -110,10 +144,14 @@ class Registry:
         return tool if tool is not None else self._known.get(_normal(name))
 
     def schemas(self, names: Collection[str] | None = None) -> tuple[ToolSchema, ...]:
-        """The schemas of *names* (None: all), sorted by name: the same bytes on each request."""
+        """The schemas of *names* (None: all), in order: the same bytes on each request."""
         return tuple(
             schema for name, schema in self._schemas.items() if names is None or name in names
         )
+
+
+def _name(tool: AnyTool) -> str:
+    return tool.spec.name
 
 
 def _normal(name: str) -> str:

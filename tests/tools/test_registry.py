@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from agent.bus import Bus
 from agent.store.store import Store
-from agent.tools.base import ToolArgs
+from agent.tools.base import ToolArgs, ToolSpec
 from agent.tools.describe import fill
 from agent.tools.registry import Registry, ToolDeps, build_tools
 from agent.tools.schema import parameters
@@ -175,3 +175,28 @@ class Endless(ToolArgs):
 def test_a_schema_without_end_is_an_error() -> None:
     with pytest.raises(ValueError, match="refers to itself"):
         parameters(Endless)
+
+
+def named(name: str) -> ProbeTool:
+    """A tool that comes while the program runs, and brings its own description."""
+    tool = ProbeTool()
+    tool.spec = ToolSpec(name=name, verb=name)
+    tool.description, tool.parameters = f"Does {name}.", {"type": "object"}
+    return tool
+
+
+async def test_it_grows_and_shrinks(tmp_path: Path) -> None:
+    """What comes later stands behind the built-in tools, in a stable order."""
+    registry = await built_in(tmp_path)
+    before = registry.names
+    registry.put("a", (named("zebra"), named("ape")))
+    registry.put("b", (named("bee"),))
+    assert registry.names == (*before, "ape", "bee", "zebra")
+    assert [s.name for s in registry.schemas()] == list(registry.names)
+    assert registry.find("Zebra") is registry.find("zebra")
+    for name in ("todo_write", "Read", "bee"):
+        with pytest.raises(ValueError, match=name):
+            registry.put("a", (named(name),))
+    assert "zebra" in registry.names
+    registry.put("a", ())
+    assert registry.names == (*before, "bee")

@@ -1,0 +1,162 @@
+"""One connection to a server, from the attempt to its end.
+
+The task that opens it closes it; another watches, so that whatever goes wrong in it comes out
+as a value (trial N03).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agent.errors import ToolError
+from agent.ids import new_id
+from agent.mcp.programs import MARKER, end_program
+from agent.mcp.records import LinkLost, Offer, Server, Wire
+from agent.mcp.stderr import ErrorLog
+
+if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
+    import httpx2
+
+    from agent.mcp.link import Link
+    from agent.mcp.wires import Hooks
+
+GRACE = 0.5
+"""Seconds that a program gets to end by itself when its connection is closed."""
+
+ENDING = 5.0
+"""Seconds after which a connection that does not close is left behind."""
+
+
+class Login(Protocol):
+    """Where what signs requests comes from: see ``agent.mcp.login``."""
+
+    async def auth(self, server: Server) -> "httpx2.Auth | None":
+        """What signs the requests to *server*, None without a login."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptDeps:
+    """*root* is the folder that servers may know of, *environment* that of programs. *up* gets
+    a connection that can be used, and what the server offers; *offered* what it offers later;
+    *unread* a sentence when that could not be read."""
+
+    root: Path
+    environment: Mapping[str, str]
+    up: Callable[["Link", Offer], None]
+    offered: Callable[["Link", Offer], None]
+    unread: Callable[[str], None]
+    login: Login | None = None
+
+
+class Attempt:
+    """A connection over *wire*. *refused*: the server wants a login; *was_up*: it worked."""
+
+    def __init__(self, server: Server, wire: Wire, deps: AttemptDeps) -> None:
+        self.wire: Wire = wire
+        self.refused = False
+        self.was_up = False
+        self.began = asyncio.get_running_loop().time()
+        self._server = server
+        self._deps = deps
+        self._mark = new_id("cal")
+        self._gone = asyncio.Event()
+        self._relist = asyncio.Event()
+        self._log: ErrorLog | None = None
+
+    @property
+    def log(self) -> str:
+        """The end of what the program printed on its error stream."""
+        return self._log.text if self._log is not None else ""
+
+    @property
+    def lasted(self) -> float:
+        """Seconds since it began."""
+        return asyncio.get_running_loop().time() - self.began
+
+    def end(self) -> None:
+        """It is known to be of no use any more."""
+        self._gone.set()
+
+    async def held(self) -> BaseException | None:
+        """Hold it to its end; what ended it, None for an end without a fault."""
+        task = asyncio.create_task(self._hold(), name=f"mcp {self._server.name} connection")
+        try:
+            await asyncio.wait({task})
+        finally:
+            if not task.done():
+                task.cancel()
+                await self._closed(task)
+        return None if task.cancelled() else task.exception()
+
+    async def _closed(self, task: asyncio.Task[None]) -> None:
+        """Wait for a connection that closes; a program that does not end is ended."""
+        done, _ = await asyncio.wait({task}, timeout=GRACE)
+        if not done:
+            await asyncio.to_thread(end_program, self._mark)
+            await asyncio.wait({task}, timeout=ENDING)
+
+    async def _hold(self) -> None:
+        from agent.mcp.link import connect  # noqa: PLC0415 - the SDK, loaded in a thread by then
+
+        server = self._server
+        if self.wire == "stdio":
+            self._log = ErrorLog()
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                async with asyncio.timeout(server.connecting):
+                    hooks = await self._hooks()
+                    link = await stack.enter_async_context(connect(server, self.wire, hooks))
+                    offer = await link.offer()
+                await self._use(link, offer)
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    async def _use(self, link: "Link", offer: Offer) -> None:
+        """The connection is up, until it is gone."""
+        self.was_up = True
+        self._deps.up(link, offer)
+        beside = [
+            asyncio.create_task(link.follow(self._relist.set)),
+            asyncio.create_task(self._listen(link)),
+        ]
+        try:
+            await self._gone.wait()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
+
+    async def _listen(self, link: "Link") -> None:
+        """Read the lists again whenever the server says that they changed."""
+        while True:
+            await self._relist.wait()
+            self._relist.clear()
+            try:
+                self._deps.offered(link, await link.offer())
+            except ToolError as error:
+                self._deps.unread(f"Its lists cannot be read: {error}")
+            except LinkLost:
+                self._gone.set()
+                return
+
+    async def _hooks(self) -> "Hooks":
+        from agent.mcp.wires import Hooks  # noqa: PLC0415 - the SDK, as above
+
+        def refused() -> None:
+            self.refused = True
+
+        login = self._deps.login
+        return Hooks(
+            root=self._deps.root,
+            environment={**self._deps.environment, MARKER: self._mark},
+            gone=self._gone,
+            changed=self._relist.set,
+            refused=refused,
+            log=self._log,
+            auth=await login.auth(self._server) if login is not None else None,
+        )

@@ -1,0 +1,75 @@
+"""Arguments checked against the schema that a server gave for them (spec 3, T4)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol, cast
+
+from agent.errors import InvalidArguments
+from agent.jsontypes import Json, JsonObject
+
+MAX_ISSUES = 5
+MAX_ISSUE = 100
+
+_PATTERNS = frozenset({"pattern", "patternProperties"})
+
+
+class _Error(Protocol):
+    @property
+    def json_path(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: Mapping[str, Json]) -> Iterator[_Error]: ...
+
+
+def check(given: JsonObject, schema: JsonObject) -> None:
+    """Raise ``InvalidArguments`` with words that teach if *given* does not fit *schema*.
+
+    A schema that is at fault checks nothing: its server says itself what it does not like.
+    """
+    import jsonschema  # noqa: PLC0415 - only calls of servers' tools need it
+    import referencing  # noqa: PLC0415 - as above
+    from jsonschema.exceptions import SchemaError, UnknownType  # noqa: PLC0415 - as above
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+
+    sound = _without_patterns(schema)
+    # The empty registry: a schema may refer to itself, never to an address.
+    made = jsonschema.Draft202012Validator(sound, registry=referencing.Registry())
+    try:
+        errors = list(cast("_Validator", made).iter_errors(given))
+    except (SchemaError, UnknownType, Unresolvable, RecursionError, ValueError, TypeError):
+        return
+    if not errors:
+        return
+    errors.sort(key=lambda error: error.json_path)
+    issues = [_issue(error) for error in errors[:MAX_ISSUES]]
+    more = f"; and {len(errors) - MAX_ISSUES} more" if len(errors) > MAX_ISSUES else ""
+    raise InvalidArguments(
+        f"Please rewrite the input with valid arguments. Errors: {'; '.join(issues)}{more}"
+    )
+
+
+def _issue(error: _Error) -> str:
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    text = f"{place}: {error.message}" if place else error.message
+    return text if len(text) <= MAX_ISSUE else text[: MAX_ISSUE - 1] + "…"
+
+
+def _without_patterns(schema: JsonObject) -> JsonObject:
+    """*schema* without its regular expressions: a stranger's can take for ever to match."""
+    loose = "patternProperties" in schema
+    made: JsonObject = {}
+    for key, value in schema.items():
+        keyword = key in _PATTERNS or (loose and key == "additionalProperties")
+        # The name of a property may be the same word; then a schema stands behind it.
+        if keyword and not (isinstance(value, dict) and key == "pattern"):
+            continue
+        made[key] = _inner(value)
+    return made
+
+
+def _inner(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_inner(one) for one in value]
+    return _without_patterns(value) if isinstance(value, dict) else value

@@ -1,0 +1,227 @@
+"""Keeps one server connected: in the background, again after it broke, never in the way (X2)."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from agent.errors import ToolError
+from agent.jsontypes import JsonObject
+from agent.mcp.attempt import Attempt, AttemptDeps, Login
+from agent.mcp.reasons import never_starts, reason_of
+from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
+
+if TYPE_CHECKING:  # brings the SDK
+    from agent.mcp.link import Link
+
+ATTEMPTS = 5
+"""Connections in a row that may fail before it is given up on until somebody asks again."""
+
+FIRST_PAUSE = 1.0
+"""Seconds before the second attempt; doubled each time."""
+
+STEADY = 60.0
+"""Seconds after which a connection counts as one that worked."""
+
+WAITED = 10.0
+"""Seconds that a call waits for a server that is being connected again."""
+
+Got = TypeVar("Got")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeeperDeps:
+    """*root* is the folder that servers may know of, *environment* that of programs; *told* is
+    called when the standing changed, *offered* with what the server offers, None when that is
+    nothing any more. *first_pause* is in seconds."""
+
+    root: Path
+    environment: Mapping[str, str]
+    told: Callable[[], None]
+    offered: Callable[[Offer | None], None]
+    login: Login | None = None
+    first_pause: float = FIRST_PAUSE
+
+
+class Keeper:
+    """One server. ``standing`` tells how it stands."""
+
+    def __init__(self, server: Server, deps: KeeperDeps) -> None:
+        self._server = server
+        self._deps = deps
+        self._task: asyncio.Task[None] | None = None
+        self._link: Link | None = None
+        self._now: Attempt | None = None
+        self._wire: Wire = _first_wire(server)
+        self._settled = asyncio.Event()
+        self._tried = asyncio.Event()
+        self._hurry = asyncio.Event()
+        state: State = "connecting" if server.enabled else "disabled"
+        self.standing = Standing(server=server, state=state)
+
+    def start(self) -> None:
+        """Connect from now on, and stay connected. While it pauses, it tries at once."""
+        if self._server.problem:
+            self._give_up("failed", self._server.problem, "")
+        elif self._task is None or self._task.done():
+            self._settled.clear()
+            self._wire = _first_wire(self._server)
+            self._tell("connecting")
+            self._task = asyncio.create_task(self._keep(), name=f"mcp {self._server.name}")
+        else:
+            self._hurry.set()
+
+    async def stop(self) -> None:
+        """End the connection and what was started for it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+            self._task = None
+        self._link = None
+        self._deps.offered(None)
+        self._give_up("disabled", "", "")
+
+    async def tried(self) -> None:
+        """Wait until it is connected, or the first attempt has failed."""
+        await self._tried.wait()
+
+    async def call(
+        self, tool: str, arguments: JsonObject, progress: Callable[[str], None]
+    ) -> Answer:
+        """Call a tool. Raises ``ToolError``."""
+        silence = self._server.silence
+        return await self._ask(lambda link: link.call(tool, arguments, silence, progress))
+
+    async def read(self, uri: str) -> Answer:
+        """The content of a resource. Raises ``ToolError``."""
+        return await self._ask(lambda link: link.read(uri))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+        """A prompt, filled in. Raises ``ToolError``."""
+        return await self._ask(lambda link: link.prompt(name, arguments))
+
+    async def _ask(self, request: "Callable[[Link], Awaitable[Got]]") -> Got:
+        link = await self._ready()
+        try:
+            return await request(link)
+        except LinkLost as lost:
+            self._broken(link)
+            if not lost.expired:
+                raise ToolError(
+                    f"The connection to the MCP server {self._server.name} broke during the call, "
+                    "which may have been done all the same. It is being connected again."
+                ) from None
+        # A session that the server had forgotten: nothing was done, so it is asked once more.
+        link = await self._ready()
+        try:
+            return await request(link)
+        except LinkLost:
+            self._broken(link)
+            raise ToolError(f"The MCP server {self._server.name} broke off twice.") from None
+
+    async def _ready(self) -> "Link":
+        """The connection, waited for if there is hope. Raises ``ToolError``."""
+        if self._link is None and self.standing.state in {"connecting", "failed"}:
+            self.start()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(WAITED, self._server.connecting)):
+                    await self._settled.wait()
+        if self._link is None:
+            name, standing = self._server.name, self.standing
+            why = standing.reason or f"it is {standing.state}."
+            if standing.state == "needs auth":
+                why = "it needs a login: the user can log in with /mcp."
+            raise ToolError(f"The MCP server {name} is not connected: {why}")
+        return self._link
+
+    def _broken(self, link: "Link") -> None:
+        if self._link is link and self._now is not None:
+            self._link = None
+            self._settled.clear()
+            self._tell("connecting", reason="The connection broke.")
+            self._now.end()
+
+    async def _keep(self) -> None:
+        """Connect, again and again, until it is of no use."""
+        failures = 0
+        while True:
+            self._hurry.clear()
+            now = self._now = Attempt(self._server, self._wire, self._attempt_deps())
+            try:
+                error = await now.held()
+            finally:
+                self._link = None
+            self._settled.clear()
+            if self._falls_back(now, error):
+                continue
+            failures = 1 if now.was_up and now.lasted >= STEADY else failures + 1
+            late = not now.was_up and now.lasted >= self._server.connecting
+            reason = reason_of(error, self._server, now.log, late=late)
+            if now.refused and not now.was_up:
+                self._deps.offered(None)
+                self._give_up("needs auth", "It wants to know who you are.", now.log)
+                return
+            if failures >= ATTEMPTS or never_starts(error):
+                self._give_up("failed", reason, now.log)
+                return
+            self._tried.set()
+            pause = self._deps.first_pause * 2 ** (failures - 1)
+            self._tell("connecting", reason=f"{reason} Trying again in {pause:g} s.", log=now.log)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._hurry.wait()
+
+    def _falls_back(self, now: Attempt, error: BaseException | None) -> bool:
+        """Whether SSE is to be tried next: an older server knows nothing of streamable HTTP."""
+        if now.wire != "http" or now.was_up or now.refused:
+            return False
+        if error is None or "Connect" in type(error).__name__:
+            return False
+        self._wire = "sse"
+        return True
+
+    def _give_up(self, state: State, reason: str, log: str) -> None:
+        self._tell(state, reason=reason, log=log)
+        self._settled.set()
+        self._tried.set()
+
+    def _attempt_deps(self) -> AttemptDeps:
+        return AttemptDeps(
+            root=self._deps.root,
+            environment=self._deps.environment,
+            up=self._up,
+            offered=self._offered,
+            unread=lambda problem: self._tell("connected", problems=(problem,)),
+            login=self._deps.login,
+        )
+
+    def _up(self, link: "Link", offer: Offer) -> None:
+        self._link = link
+        self._offered(link, offer)
+        self._settled.set()
+        self._tried.set()
+
+    def _offered(self, link: "Link", offer: Offer) -> None:
+        self.standing = replace(
+            self.standing,
+            wire=link.wire,
+            about=link.about,
+            resources=offer.resources,
+            prompts=offer.prompts,
+        )
+        self._deps.offered(offer)
+        self._tell("connected", problems=offer.problems)
+
+    def _tell(
+        self, state: State, *, reason: str = "", log: str = "", problems: tuple[str, ...] = ()
+    ) -> None:
+        self.standing = replace(
+            self.standing, state=state, reason=reason, log=log, problems=problems
+        )
+        self._deps.told()
+
+
+def _first_wire(server: Server) -> Wire:
+    return "http" if server.remote else "stdio"

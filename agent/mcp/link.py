@@ -1,0 +1,315 @@
+"""One connection to a server, over the official SDK (spec 10, X1).
+
+The SDK's types stay in here: what comes out are the records of this room. A link is opened and
+closed by one task; calls may come from any.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
+
+import anyio
+import mcp_types as types
+from mcp.client import Client, ClientRequestContext
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from agent.errors import ToolError
+from agent.jsontypes import JsonObject
+from agent.mcp.records import (
+    Answer,
+    Blob,
+    Definition,
+    LinkLost,
+    Offer,
+    Piece,
+    Pointer,
+    Prompt,
+    PromptArgument,
+    Resource,
+    Server,
+    Wire,
+    Words,
+)
+from agent.mcp.wires import Hooks, Wired, open_wire
+
+MOST_PAGES = 100
+"""Pages of a list that are read."""
+
+MOST_ENTRIES = 2_000
+"""Tools, resources or prompts of a server that are taken."""
+
+AGAIN = 1.0
+"""Seconds before a lost stream of changes is asked for again."""
+
+_EXPIRED = "Session terminated"
+
+Page = TypeVar("Page", types.ListToolsResult, types.ListResourcesResult, types.ListPromptsResult)
+Entry = TypeVar("Entry")
+
+
+class Link:
+    """A connection that is up. *wire* is how the server is reached."""
+
+    def __init__(self, client: Client, wired: Wired, wire: Wire) -> None:
+        self._client = client
+        self._wired = wired
+        self._calls: set[asyncio.Task[types.CallToolResult]] = set()
+        self.wire: Wire = wire
+
+    @property
+    def about(self) -> str:
+        """The server's own name and version."""
+        info = self._client.server_info
+        return f"{info.name} {info.version}".strip() if info is not None else ""
+
+    async def offer(self) -> Offer:
+        """All that the server offers now. Raises ``LinkLost`` or ``ToolError``."""
+        able = self._client.server_capabilities
+        client = self._client
+        self._wired.problems.clear()
+        problems: list[str] = []
+        tools: list[types.Tool] = []
+        if able.tools is not None:
+            tools = await self._pages(
+                lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"),
+                lambda page: page.tools,
+                problems,
+            )
+        resources: list[types.Resource] = []
+        if able.resources is not None:
+            resources = await self._optional(
+                lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"),
+                lambda page: page.resources,
+                problems,
+            )
+        prompts: list[types.Prompt] = []
+        if able.prompts is not None:
+            prompts = await self._optional(
+                lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"),
+                lambda page: page.prompts,
+                problems,
+            )
+        return Offer(
+            tools=tuple({tool.name: _definition(tool) for tool in tools}.values()),
+            resources=tuple(_resource(one) for one in resources),
+            prompts=tuple(_prompt(one) for one in prompts),
+            problems=(*self._wired.problems, *problems),
+        )
+
+    async def call(
+        self,
+        tool: str,
+        arguments: JsonObject,
+        silence: float,
+        tell: Callable[[str], None],
+    ) -> Answer:
+        """Call *tool*. *silence* is in seconds. Raises ``LinkLost`` or ``ToolError``."""
+        loop = asyncio.get_running_loop()
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            limit.reschedule(loop.time() + silence)
+            share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+            tell(f"{message}  {share}" if message else share)
+
+        # A task of its own: whoever cancels need not wait until the server has been told.
+        task = asyncio.create_task(
+            self._client.call_tool(tool, dict(arguments), progress_callback=told)
+        )
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        try:
+            async with asyncio.timeout(silence) as limit:
+                await asyncio.wait({task})
+        except TimeoutError:
+            raise ToolError(
+                f"The server gave no sign of life for {silence:g} seconds, so the call was given "
+                "up. It may have been done all the same."
+            ) from None
+        finally:
+            task.cancel()
+        result = await self._answered(task)
+        return Answer(tuple(_pieces(result)), failed=bool(result.is_error))
+
+    async def read(self, uri: str) -> Answer:
+        """The content of a resource. Raises ``LinkLost`` or ``ToolError``."""
+        found = await self._answered(self._client.read_resource(uri, cache_mode="bypass"))
+        return Answer(tuple(_contents(one) for one in found.contents))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+        """A prompt, filled in. Raises ``LinkLost`` or ``ToolError``."""
+        found = await self._answered(self._client.get_prompt(name, arguments))
+        return Answer(tuple(_piece(message.content) for message in found.messages))
+
+    async def follow(self, changed: Callable[[], None]) -> None:
+        """Call *changed* for each change that newer servers tell only to who listens."""
+        if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        while True:
+            try:
+                async with self._client.listen(
+                    tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                ) as events:
+                    async for _ in events:
+                        changed()
+            except (MCPError, ListenNotSupportedError, TimeoutError):
+                return
+            except SubscriptionLost:
+                await asyncio.sleep(AGAIN)
+                changed()
+
+    async def _optional(
+        self,
+        fetch: Callable[[str | None], Awaitable[Page]],
+        pick: Callable[[Page], list[Entry]],
+        problems: list[str],
+    ) -> list[Entry]:
+        """A list without which the server is still of use."""
+        try:
+            return await self._pages(fetch, pick, problems)
+        except ToolError as error:
+            problems.append(f"A list could not be read: {error}")
+            return []
+
+    async def _pages(
+        self,
+        fetch: Callable[[str | None], Awaitable[Page]],
+        pick: Callable[[Page], list[Entry]],
+        problems: list[str],
+    ) -> list[Entry]:
+        found: list[Entry] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(MOST_PAGES):
+            page = await self._answered(fetch(cursor))
+            found += pick(page)
+            cursor = page.next_cursor
+            if cursor is None or len(found) > MOST_ENTRIES:
+                break
+            if cursor in seen:
+                problems.append("A list goes round in circles; what was read of it is used.")
+                break
+            seen.add(cursor)
+        else:
+            problems.append(f"A list has more than {MOST_PAGES} pages; the rest is left out.")
+        if len(found) > MOST_ENTRIES:
+            problems.append(f"A list has more than {MOST_ENTRIES:,} entries; the rest is left out.")
+        return found[:MOST_ENTRIES]
+
+    async def _answered(self, request: Awaitable[Entry]) -> Entry:
+        """The answer to *request*, its failures in the words of this room."""
+        try:
+            return await request
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED or error.message == _EXPIRED:
+                raise LinkLost(expired=error.message == _EXPIRED) from error
+            told = self._wired.fault if error.code == types.INTERNAL_ERROR else ""
+            raise ToolError(
+                told or error.message or f"The server told error {error.code}."
+            ) from error
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            raise LinkLost from error
+        except ValidationError as error:
+            raise ToolError("The server's answer is not as the protocol has it.") from error
+        except RuntimeError as error:  # what the SDK says of an answer that it can't use
+            raise ToolError(f"The server's answer cannot be used: {error}") from error
+
+
+@contextlib.asynccontextmanager
+async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Link, None]:
+    """A link to *server* over *wire*, after the handshake."""
+
+    async def heard(message: object) -> None:
+        if isinstance(
+            message,
+            types.ToolListChangedNotification
+            | types.ResourceListChangedNotification
+            | types.PromptListChangedNotification,
+        ):
+            hooks.changed()
+
+    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
+        _ = context
+        root = types.Root(uri=hooks.root.as_uri(), name=hooks.root.name)  # pyright: ignore[reportArgumentType] - pydantic takes text for an address
+        return types.ListRootsResult(roots=[root])
+
+    wired = Wired(hooks.gone)
+    client = Client(
+        open_wire(server, wire, hooks, wired),
+        client_info=types.Implementation(name="opencode-py", version=_version()),
+        list_roots_callback=roots,
+        message_handler=heard,
+    )
+    async with client:
+        yield Link(client, wired, wire)
+
+
+def _version() -> str:
+    try:
+        return version("opencode-py")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _definition(tool: types.Tool) -> Definition:
+    hints = tool.annotations
+    return Definition(
+        name=tool.name,
+        title=tool.title or (hints.title if hints else None) or "",
+        description=tool.description or "",
+        schema=tool.input_schema,
+        read_only=bool(hints and hints.read_only_hint),
+    )
+
+
+def _resource(one: types.Resource) -> Resource:
+    return Resource(
+        uri=str(one.uri),
+        name=one.title or one.name,
+        description=one.description or "",
+        mime=one.mime_type or "",
+    )
+
+
+def _prompt(one: types.Prompt) -> Prompt:
+    return Prompt(
+        name=one.name,
+        description=one.description or one.title or "",
+        arguments=tuple(
+            PromptArgument(
+                name=each.name, description=each.description or "", required=bool(each.required)
+            )
+            for each in one.arguments or ()
+        ),
+    )
+
+
+def _pieces(result: types.CallToolResult) -> list[Piece]:
+    found = [_piece(one) for one in result.content]
+    if not found and result.structured_content is not None:
+        return [Words(json.dumps(result.structured_content, ensure_ascii=False, indent=1))]
+    return found
+
+
+def _piece(content: types.ContentBlock) -> Piece:
+    match content:
+        case types.TextContent():
+            return Words(content.text)
+        case types.ImageContent() | types.AudioContent():
+            return Blob(content.mime_type, content.data)
+        case types.ResourceLink():
+            name = content.title or content.name
+            return Pointer(str(content.uri), name, content.description or "")
+        case types.EmbeddedResource():
+            return _contents(content.resource)
+
+
+def _contents(one: types.TextResourceContents | types.BlobResourceContents) -> Piece:
+    if isinstance(one, types.TextResourceContents):
+        return Words(one.text, str(one.uri))
+    return Blob(one.mime_type or "", one.blob, str(one.uri))

@@ -1,0 +1,124 @@
+"""What a server answered, as a tool's result: text for the model, blocks for the user.
+
+All of it is a stranger's: invisible marks are taken out, images are checked before they enter a
+history, and what is long is cut and spilled by the pipeline like any tool's output.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agent.display import Block, ImageBlock, TextBlock
+from agent.errors import ToolError
+from agent.mcp.records import Answer, Blob, Piece, Pointer, Words
+from agent.model import FilePart
+from agent.tools.attaching import attach, check_wanted, checked
+from agent.tools.base import Result, ToolContext
+from agent.tools.media import media_type
+from agent.tools.web_text import visible
+
+SHOWN = 20_000
+"""Characters of a text that the transcript keeps; the model's own limit is the pipeline's."""
+
+MOST_FILES = 8
+"""Images and documents of one answer that the model is given."""
+
+_PER_BYTE = 4 / 3
+"""Characters of base64 for a byte."""
+
+
+@dataclass(slots=True)
+class _Made:
+    texts: list[str] = field(default_factory=list[str])
+    blocks: list[Block] = field(default_factory=list[Block])
+    files: list[FilePart] = field(default_factory=list[FilePart])
+
+
+def result_of(answer: Answer, ctx: ToolContext) -> Result:
+    """The result of a call. Raises ``ToolError`` with the server's words if it failed."""
+    made = _Made()
+    for piece in answer.pieces:
+        _take(piece, made, ctx)
+    text = "\n\n".join(made.texts)
+    if answer.failed:
+        raise ToolError(text or "The server says that this failed, and nothing more.")
+    shown = _shown(made.texts)
+    blocks = (*((TextBlock(shown),) if shown else ()), *made.blocks)
+    return Result(
+        text or "(the server answered with nothing)",
+        blocks=blocks or (TextBlock("(nothing)"),),
+        facts=_facts(text, len(made.files)),
+        files=tuple(made.files),
+    )
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """The text alone of *pieces*, with a word on what is no text."""
+    texts: list[str] = []
+    for piece in pieces:
+        match piece:
+            case Words():
+                texts.append(visible(piece.text))
+            case Blob():
+                texts.append(f"[{piece.mime or 'data'}, not text: {piece.uri or 'left out'}]")
+            case Pointer():
+                texts.append(_pointer(piece))
+    return "\n\n".join(texts)
+
+
+def _take(piece: Piece, made: _Made, ctx: ToolContext) -> None:
+    match piece:
+        case Words():
+            text = visible(piece.text)
+            if piece.uri:
+                text = f"[{visible(piece.uri)}]\n{text}"
+            if text.strip():
+                made.texts.append(text)
+        case Blob():
+            _take_blob(piece, made, ctx)
+        case Pointer():
+            made.texts.append(_pointer(piece))
+
+
+def _take_blob(piece: Blob, made: _Made, ctx: ToolContext) -> None:
+    name = visible(piece.uri) or piece.mime or "data"
+    size = round(len(piece.data) / _PER_BYTE)
+    try:
+        check_wanted(name, _kind(piece, size, len(made.files)), size, ctx)
+        given = attach(name, checked(name, piece.decoded()), ctx)
+    except ToolError as error:
+        made.texts.append(f"[{name} is left out: {str(error).rstrip('.')}.]")
+    except ValueError:
+        made.texts.append(f"[{name} is left out: it is damaged.]")
+    else:
+        made.files += given.files
+        made.blocks += [block for block in given.blocks or () if isinstance(block, ImageBlock)]
+
+
+def _kind(piece: Blob, size: int, given: int) -> tuple[str, str]:
+    """What a blob is by its first bytes. Raises ``ToolError`` for what is not given on."""
+    found = media_type(Blob(piece.mime, piece.data[:64]).decoded())
+    if found is None:
+        raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which no model is given")
+    if given >= MOST_FILES:
+        raise ToolError(f"one more than the {MOST_FILES} that can be given at once")
+    return found
+
+
+def _pointer(piece: Pointer) -> str:
+    words = [visible(part) for part in (piece.name, piece.uri, piece.description) if part]
+    return "Resource: " + " · ".join(words)
+
+
+def _shown(texts: list[str]) -> str:
+    text = "\n\n".join(texts).strip()
+    if len(text) <= SHOWN:
+        return text
+    return f"{text[:SHOWN]}\n… {len(text) - SHOWN:,} more characters"
+
+
+def _facts(text: str, files: int) -> tuple[str, ...]:
+    lines = text.count("\n") + 1 if text else 0
+    told = [f"{lines:,} {'line' if lines == 1 else 'lines'}"] if lines else []
+    if files:
+        told.append(f"{files} {'file' if files == 1 else 'files'}")
+    return tuple(told)

@@ -1,0 +1,157 @@
+"""All servers of an opened folder, and their tools in the registry (spec 10.4)."""
+
+import asyncio
+import importlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.bus import Bus
+from agent.errors import ToolError
+from agent.events import McpChanged
+from agent.mcp.attempt import Login
+from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
+from agent.mcp.pins import Pins
+from agent.mcp.records import Answer, Resource, Server, Standing
+from agent.mcp.toolbox import Toolbox
+from agent.process.tree import become_subreaper
+from agent.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpDeps:
+    """*root* is the opened folder, *data* the data folder, *environment* what programs get."""
+
+    bus: Bus
+    registry: Registry
+    root: Path
+    data: Path
+    environment: Mapping[str, str]
+    login: Login | None = None
+    first_pause: float = FIRST_PAUSE
+
+
+class McpService:
+    """Built with the runtime, started by a front end once its first frame is on the screen.
+    *toolbox* holds their tools."""
+
+    def __init__(self, servers: Iterable[Server], deps: McpDeps) -> None:
+        self._deps = deps
+        self.toolbox = Toolbox(deps.registry, Pins(deps.data), deps.bus, self._known)
+        self._starting: asyncio.Task[None] | None = None
+        self._keepers = {server.name: self._keeper(server) for server in servers}
+
+    def __bool__(self) -> bool:
+        """Whether any server is configured."""
+        return bool(self._keepers)
+
+    def start(self) -> None:
+        """Load the SDK in a thread and connect what is enabled. Waits for nothing."""
+        if self._starting is None and any(k.standing.server.enabled for k in self._every()):
+            self._starting = asyncio.create_task(self._start(), name="mcp")
+
+    async def tried(self, seconds: float) -> None:
+        """Wait until every server is connected or has failed once, *seconds* at most."""
+        self.start()
+        if self._starting is None:
+            return
+
+        async def all_tried() -> None:
+            if self._starting is not None:
+                await asyncio.shield(self._starting)
+            await asyncio.gather(*(k.tried() for k in self._every() if k.standing.server.enabled))
+
+        waiting = asyncio.ensure_future(all_tried())
+        await asyncio.wait({waiting}, timeout=seconds)
+        waiting.cancel()
+
+    def standings(self) -> tuple[Standing, ...]:
+        """How each server stands, by name."""
+        return tuple(self._with_tools(k.standing) for _, k in sorted(self._keepers.items()))
+
+    def standing(self, name: str) -> Standing | None:
+        """How one server stands, None where there is none of that name."""
+        keeper = self._keepers.get(name)
+        return self._with_tools(keeper.standing) if keeper is not None else None
+
+    async def connect(self, name: str) -> None:
+        """Connect a server, or try at once again. Does nothing for an unknown one."""
+        keeper = self._keepers.get(name)
+        if keeper is not None:
+            await self._load()
+            keeper.start()
+
+    async def disconnect(self, name: str) -> None:
+        """End a server's connection; it stays ended until it is wanted again."""
+        keeper = self._keepers.get(name)
+        if keeper is not None:
+            await keeper.stop()
+
+    async def reconnect(self, name: str) -> None:
+        """End a server's connection and make a new one."""
+        await self.disconnect(name)
+        await self.connect(name)
+
+    def resources(self) -> tuple[tuple[str, Resource], ...]:
+        """What can be read, with the name of its server."""
+        return tuple(
+            (one.server.name, resource)
+            for one in self.standings()
+            if one.state == "connected"
+            for resource in one.resources
+        )
+
+    async def read(self, server: str, uri: str) -> Answer:
+        """The content of a resource. Raises ``ToolError``."""
+        return await self._known(server).read(uri)
+
+    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> Answer:
+        """A prompt, filled in. Raises ``ToolError``."""
+        return await self._known(server).prompt(name, arguments)
+
+    async def close(self) -> None:
+        """End all connections, side by side."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting})
+        await asyncio.gather(*(keeper.stop() for keeper in self._every()))
+
+    def _known(self, server: str) -> Keeper:
+        keeper = self._keepers.get(server)
+        if keeper is None:
+            raise ToolError(f"There is no MCP server named {server}.")
+        return keeper
+
+    def _every(self) -> Iterable[Keeper]:
+        return self._keepers.values()
+
+    async def _start(self) -> None:
+        await self._load()
+        for keeper in self._every():
+            if keeper.standing.server.enabled:
+                keeper.start()
+
+    async def _load(self) -> None:
+        """Load the SDK: half a second of work, which the screen must not wait for."""
+        become_subreaper()
+        await asyncio.to_thread(importlib.import_module, "agent.mcp.link")
+
+    def _keeper(self, server: Server) -> Keeper:
+        name = server.name
+
+        return Keeper(
+            server,
+            KeeperDeps(
+                root=self._deps.root,
+                environment=self._deps.environment,
+                told=lambda: self._deps.bus.publish(McpChanged(name)),
+                offered=lambda offer: self.toolbox.take(server, offer),
+                login=self._deps.login,
+                first_pause=self._deps.first_pause,
+            ),
+        )
+
+    def _with_tools(self, standing: Standing) -> Standing:
+        name = standing.server.name
+        tools, changed = self.toolbox.names(name), self.toolbox.changed(name)
+        return replace(standing, tools=tools, changed=changed)

@@ -1,0 +1,107 @@
+"""The tools of all servers, named and in the registry, by the definitions that hold (X3)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.bus import Bus
+from agent.errors import StoreUnavailable
+from agent.events import McpChanged, Notice
+from agent.mcp.naming import name_tools
+from agent.mcp.pins import Pins
+from agent.mcp.records import Definition, Offer, Server
+from agent.mcp.tool import Caller, McpTool
+from agent.tools.registry import Registry
+
+OWNER = "mcp"
+"""The owner of all servers' tools in the registry."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one server offers: its tools by their own names, as told and as approved."""
+
+    server: Server
+    told: dict[str, Definition]
+    holds: dict[str, Definition]
+
+
+class Toolbox:
+    """*caller* gives what reaches a server, by its name."""
+
+    def __init__(
+        self, registry: Registry, pins: Pins, bus: Bus, caller: Callable[[str], Caller]
+    ) -> None:
+        self._registry = registry
+        self._pins = pins
+        self._bus = bus
+        self._caller = caller
+        self._held: dict[str, _Held] = {}
+        self._names: dict[str, tuple[tuple[str, Definition], ...]] = {}
+        self._changed: dict[str, tuple[str, ...]] = {}
+
+    def names(self, server: str) -> tuple[tuple[str, Definition], ...]:
+        """The tools of *server*, each with the name by which models know it."""
+        return self._names.get(server, ())
+
+    def changed(self, server: str) -> tuple[str, ...]:
+        """The tools of *server* that it describes in another way than the one that holds."""
+        return self._changed.get(server, ())
+
+    def take(self, server: Server, offer: Offer | None) -> None:
+        """Put a server's tools in the registry as they are now; None for none any more."""
+        if offer is None:
+            if self._held.pop(server.name, None) is not None:
+                self._register()
+            return
+        before = self.changed(server.name)
+        told = {one.name: one for one in offer.tools}
+        try:
+            holds = self._pins.check(server, offer.tools)
+        except StoreUnavailable as error:
+            self._bus.publish(Notice(error.message))
+            holds = dict(told)
+        self._held[server.name] = _Held(server, told, holds)
+        self._register()
+        changed = self.changed(server.name)
+        if changed and changed != before:
+            self._bus.publish(
+                Notice(
+                    f"The MCP server {server.name} describes {', '.join(changed)} in another way "
+                    "than before. The old words hold until a call of it is allowed."
+                )
+            )
+
+    def approve(self, server: str, definition: Definition) -> None:
+        """Go by what *server* says of a tool now. Raises ``StoreUnavailable``."""
+        held = self._held.get(server)
+        if held is not None:
+            self._pins.approve(held.server, definition)
+            held.holds[definition.name] = definition
+            self._register()
+            self._bus.publish(McpChanged(server))
+
+    def _register(self) -> None:
+        keys = [(server, tool) for server, held in self._held.items() for tool in held.told]
+        names = name_tools(keys, self._registry.claims)
+        tools = {key: self._tool(key, name) for key, name in names.items()}
+        self._registry.put(OWNER, tools.values())
+        self._names = {
+            server: tuple((names[server, tool], one) for tool, one in held.told.items())
+            for server, held in self._held.items()
+        }
+        self._changed = {
+            server: tuple(tool for tool in held.told if tools[server, tool].changed)
+            for server, held in self._held.items()
+        }
+
+    def _tool(self, key: tuple[str, str], name: str) -> McpTool:
+        server, tool = key
+        held = self._held[server]
+        return McpTool(
+            name=name,
+            server=server,
+            holds=held.holds[tool],
+            told=held.told[tool],
+            caller=self._caller(server),
+            approve=lambda definition: self.approve(server, definition),
+        )

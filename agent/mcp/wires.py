@@ -1,0 +1,161 @@
+"""How servers are reached: a program's pipes, streamable HTTP, or SSE (spec 10, X1)."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+
+from agent.mcp.records import Server, Wire
+from agent.mcp.stderr import ErrorLog
+from agent.mcp.tidying import tidy
+
+Streams = tuple["Watched", WriteStream[SessionMessage]]
+
+SLOWEST = 30.0
+"""Seconds for a connection of HTTP and for sending."""
+
+QUIET = 3_600.0
+"""Seconds that a stream of events may be silent: it may have nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What a connection is given. *root* is the folder that servers may know of; *environment*
+    is that of programs, *log* takes what they print on the error stream. *changed* is called
+    when a list of the server's changed, *gone* is set when the connection is over; *refused*
+    is called when the server wants a login."""
+
+    root: Path
+    environment: Mapping[str, str]
+    gone: asyncio.Event
+    changed: Callable[[], None]
+    refused: Callable[[], None]
+    log: ErrorLog | None = None
+    auth: httpx2.Auth | None = None
+
+
+@dataclass(slots=True)
+class Wired:
+    """What was seen on the wire. *fault* is the last error of HTTP, as a sentence."""
+
+    gone: asyncio.Event
+    problems: list[str] = field(default_factory=list[str])
+    fault: str = ""
+
+
+class Watched:
+    """A transport's messages: mended where that is harmless, and their end is noticed."""
+
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], wired: Wired) -> None:
+        self._inner = inner
+        self._wired = wired
+
+    @property
+    def last_context(self) -> object:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return self._tidied(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return self._tidied(await anext(self._inner))
+        except StopAsyncIteration:
+            self._wired.gone.set()
+            raise
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> bool | None:
+        self._wired.gone.set()
+        return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+    def _tidied(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+            item.message.result = tidy(item.message.result, self._wired.problems)  # pyright: ignore[reportAttributeAccessIssue] - the kind stays
+        return item
+
+
+@contextlib.asynccontextmanager
+async def open_wire(
+    server: Server, wire: Wire, hooks: Hooks, wired: Wired
+) -> AsyncGenerator[Streams, None]:
+    """The streams of a connection to *server*."""
+    async with contextlib.AsyncExitStack() as stack:
+        if wire == "stdio":
+            log = hooks.log or ErrorLog()
+            transport = stdio_client(_program(server, hooks), errlog=log.file)
+            read, write = await stack.enter_async_context(transport)
+            log.started()
+        elif wire == "http":
+            client = await stack.enter_async_context(_client(server, hooks, wired))
+            transport = streamable_http_client(server.url, http_client=client)
+            read, write = await stack.enter_async_context(transport)
+        else:
+
+            def made(
+                headers: dict[str, str] | None = None,
+                timeout: httpx2.Timeout | None = None,
+                auth: httpx2.Auth | None = None,
+            ) -> httpx2.AsyncClient:
+                _ = headers, timeout, auth
+                return _client(server, hooks, wired)
+
+            transport = sse_client(
+                server.url,
+                timeout=SLOWEST,
+                sse_read_timeout=QUIET,
+                httpx_client_factory=made,
+            )
+            read, write = await stack.enter_async_context(transport)
+        yield Watched(read, wired), write
+
+
+def _program(server: Server, hooks: Hooks) -> StdioServerParameters:
+    program, *arguments = server.command
+    return StdioServerParameters(
+        command=program,
+        args=arguments,
+        env={**hooks.environment, **server.environment},
+        cwd=server.folder,
+        encoding_error_handler="replace",
+    )
+
+
+def _client(server: Server, hooks: Hooks, wired: Wired) -> httpx2.AsyncClient:
+    async def seen(response: httpx2.Response) -> None:
+        if response.status_code == 401:
+            hooks.refused()
+        if response.status_code >= 400 and response.request.method == "POST":
+            wired.fault = f"The server answered with HTTP {response.status_code}."
+
+    return httpx2.AsyncClient(
+        headers=dict(server.headers),
+        timeout=httpx2.Timeout(SLOWEST, read=QUIET),
+        auth=hooks.auth,
+        event_hooks={"response": [seen]},
+    )

@@ -1,0 +1,79 @@
+"""A server without the SDK, which does one thing wrong: ``raw.py FAULT``."""
+
+import json
+import sys
+import time
+
+FAULT = sys.argv[1]
+
+GOOD = {"name": "good", "description": "Works.", "inputSchema": {"type": "object"}}
+BAD = [
+    {"name": "string", "inputSchema": {"type": "string"}},
+    {"name": "none"},
+    {"name": "word", "inputSchema": "no"},
+    {"name": "ref", "inputSchema": {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}}},
+    {"name": "any", "inputSchema": {"anyOf": [{"type": "object", "properties": {"a": {}}}]}},
+    {
+        "name": "int",
+        "inputSchema": {"type": "object", "properties": {"n": {"type": "int"}}},
+        "annotations": {"readOnlyHint": "yes"},
+        "outputSchema": {"type": "nonsense"},
+    },
+    {"name": "alien", "inputSchema": {"type": "object", "properties": {"n": {"type": "blob"}}}},
+    {"name": 7, "inputSchema": {"type": "object"}},
+    "no tool",
+]
+
+
+def send(message: dict) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def tools(cursor: str | None) -> dict:
+    if FAULT == "schemas":
+        return {"tools": [*BAD, GOOD]}
+    if FAULT == "circle":
+        return {"tools": [{**GOOD, "name": f"good{cursor or ''}"}], "nextCursor": "again"}
+    if FAULT == "many":
+        made = [{**GOOD, "name": f"tool{n}", "description": "x" * 400} for n in range(300)]
+        return {"tools": made}
+    return {"tools": [GOOD]}
+
+
+def answer(method: str, params: dict) -> dict | None:
+    if method == "initialize":
+        return {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "raw", "version": "0"},
+        }
+    if method == "tools/list":
+        return tools(params.get("cursor"))
+    if method == "tools/call":
+        if FAULT == "wrong":
+            return {"content": "no list"}
+        return {"structuredContent": {"seen": params.get("arguments")}}
+    return None
+
+
+def main() -> None:
+    if FAULT == "exits":
+        sys.exit("no licence found")
+    if FAULT == "chats":
+        for _ in range(3):
+            sys.stdout.write("hello, I am a server\n")
+    for line in sys.stdin:
+        message = json.loads(line)
+        if FAULT == "silent" or "id" not in message or "method" not in message:
+            continue
+        result = answer(message["method"], message.get("params") or {})
+        if result is None:
+            send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+        else:
+            send({"id": message["id"], "result": result})
+    while FAULT == "silent":  # does not end when its input does
+        time.sleep(60)
+
+
+main()

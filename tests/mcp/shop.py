@@ -1,0 +1,175 @@
+"""Servers for the tests: real programs, and a service that is connected to them."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.bus import Bus
+from agent.events import Event, McpChanged
+from agent.files import FileTracker
+from agent.mcp.records import Server, Standing
+from agent.mcp.service import McpDeps, McpService
+from agent.questions import Need, PermissionReply
+from agent.tools.base import Result, ToolContext
+from agent.tools.registry import AnyTool, Registry
+
+SERVERS = Path(__file__).with_name("servers")
+GUARD = 30.0
+"""Seconds after which a test that waits for a server is taken to hang."""
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONUNBUFFERED": "1"}
+
+
+def workshop(name: str = "shop", **more: object) -> Server:
+    """The server that does everything right, over stdio."""
+    command = (sys.executable, str(SERVERS / "workshop.py"))
+    return Server(**{"name": name, "command": command, "folder": SERVERS, **more})
+
+
+def raw(fault: str, **more: object) -> Server:
+    """The server that does *fault* wrong."""
+    command = (sys.executable, str(SERVERS / "raw.py"), fault)
+    return Server(**{"name": fault, "command": command, "folder": SERVERS, **more})
+
+
+def context(
+    folder: Path, *, vision: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> ToolContext:
+    async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+        raise AssertionError(f"asked {heading} {needs}")
+
+    return ToolContext(
+        session_id="ses_1",
+        root_id="ses_1",
+        message_id="msg_1",
+        call_id="call_1",
+        agent="build",
+        directory=str(folder),
+        project=str(folder),
+        files=FileTracker(),
+        progress=progress,
+        ask=ask,
+        vision=vision,
+    )
+
+
+@dataclass
+class Shop:
+    """A service with its servers. *events* are those that were published."""
+
+    service: McpService
+    registry: Registry
+    folder: Path
+    events: list[Event]
+    arrived: asyncio.Condition
+
+    def standing(self, name: str) -> Standing:
+        found = self.service.standing(name)
+        assert found is not None
+        return found
+
+    def tool(self, name: str) -> AnyTool:
+        found = self.registry.find(name)
+        assert found is not None, self.registry.names
+        return found
+
+    async def call(self, name: str, /, **arguments: object) -> Result:
+        """Call a tool as the pipeline does after consent."""
+        return await self.call_in(context(self.folder), name, **arguments)
+
+    async def call_in(self, ctx: ToolContext, name: str, /, **arguments: object) -> Result:
+        tool = self.tool(name)
+        plan = await tool.prepare(tool.args(**arguments), ctx)
+        return await tool.execute(plan, None, ctx)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until *holds*, looking whenever something was published."""
+        async with asyncio.timeout(GUARD), self.arrived:
+            await self.arrived.wait_for(holds)
+
+    async def connected(self, *names: str) -> None:
+        await self.until(lambda: all(self.standing(n).state == "connected" for n in names))
+
+
+@contextlib.asynccontextmanager
+async def open_shop(
+    tmp_path: Path,
+    *servers: Server,
+    registry: Registry | None = None,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    start: bool = True,
+    **more: object,
+) -> AsyncIterator[Shop]:
+    """A service of *servers*, started and, unless one fails, connected when it is handed over."""
+    bus = Bus()
+    registry = registry or Registry(())
+    deps = McpDeps(
+        **{
+            "bus": bus,
+            "registry": registry,
+            "root": tmp_path,
+            "data": tmp_path / "data",
+            "environment": environment,
+            "first_pause": 0.01,
+            **more,
+        }
+    )
+    shop = Shop(McpService(servers, deps), registry, tmp_path, [], asyncio.Condition())
+
+    async def follow() -> None:
+        with bus.subscribe() as subscription:
+            async for event in subscription:
+                async with shop.arrived:
+                    if not isinstance(event, McpChanged):
+                        shop.events.append(event)
+                    shop.arrived.notify_all()
+
+    following = asyncio.create_task(follow())
+    try:
+        if start:
+            await shop.service.tried(GUARD)
+        yield shop
+    finally:
+        await shop.service.close()
+        following.cancel()
+        await asyncio.wait({following})
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+@contextlib.asynccontextmanager
+async def served(
+    kind: str, *, port: int | None = None, env: Mapping[str, str] | None = None
+) -> AsyncIterator[int]:
+    """The workshop over HTTP (``http`` or ``sse``); its port once it answers."""
+    port = port or free_port()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(SERVERS / "workshop.py"),
+        kind,
+        str(port),
+        stderr=asyncio.subprocess.PIPE,
+        env={**ENVIRONMENT, **(env or {})},
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(GUARD):
+            async for line in process.stderr:
+                if b"Uvicorn running" in line:
+                    break
+        draining = asyncio.create_task(process.stderr.read())
+        yield port
+        draining.cancel()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

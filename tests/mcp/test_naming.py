@@ -1,0 +1,45 @@
+"""Names of servers' tools (spec 10, X3)."""
+
+import pytest
+
+from agent.mcp.naming import name_tools
+
+
+def none(_: str) -> bool:
+    return False
+
+
+def test_a_name_is_the_servers_and_the_tools() -> None:
+    assert name_tools([("docs", "search")], none) == {("docs", "search"): "docs_search"}
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "name"),
+    [
+        ("my docs", "a.b/c", "my_docs_a_b_c"),
+        ("dôcs", "søk", "d_cs_s_k"),
+        ("", "", "___"),
+        ("docs-2", "get-page", "docs-2_get-page"),
+    ],
+)
+def test_other_characters_become_an_underscore(server: str, tool: str, name: str) -> None:
+    assert name_tools([(server, tool)], none)[server, tool] == name
+
+
+def test_a_built_in_tool_is_never_shadowed() -> None:
+    names = name_tools([("todo", "write")], lambda name: name == "todo_write")
+    assert names["todo", "write"] == "mcp_todo_write"
+
+
+def test_two_that_would_have_one_name_both_get_another() -> None:
+    """A rule that allows ``a_b_c`` was made for one of them; it must not hold for the other."""
+    both = [("a", "b_c"), ("a_b", "c")]
+    names = name_tools(both, none)
+    assert names == {("a", "b_c"): "a__b_c", ("a_b", "c"): "a_b__c"}
+    assert name_tools(reversed(both), none) == names
+
+
+def test_names_are_unique_whatever_comes() -> None:
+    tools = [(s, t) for s in ("a", "a.", "a_", "a-") for t in ("b", "b.", "_b", "b/", "b_")]
+    names = name_tools(tools, none)
+    assert len(set(names.values())) == len(tools)
