@@ -35,6 +35,7 @@ from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
 from app.screens.session import SessionScreen, context_used
+from app.spent import cached_of, spent_of
 from app.state import Change, SessionView
 from app.tasks import Tasks
 from app.terminal import Terminal
@@ -253,7 +254,8 @@ class Controller:
             changed=self._place.changed,
             context=context_used(live.view) if live.view is not None else 0,
             limit=_context_limit(live),
-            cost=live.session.cost if live.session is not None else None,
+            cost=spent_of(live.session),
+            cached=cached_of(live.session),
             auto=self._launch.auto,
             trusted=self._trusted,
         )

@@ -5,6 +5,7 @@ from functools import partial
 from app.actions.session import NONE_OPEN
 from app.commands import action
 from app.context import Context
+from app.screens import cost as cost_page
 from app.screens.contents import page
 from app.screens.page import PageScreen
 from app.tasks import ask
@@ -35,3 +36,17 @@ async def contents(context: Context, argument: str) -> None:
         return
     found = await live.runtime.window.contents(live.session.id, live.model, live.agent)
     await ask(context.app, PageScreen("Context", partial(page, found)))
+
+
+@action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
+async def cost(context: Context, argument: str) -> None:
+    """With its sub-agents, summaries and title."""
+    from agent.session.costs import costs_of  # noqa: PLC0415 - brings the harness
+
+    del argument
+    live = context.live
+    if live.session is None:
+        context.tell(NONE_OPEN)
+        return
+    found = await costs_of(live.runtime.store, live.session.id)
+    await ask(context.app, PageScreen("Cost", partial(cost_page.page, found)))

@@ -12,12 +12,16 @@ BAR_CELLS = 8
 NARROW = 60
 """Below this width the right side may be dropped, part by part."""
 
+ROOMY = 100
+"""From this width on there is room for what is only good to know."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """What the line tells. *context* is tokens in use, *limit* the model's, None if unknown;
     *changed* the number of changed files, None where git was not asked. Not *trusted* means
-    that files of the folder are left out."""
+    that files of the folder are left out. *cached* is the share of the session's input that came
+    from the provider's cache, None where nothing tells of caching (spec 2, C10)."""
 
     agent: str = "build"
     model: str = ""
@@ -27,6 +31,7 @@ class Status:
     context: int | None = None
     limit: int | None = None
     cost: float | None = None
+    cached: float | None = None
     auto: bool = False
     trusted: bool = True
 
@@ -72,6 +77,11 @@ def lay_out(status: Status, width: int) -> Content:
         left += Content.styled("  not trusted", "$tone-warn")
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
+    if status.cached is not None:
+        told = f"{status.cached:.0%} cached"
+        longer = [*parts[:-1], told, parts[-1]]
+        if width >= ROOMY and left.cell_length + tail.cell_length + _width(longer) + 2 <= width:
+            parts = longer
     if width < NARROW:
         while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
             parts.pop()

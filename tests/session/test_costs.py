@@ -1,0 +1,85 @@
+"""What a session has used, by purpose and by model (spec 5, R8)."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.session.costs import UNNAMED, Costs, costs_of
+from agent.usage import Usage
+from tests.support.harness import open_harness
+from tests.support.script import Answer, Call, Text, Tokens, answer
+
+PRICE = {"cost": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
+TASK = {"subagent_type": "explore", "description": "look", "prompt": "look around"}
+
+
+def titled(url: str) -> dict[str, object]:
+    models = {"small": {"limit": {"context": 10_000, "output": 1_000}, **PRICE}}
+    options = {"baseURL": url, "apiKey": "sk-small-0001"}
+    return {"tiny": {"api": "openai-chat", "options": options, "models": models}}
+
+
+def respond(body: dict) -> Answer:
+    """By who asks: the title, the summary, the sub-agent, the session."""
+    if body["model"] == "small":
+        return answer(Text("A title"), Tokens(500, 5))
+    words = str(body["messages"])
+    if "tools" not in body:
+        return answer(Text("## Goal\nso far"), Tokens(2_000, 200))
+    if "task" not in {tool["function"]["name"] for tool in body["tools"]}:
+        return answer(Text("found it"), Tokens(3_000, 30))
+    if "found it" in words:
+        return answer(Text("done"), Tokens(2_000, 20, cached=1_000, reasoning=7))
+    return answer(Call("task", TASK), Tokens(1_000, 10))
+
+
+async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
+    tmp_path: Path,
+) -> None:
+    more = {"provider": titled, "small_model": "tiny/small", "abilities": PRICE}
+    async with open_harness(tmp_path, **more) as harness:
+        harness.server.always(respond)
+        session = await harness.session()
+        assert (await harness.turn(session, "look for it")).outcome == "completed"
+        await harness.until(lambda e: "A title" in str(e))
+        before = len(harness.events)
+        await harness.runtime.sessions.compacting.start(session.id)
+        await harness.idle(session, after=before)
+        costs = await costs_of(harness.runtime.store, session.id)
+        record = await harness.runtime.store.session(session.id)
+    by = {name: spent.usage for name, spent in costs.purposes}
+    assert by == {
+        "conversation": Usage(3_000, 30, 7, 1_000),
+        "sub-agents": Usage(3_000, 30),
+        "summaries": Usage(2_000, 200),
+        "titles, answers not kept": Usage(500, 5),
+    }
+    assert {name for name, _ in costs.models} == {"scripted/model-1", UNNAMED}
+    assert costs.total.usage == record.usage + record.below
+    assert costs.total.usage == Usage(8_500, 265, 7, 1_000)
+    expected = (7_500 * 1.0 + 1_000 * 0.1 + 265 * 10.0) / 1e6
+    assert costs.total.cost == pytest.approx(expected)
+    assert costs.total.cost == pytest.approx((record.cost or 0) + (record.below_cost or 0))
+    assert not costs.total.unpriced
+    assert costs.last == Usage(2_000, 20, 7, 1_000)
+    for rows in (costs.purposes, costs.models):
+        assert total(rows) == costs.total.usage
+
+
+def total(rows: tuple) -> Usage:
+    usage = Usage()
+    for _, spent in rows:
+        usage += spent.usage
+    return usage
+
+
+async def test_r8_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Text("yes"), Tokens(1_000, 10)))
+        session = await harness.session()
+        await harness.turn(session, "Well?")
+        costs: Costs = await costs_of(harness.runtime.store, session.id)
+    assert costs.total.cost is None
+    assert costs.total.unpriced
