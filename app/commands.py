@@ -94,6 +94,9 @@ def names() -> Iterator[str]:
 REMEMBER = "folder.remember"
 """The action that a line with a ``#`` in front runs (U8)."""
 
+SHELL = "prompt.shell"
+"""The action that a prompt with a ``!`` in front runs (U8)."""
+
 TAKE_BACK = "prompt.take-back"
 """The action of the up key on an empty prompt while messages wait (U10)."""
 
@@ -117,8 +120,8 @@ class Command:
 
 
 def parse(text: str) -> Command | None:
-    """Read a prompt as a command: ``/name argument``, ``# a line for the instructions``, or a
-    bare word such as ``exit``.
+    """Read a prompt as a command: ``/name argument``, ``# a line for the instructions``,
+    ``!command`` for the shell, or a bare word such as ``exit``.
 
     None for a prompt that is for the model. A path such as ``/usr/bin is full`` is one: a
     command's name holds no second slash.
@@ -126,6 +129,8 @@ def parse(text: str) -> Command | None:
     line = _instruction(text)
     if line:
         return Command("#", line, find(REMEMBER))
+    if text.startswith("!"):
+        return Command("!", text[1:].strip(), find(SHELL))
     stripped = text.strip()
     for known in _actions.values():
         if stripped in known.words:

@@ -147,7 +147,7 @@ class LiveSession:
         try:
             async with self._sending:
                 await self._ready.wait()
-                session = self.session or await self._create()
+                session = await self.ensured()
                 prompt = PromptInput(
                     text=text,
                     agent=self.agent,
@@ -179,7 +179,10 @@ class LiveSession:
             await self.runtime.sessions.directory.set_model(self.session.id, model, effort)
         self._changed(Change(other=True), ())
 
-    async def _create(self) -> Session:
+    async def ensured(self) -> Session:
+        """The open session, or a new one."""
+        if self.session is not None:
+            return self.session
         session = await self.runtime.sessions.directory.create(
             agent=self.agent, model=self.model, effort=self.effort
         )

@@ -42,6 +42,10 @@ STEERED = (
     "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
     "Address it, then carry on with the task.\n</system-reminder>"
 )
+OWN_COMMAND = (
+    "<system-reminder>\nThe user ran this command in the session. It is told so that you know; "
+    "by itself it asks for nothing.\n</system-reminder>\n$ {command}\n{output}"
+)
 INTERRUPTED = (
     "<system-reminder>\nThe user interrupted your previous answer before it was finished.\n"
     "</system-reminder>"
@@ -105,6 +109,10 @@ def _user_turn(
                 content.append(TextContent(part.reminder))
             case FilePart() if part.data is not None:
                 content.append(MediaContent(part.mime, part.data, part.path or ""))
+            case ToolPart(state=Completed() | Failed() as state):
+                command = (state.input or {}).get("command", "")
+                output = result_text(part)[0]
+                content.append(TextContent(OWN_COMMAND.format(command=command, output=output)))
             case _:
                 pass
     if content and after_interrupt:

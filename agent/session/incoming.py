@@ -38,10 +38,9 @@ def user_message(
 
 def remembered(session: Session, message: UserMessage, text: str, now: float) -> Session:
     """*session* as it stands after a prompt: its title, and what the next prompt takes over."""
-    first = session.turns == 0 and session.title == ""
     return replace(
         session,
-        title=title_of(text) if first else session.title,
+        title=session.title or title_of(text),
         agent=message.agent,
         model=message.model,
         effort=message.effort,

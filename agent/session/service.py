@@ -1,6 +1,7 @@
 """The session service: what every front end calls (spec 0). Events come back on the bus.
 
-What runs is owned by its ``Runner``, beside which ``Compacting`` sums a session up on request.
+What runs is owned by its ``Runner``, beside which ``Compacting`` sums a session up on request
+and ``OwnCommands`` runs the user's own commands.
 """
 
 import time
@@ -19,11 +20,13 @@ from agent.events import (
 )
 from agent.files import FileTracker
 from agent.model import SessionStatus, UserMessage
+from agent.session.aside import Asides
 from agent.session.compacting import Compacting
 from agent.session.directory import Directory
 from agent.session.incoming import remembered, user_message
 from agent.session.loop import run_turn
 from agent.session.mentions import Mentions
+from agent.session.own_command import OwnCommands
 from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import TurnDeps
@@ -53,6 +56,8 @@ class SessionService:
         )
         self._undo = Undo(deps.store, deps.snapshots, directory, self)
         self._compacting = Compacting(deps.store, self._runner)
+        self._own_commands = OwnCommands(deps, self._runner, self._files, directory, clock)
+        self._asides = Asides(deps, self._files, spawned.spawn, clock)
 
     @property
     def directory(self) -> Directory:
@@ -120,6 +125,16 @@ class SessionService:
     def compacting(self) -> Compacting:
         """Summing a session up because the user asks for it."""
         return self._compacting
+
+    @property
+    def own_commands(self) -> OwnCommands:
+        """Commands that the user runs in a session."""
+        return self._own_commands
+
+    @property
+    def asides(self) -> Asides:
+        """Questions beside the work, which leave nothing behind."""
+        return self._asides
 
     async def attach(
         self, session_id: str, loaded: int = 0

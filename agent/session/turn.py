@@ -206,6 +206,11 @@ class Turn:
         now = deps.setting(newest.agent, newest.model, self._conversation.all, callers)
         return replace(now, effort=newest.effort)
 
+    def leave_queue(self, newest: UserMessage) -> None:
+        """The turn is about *newest*, which was told all: what waits or comes meanwhile stays
+        in the queue, and the turn after this one takes it up."""
+        self._newest, self._briefed = newest, newest.id
+
     async def sum_up(self, focus: str) -> TurnEnd:
         """Make room because the user asks for it; the turn does nothing else (C5)."""
         messages = (item.message for item in reversed(self._conversation.all))
@@ -214,8 +219,7 @@ class Turn:
             return TurnEnd("completed")
         model = self._session.model or newest.model
         newest = replace(newest, agent=self._session.agent, model=model)
-        # What waits or comes meanwhile stays in the queue: the turn after this one takes it up.
-        self._newest, self._briefed = newest, newest.id
+        self.leave_queue(newest)
         setting = await self.setting(newest)
         try:
             await self._room.compact(setting, newest, auto=False, focus=focus)

@@ -106,7 +106,8 @@ class ToolContext:
     *progress* shows the live tail of output (bounded by the caller's throttle).
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
-    are none; *before_change* is awaited before anything that may change files.
+    are none; *before_change* is awaited before anything that may change files. *by_user*: the
+    user wrote the call and nobody is asked about it.
     """
 
     session_id: str
@@ -125,6 +126,7 @@ class ToolContext:
     callers: tuple[str, ...] = ()
     spawn: Spawn | None = None
     before_change: Callable[[], Awaitable[None]] | None = None
+    by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,9 @@ class BashTool:
             shell=self._settings.shell[0],
         )
         return Plan(
-            label=ToolLabel("Bash", _first_line(command), args.description or ""),
+            label=ToolLabel(
+                "You ran" if ctx.by_user else "Bash", _first_line(command), args.description or ""
+            ),
             payload=BashPlan(
                 command,
                 directory,

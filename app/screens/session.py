@@ -207,6 +207,7 @@ class SessionScreen(Screen[None]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
         text = self.prompt.text
+        self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
         typed = text[1:] if text.startswith("/") and text[1:].replace("-", "").isalnum() else None
         mention = TYPED.search(self.prompt.before_cursor)
         self._file_typed = mention[1] if mention else None

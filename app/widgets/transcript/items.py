@@ -83,7 +83,8 @@ def items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
     message = entry.message
     if isinstance(message, UserMessage):
         if message.synthetic:
-            yield from (_part_item(p, entry) for p in entry.parts if isinstance(p, CompactionPart))
+            shown = (p for p in entry.parts if isinstance(p, CompactionPart | ToolPart))
+            yield from (_part_item(part, entry) for part in shown)
             return
         waits = message.id in queued
         record = UserRecord(message, tuple(entry.parts), waits)
