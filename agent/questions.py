@@ -11,6 +11,10 @@ from agent.display import Block
 
 Action = Literal["allow", "ask", "deny"]
 
+PermissionMode = Literal["ask", "accept edits", "auto"]
+"""How questions are answered while it holds (spec 4, M15): by the user; edits in the project by
+themselves; all by themselves. What is denied stays denied."""
+
 
 @dataclass(frozen=True, slots=True)
 class Need:

@@ -168,7 +168,7 @@ def _permissions(opened: _Opened, agents: Agents, config: Config) -> PermissionS
         opened.bus,
         opened.store,
         agents.rules,
-        auto=opened.auto,
+        mode="auto" if opened.auto else "ask",
         trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )

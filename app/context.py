@@ -7,6 +7,7 @@ from textual.app import App
 
 from agent.model import Delivery
 from app.live import LiveSession
+from app.modes import Modes
 from app.tasks import Tasks
 from app.widgets.prompt import Prompt
 from app.widgets.transcript.view import Transcript
@@ -17,8 +18,9 @@ class Context:
     """*live* is the open session (with the runtime); the widgets are those of the session
     screen; *keys_of* gives an action's keys, as people say them, by its id; *reopen* opens the
     folder anew with the settings that hold now; *env* is the environment the program was started
-    in; *send* sends a prompt, which comes back into the editor if it is refused. An action runs
-    in a task of its own, so it may wait for dialogs."""
+    in; *send* sends a prompt, which comes back into the editor if it is refused; *refresh* brings
+    the lines around the prompt up to date; *modes* knows what the plan mode goes back to. An
+    action runs in a task of its own, so it may wait for dialogs."""
 
     app: App[int]
     live: LiveSession
@@ -29,6 +31,8 @@ class Context:
     reopen: Callable[[], Awaitable[None]]
     env: Mapping[str, str]
     send: Callable[[str, Delivery], Awaitable[None]]
+    refresh: Callable[[], None]
+    modes: Modes
 
     def tell(self, sentence: str, *, warning: bool = False) -> None:
         """A short message that goes away by itself. Read literally, not as markup."""

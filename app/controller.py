@@ -31,6 +31,7 @@ from app.folder import Folder, Opener
 from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
+from app.modes import Modes
 from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
@@ -70,6 +71,7 @@ class Controller:
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
+        self._modes = Modes()
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
         self.terminal = Terminal(app)
@@ -160,6 +162,8 @@ class Controller:
             reopen=lambda: self._folder.reopen(self.live),
             env=self._env,
             send=self._send,
+            refresh=self._show,
+            modes=self._modes,
         )
         self.tasks.spawn(_run(known, context, argument), known.title)
 
@@ -256,7 +260,7 @@ class Controller:
             limit=_context_limit(live),
             cost=spent_of(live.session),
             cached=cached_of(live.session),
-            auto=self._launch.auto,
+            mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
         )
         self.main.show_agent(live.agent)

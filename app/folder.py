@@ -50,6 +50,7 @@ class Folder:
         """Open it with the settings that hold now, and go on with the same session."""
         before = live.runtime
         runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        runtime.permissions.mode = before.permissions.mode
         await live.restart(runtime)
         await before.close()
         self._settled(runtime)

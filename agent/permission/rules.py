@@ -221,6 +221,18 @@ def judge(
     return JudgedNeed(need, rule.action, _by(rule))
 
 
+def accepted(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
+    """*one* where edits are accepted (M15): an edit that asks is allowed, unless a rule names its
+    file or it is guarded. *how* is as for ``decide``."""
+    need = one.need
+    if need.permission != "edit" or one.action != "ask" or need.strict:
+        return one
+    rule = decide(need.permission, need.pattern, rules, **how)
+    if rule is not None and rule.pattern.strip("*"):
+        return one
+    return JudgedNeed(need, "allow", "edits are accepted")
+
+
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
     """The rule that denies *text* from one of its words on, or from a name in a path on."""
     for rule in denies:

@@ -16,8 +16,8 @@ from agent.display import Block
 from agent.errors import PermissionRejected
 from agent.events import PermissionAsked, PermissionReplied
 from agent.ids import new_id
-from agent.permission.rules import ALWAYS, SAVED, Rule, judge
-from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.permission.rules import ALWAYS, SAVED, Rule, accepted, judge
+from agent.questions import JudgedNeed, Need, PermissionMode, PermissionReply, PermissionRequest
 
 _STRICTER = ("allow", "ask", "deny")
 
@@ -67,10 +67,10 @@ class _Waiting:
 
 
 class PermissionService:
-    """Judges needs and asks the user. *auto* answers every ask with once (M15).
+    """Judges needs and asks the user, as *mode* says (M15).
 
     *trusted* tells whether the project's rules may loosen an ask, *deny_wins* is the mode
-    of M3. The flags may be set while questions wait; they hold for what is asked next.
+    of M3. Mode and flags may be set while questions wait; they hold for what is asked next.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PermissionService:
         store: RuleStore,
         rules_for: RulesFor,
         *,
-        auto: bool = False,
+        mode: PermissionMode = "ask",
         trusted: bool = False,
         deny_wins: bool = False,
     ) -> None:
@@ -89,7 +89,7 @@ class PermissionService:
         self._waiting: dict[str, _Waiting] = {}
         self._always: dict[str, list[tuple[str, str]]] = {}
         self._saved: list[tuple[str, str]] = []
-        self.auto = auto
+        self.mode: PermissionMode = mode
         self.trusted = trusted
         self.deny_wins = deny_wins
 
@@ -110,7 +110,7 @@ class PermissionService:
         self._raise_denied(judged)
         if all(one.action == "allow" for one in judged):
             return None
-        if self.auto:
+        if self.mode == "auto":
             return PermissionReply("once")
         return await self._question(_record(request, judged, heading, blocks), request.on_asked)
 
@@ -218,14 +218,16 @@ class PermissionService:
         ]
         return tuple(
             max(
-                (
-                    judge(need, rules, trusted=self.trusted, deny_wins=self.deny_wins)
-                    for rules in sets
-                ),
+                (self._judged(need, rules) for rules in sets),
                 key=lambda one: _STRICTER.index(one.action),
             )
             for need in needs
         )
+
+    def _judged(self, need: Need, rules: Sequence[Rule]) -> JudgedNeed:
+        how = {"trusted": self.trusted, "deny_wins": self.deny_wins}
+        one = judge(need, rules, **how)
+        return accepted(one, rules, **how) if self.mode == "accept edits" else one
 
     def _raise_denied(self, judged: tuple[JudgedNeed, ...]) -> None:
         denied = _denied(judged)

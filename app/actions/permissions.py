@@ -12,6 +12,7 @@ from app.screens.picker import Row
 from app.tasks import ask
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
+AUTO = "Whatever asks is allowed now. What is denied stays denied."
 NOT_ALWAYS = "Only what you said always to is saved from here."
 
 
@@ -34,6 +35,33 @@ async def permissions(context: Context, argument: str) -> None:
 
     screen = PermissionsScreen(title, listing.rows(), revoke=revoke, save=save)
     await ask(context.app, screen)
+
+
+@action(
+    "permissions.mode",
+    "Next permission mode",
+    "Model and agent",
+    slash=("mode",),
+    keys=("shift+tab",),
+    argument="[mode]",
+)
+async def mode(context: Context, argument: str) -> None:
+    """Go to the mode that is named, or to the next one (spec 4, M15)."""
+    live = context.live
+    agents = [info.name for info in live.runtime.agents.primary()]
+    names = context.modes.names(agents)
+    wanted = argument.strip().lower()
+    if wanted and wanted not in names:
+        context.tell(f"The modes are {', '.join(names)}.", warning=True)
+        return
+    held = live.runtime.permissions.mode
+    step = context.modes.step(live.agent, held, agents, wanted=wanted)
+    live.runtime.permissions.mode = step.mode
+    if step.agent != live.agent:
+        await live.use_agent(step.agent)
+    context.refresh()
+    if step.mode == "auto" and held != "auto":
+        context.tell(AUTO, warning=True)
 
 
 class _Listing:

@@ -1,14 +1,23 @@
 """The status line: who on the left, where on the right (spec 8, U5)."""
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.questions import PermissionMode
 from app.clean import clean
 from app.words import money, tokens
 
 BAR_CELLS = 8
+MODE_TONES = {
+    "": "$tone-muted",
+    "ask": "$tone-muted",
+    "accept edits": "$tone-plan",
+    "auto": "$tone-warn",
+}
+
 NARROW = 60
 """Below this width the right side may be dropped, part by part."""
 
@@ -21,7 +30,8 @@ class Status:
     """What the line tells. *context* is tokens in use, *limit* the model's, None if unknown;
     *changed* the number of changed files, None where git was not asked. Not *trusted* means
     that files of the folder are left out. *cached* is the share of the session's input that came
-    from the provider's cache, None where nothing tells of caching (spec 2, C10)."""
+    from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
+    permissions are asked for, "" before that is known."""
 
     agent: str = "build"
     model: str = ""
@@ -32,7 +42,7 @@ class Status:
     limit: int | None = None
     cost: float | None = None
     cached: float | None = None
-    auto: bool = False
+    mode: PermissionMode | Literal[""] = ""
     trusted: bool = True
 
 
@@ -71,8 +81,7 @@ def lay_out(status: Status, width: int) -> Content:
         "  ",
         (clean(short_model(status.model)), "$tone-muted"),
     )
-    if status.auto:
-        left += Content.styled("  auto", "$tone-warn")
+    left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")

@@ -31,7 +31,7 @@ class Kept:
 
 
 class Desk:
-    def __init__(self, *rules: Rule, **how: bool) -> None:
+    def __init__(self, *rules: Rule, **how: object) -> None:
         self.bus = Bus()
         self.kept = Kept()
         self.rules: Sequence[Rule] = (*DEFAULT_RULES, *rules)
@@ -182,7 +182,7 @@ async def test_m5_a_question_does_not_outlive_the_task_that_asks() -> None:
 
 
 async def test_m15_auto_answers_once_and_denies_still_hold() -> None:
-    desk = Desk(Rule("bash", "rm *", "deny", "user"), auto=True)
+    desk = Desk(Rule("bash", "rm *", "deny", "user"), mode="auto")
     assert await desk.ask("make") == ONCE
     with pytest.raises(PermissionRejected):
         await desk.ask("rm x")

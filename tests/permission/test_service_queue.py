@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -215,7 +216,7 @@ async def test_m5_cancelling_one_task_leaves_the_others_and_tells_who_asked() ->
 
 
 async def test_m15_auto_covers_children_and_stores_nothing() -> None:
-    desk = Desk(auto=True)
+    desk = Desk(mode="auto")
     assert await desk.ask("make", session="ses_child", always="make *") == ONCE
     assert desk.service.pending() == ()
     assert desk.kept.rules == {}
@@ -223,7 +224,7 @@ async def test_m15_auto_covers_children_and_stores_nothing() -> None:
 
 
 async def test_m15_under_auto_a_deny_of_one_part_denies_the_call() -> None:
-    desk = Desk(Rule("edit", ".env", "deny", "user"), auto=True)
+    desk = Desk(Rule("edit", ".env", "deny", "user"), mode="auto")
     needs = (Need("bash", "ls"), Need("edit", ".env"))
     with pytest.raises(PermissionRejected) as caught:
         await desk.service.ask(CONTEXT, needs, "Run this command?")
@@ -232,9 +233,9 @@ async def test_m15_under_auto_a_deny_of_one_part_denies_the_call() -> None:
 
 async def test_m15_auto_may_be_switched_on_and_off_between_questions() -> None:
     desk = Desk()
-    desk.service.auto = True
+    desk.service.mode = "auto"
     assert await desk.ask("a") == ONCE
-    desk.service.auto = False
+    desk.service.mode = "ask"
     asking = desk.ask("b")
     (request,) = await desk.asked(1)
     desk.service.reply(request.id, ONCE)
@@ -279,5 +280,45 @@ async def test_m6_guarded_and_unknown_parts_are_never_offered() -> None:
     (request,) = await desk.asked(1)
     assert request.always == (("bash", "make *"),)
     assert [one.need for one in request.needs] == list(needs)
+    desk.service.reply(request.id, ONCE)
+    await asking
+
+
+EDITED = (
+    ("src/a.py", "", "allow"),
+    ("AGENTS.md", "guarded", "ask"),
+    ("db/schema.sql", "", "ask"),
+    ("keep.txt", "", "deny"),
+)
+
+
+@pytest.mark.parametrize(("path", "strict", "action"), EDITED)
+async def test_m15_accepted_edits_are_those_that_no_rule_names(
+    path: str, strict: Literal["", "guarded"], action: str
+) -> None:
+    desk = Desk(
+        Rule("edit", "*", "ask", "user"),
+        Rule("edit", "*.sql", "ask", "user"),
+        Rule("edit", "keep.txt", "deny", "user"),
+        mode="accept edits",
+    )
+    needs = (Need("edit", path, strict=strict),)
+    asking = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Make this edit?"))
+    if action == "deny":
+        with pytest.raises(PermissionRejected):
+            await asking
+        return
+    if action == "ask":
+        (request,) = await desk.asked(1)
+        desk.service.reply(request.id, ONCE)
+    assert await asking == (None if action == "allow" else ONCE)
+
+
+async def test_m15_accepting_edits_is_no_word_on_commands_or_other_folders() -> None:
+    desk = Desk(mode="accept edits")
+    needs = (Need("edit", "/etc/x"), Need("external_directory", "/etc/*"), Need("bash", "make"))
+    asking = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Make this edit?"))
+    (request,) = await desk.asked(1)
+    assert [one.action for one in request.needs] == ["allow", "ask", "ask"]
     desk.service.reply(request.id, ONCE)
     await asking

@@ -1,0 +1,49 @@
+"""Permission modes as they are cycled (spec 4, M15): ask, accept edits, plan, auto.
+
+Plan is the plan agent with questions asked: there is one mechanism for what an agent may do.
+The other three are modes of the permission service and keep the agent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from agent.questions import PermissionMode
+
+PLAN = "plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What holds after a step."""
+
+    mode: PermissionMode
+    agent: str
+
+
+class Modes:
+    """Remembers the agent that worked before the plan mode was entered."""
+
+    def __init__(self) -> None:
+        self._before: str | None = None
+
+    def names(self, agents: Sequence[str]) -> tuple[str, ...]:
+        """The modes there are with these *agents*, in the order of the cycle."""
+        ask, edits, auto = get_args(PermissionMode)
+        return (ask, edits, *([PLAN] if PLAN in agents else []), auto)
+
+    def step(
+        self, agent: str, mode: PermissionMode, agents: Sequence[str], *, wanted: str = ""
+    ) -> Step:
+        """From *agent* in *mode* to the mode *wanted*, else to the next one."""
+        names = self.names(agents)
+        now = PLAN if agent == PLAN and mode == "ask" else mode
+        name = wanted or names[(names.index(now) + 1) % len(names)]
+        if agent != PLAN:
+            self._before = agent
+        if name == PLAN:
+            return Step("ask", PLAN)
+        before = self._before if self._before in agents else None
+        other = before or next((one for one in agents if one != PLAN), agent)
+        found: dict[str, PermissionMode] = {one: one for one in get_args(PermissionMode)}
+        return Step(found[name], other)
