@@ -4,12 +4,14 @@ told anew with the session part of the system prompt."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from agent.display import TodoItem
 from agent.model import Completed, FilePart, MessageWithParts, TextPart, ToolPart
 from agent.session.compaction import is_request
 from agent.session.estimate import tokens
+from agent.store.store import Store
 
 LEAST = 60
 """Tokens that a pin gets however many there are."""
@@ -50,6 +52,32 @@ def pins_of(
         if name not in shown and isinstance(part.state, Completed):
             pins.append(Pin(f"The skill {name}, which you loaded", part.state.output))
     return tuple(pins)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinnable:
+    """A message that the user may pin; *text* is what it says."""
+
+    message_id: str
+    role: Literal["user", "assistant"]
+    text: str
+    pinned: bool
+
+
+def pinnable(messages: Sequence[MessageWithParts]) -> tuple[Pinnable, ...]:
+    """What of a session the user may pin: messages that say something and are finished."""
+    return tuple(
+        Pinnable(item.message.id, item.message.role, text, item.message.pinned)
+        for item in messages
+        if (is_request(item) or getattr(item.message, "completed", None)) and (text := _said(item))
+    )
+
+
+async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
+    """Pin a finished message, or no longer; does nothing if it is gone."""
+    stored = await store.message(message_id)
+    if stored is not None:
+        await store.save(replace(stored.message, pinned=pinned))
 
 
 def _said(item: MessageWithParts) -> str:

@@ -4,6 +4,7 @@ from app.actions import beside as beside
 from app.actions import instructions as instructions
 from app.actions import model as model
 from app.actions import permissions as permissions
+from app.actions import pinning as pinning
 from app.actions import program as program
 from app.actions import prompting as prompting
 from app.actions import session as session

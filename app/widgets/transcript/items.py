@@ -95,7 +95,8 @@ def items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
     for part in entry.parts:
         if _is_drawn(part) or (retries and part is retries[-1] and message.completed is None):
             yield _part_item(part, entry)
-    if message.error or message.interrupted or message.finish in {"length", "content-filter"}:
+    cut = message.finish in {"length", "content-filter"}
+    if message.error or message.interrupted or cut or message.pinned:
         yield Item(f"{message.id}/end", "note", message.id, message)
 
 

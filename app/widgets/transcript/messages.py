@@ -29,6 +29,8 @@ from app.words import tokens
 USER_LINES = 24
 """Rows of a message of the user before it folds."""
 
+PINNED = "pinned, kept word for word in every summary"
+
 _MARKS = re.compile(r"[*_`#>]+")
 
 
@@ -65,6 +67,8 @@ def user_lines(
         if note := _attached(part):
             text = Text(note, style=tones.style("muted", "panel"))
             lines += [row(content, join) for content, join in wrap(text, width)]
+    if message.pinned:
+        lines.append(row([Segment(cut(PINNED, width), tones.style("muted", "panel"))]))
     if queued:
         when = "at the next step" if message.delivery == "steer" else "when this turn ends"
         text = cut(f"queued, sent {when}", width)
@@ -117,7 +121,12 @@ def _headline(text: str) -> str:
 
 
 def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
-    """What is said after a step that did not end well; nothing after one that did."""
+    """What is said after a step that did not end well, and of one that is pinned."""
+    pinned = _marker(page, "◇", "muted", PINNED, "muted") if message.pinned else []
+    return [*pinned, *_ended_badly(message, page)]
+
+
+def _ended_badly(message: AssistantMessage, page: Page) -> list[Line]:
     if message.error is not None:
         return _marker(page, "✕", "err", message.error.message, "err")
     if message.interrupted:

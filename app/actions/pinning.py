@@ -1,0 +1,39 @@
+"""Pinning messages: what is pinned survives every summary word for word (spec 2, C4)."""
+
+from app.actions.session import NONE_OPEN
+from app.commands import action
+from app.context import Context
+from app.screens.picker import Picker, Row
+from app.tasks import ask
+
+SHOWN = 200
+"""Characters of a message that its row begins with."""
+
+
+@action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
+async def pin(context: Context, argument: str) -> None:
+    """List what can be pinned, the newest first; pinned ones stand on top."""
+    from agent.session import pins  # noqa: PLC0415 - brings the harness
+
+    del argument
+    session = context.live.session
+    if session is None:
+        context.tell(NONE_OPEN)
+        return
+    store = context.live.runtime.store
+    found = {p.message_id: p for p in reversed(pins.pinnable(await store.messages(session.id)))}
+    rows = [
+        Row(
+            each.message_id,
+            " ".join(each.text[:SHOWN].split()),
+            "you" if each.role == "user" else "the agent",
+            "Pinned" if each.pinned else "Not pinned",
+        )
+        for each in sorted(found.values(), key=lambda each: not each.pinned)
+    ]
+    chosen = await ask(context.app, Picker("Pin a message", rows, empty="Nothing was said yet"))
+    if chosen is None:
+        return
+    pinned = not found[chosen].pinned
+    await pins.pin(store, chosen, pinned=pinned)
+    context.tell("Pinned: every summary keeps it word for word." if pinned else "No longer pinned.")

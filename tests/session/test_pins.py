@@ -1,0 +1,63 @@
+"""Messages that the user pins survive every summary word for word (spec 2, C4)."""
+
+import json
+
+from agent.session.pins import pin, pinnable
+from tests.support.harness import Harness
+from tests.support.script import Call, Hold, Text, answer
+
+SUMMARY = answer(Text("## Goal\nso far"))
+
+
+async def compact(harness: Harness, session) -> None:
+    harness.server.script(SUMMARY)
+    before = len(harness.events)
+    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.idle(session, after=before)
+
+
+async def test_c4_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
+    harness: Harness,
+) -> None:
+    session = await harness.session()
+    for number in range(4):
+        harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
+        await harness.turn(session, f"question {number}")
+    store = harness.runtime.store
+    listed = pinnable(await harness.messages(session))
+    assert [p.role for p in listed] == ["user", "assistant"] * 4
+    wanted = {p.message_id for p in listed if p.text.startswith(("question 1", "question 2"))}
+    for message_id in wanted:
+        await pin(store, message_id, pinned=True)
+    assert {p.message_id for p in pinnable(await harness.messages(session)) if p.pinned} == wanted
+    for number in range(2):
+        await compact(harness, session)
+        harness.server.script(answer(Text(f"later {number}")))
+        await harness.turn(session, f"more {number}")
+        body = json.dumps(harness.server.requests[-1].body)
+        assert "The person said this, and the person pinned it" in body
+        assert "question 1" in body
+        assert "question 2" in body
+    for message_id in wanted:
+        await pin(store, message_id, pinned=False)
+    await compact(harness, session)
+    harness.server.script(answer(Text("last")))
+    await harness.turn(session, "and now?")
+    body = json.dumps(harness.server.requests[-1].body)
+    assert "question 0" in body, "the first request is always kept"
+    assert "question 1" not in body
+
+
+async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness) -> None:
+    session = await harness.session()
+    hold = Hold()
+    harness.server.script(answer(Call("list", {"path": "."})), answer(Text("a"), hold, Text("b")))
+    before = len(harness.events)
+    asked = await harness.send(session, "go")
+    await hold.reached.wait()
+    listed = pinnable(await harness.messages(session))
+    assert [p.message_id for p in listed] == [asked], "what is still being said is not listed"
+    await pin(harness.runtime.store, asked, pinned=True)
+    hold.gate.set()
+    await harness.idle(session, after=before)
+    assert await harness.runtime.store.pinned(session.id) == {asked}
