@@ -8,6 +8,7 @@ from textual.app import App
 from agent.model import Delivery
 from app.live import LiveSession
 from app.modes import Modes
+from app.paging import Paging
 from app.tasks import Tasks
 from app.widgets.prompt import Prompt
 from app.widgets.transcript.view import Transcript
@@ -19,11 +20,13 @@ class Context:
     screen; *keys_of* gives an action's keys, as people say them, by its id; *reopen* opens the
     folder anew with the settings that hold now; *env* is the environment the program was started
     in; *send* sends a prompt, which comes back into the editor if it is refused; *refresh* brings
-    the lines around the prompt up to date; *modes* knows what the plan mode goes back to. An
-    action runs in a task of its own, so it may wait for dialogs."""
+    the lines around the prompt up to date; *modes* knows what the plan mode goes back to;
+    *paging* reads older messages. An action runs in a task of its own, so it may wait for
+    dialogs."""
 
     app: App[int]
     live: LiveSession
+    paging: Paging
     tasks: Tasks
     transcript: Transcript
     prompt: Prompt

@@ -155,6 +155,7 @@ class Controller:
         context = Context(
             app=self._app,
             live=self.live,
+            paging=self.paging,
             tasks=self.tasks,
             transcript=self.main.transcript,
             prompt=self.main.prompt,

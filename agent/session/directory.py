@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agent.errors import SessionNotFound
 from agent.ids import new_id
 from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.store.listing import Scope, SessionHit, SessionLine
 from agent.store.recovery import closed_part
 from agent.store.store import Store
 
@@ -67,6 +68,18 @@ class Directory:
         found = await self._store.sessions(directory=directory, limit=limit, before=before)
         return [s for s in found if s.turns > 0 or s.title]
 
+    async def lines(
+        self, *, everywhere: bool = False, archived: bool = False
+    ) -> Sequence[SessionLine]:
+        """All sessions as a list shows them: of this folder or of all, *archived* ones too."""
+        return await self._store.lines(Scope(None if everywhere else self._path, archived))
+
+    async def search(
+        self, text: str, *, everywhere: bool = False, archived: bool = False
+    ) -> Sequence[SessionHit]:
+        """The sessions in which every word of *text* was written, newest first."""
+        return await self._store.found(text, Scope(None if everywhere else self._path, archived))
+
     async def latest(self) -> Session | None:
         """The session of this folder that was used last."""
         found = await self.list(limit=20)
@@ -78,6 +91,14 @@ class Directory:
     async def rename(self, session_id: str, title: str) -> Session:
         text = " ".join(title.split())
         return await self.update(session_id, lambda s: replace(s, title=text or s.title))
+
+    async def pin(self, session_id: str, *, pinned: bool) -> Session:
+        """Keep a session at the top of the list, or no longer."""
+        return await self.update(session_id, lambda s: replace(s, pinned=pinned))
+
+    async def archive(self, session_id: str, *, archived: bool) -> Session:
+        """Keep a session out of the list, or bring it back."""
+        return await self.update(session_id, lambda s: replace(s, archived=archived))
 
     async def set_model(self, session_id: str, model: str, effort: str | None = None) -> Session:
         return await self.update(session_id, lambda s: replace(s, model=model, effort=effort))

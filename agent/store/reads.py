@@ -10,6 +10,7 @@ from agent.errors import SessionNotFound
 from agent.model import MessageWithParts, Part, Session
 from agent.store import queries
 from agent.store.core import StoreCore
+from agent.store.listing import Scope, SessionHit, SessionLine, found, lines
 from agent.store.search import SearchHit, search
 
 _TRIES = 5
@@ -55,6 +56,14 @@ class Reads(StoreCore):
         """
         wanted = queries.SessionFilter(directory, include_children, archived, limit, before)
         return await self._database.read(partial(queries.sessions, wanted=wanted))
+
+    async def lines(self, scope: Scope) -> list[SessionLine]:
+        """The sessions of *scope* as a list shows them, the pinned first, then newest first."""
+        return await self._database.read(partial(lines, scope=scope))
+
+    async def found(self, text: str, scope: Scope, limit: int = 100) -> list[SessionHit]:
+        """Up to *limit* texts of sessions of *scope* that hold every word of *text*."""
+        return await self._database.read(partial(found, text=text, scope=scope, limit=limit))
 
     async def children(self, session_id: str) -> list[Session]:
         """The sub-agents' sessions of a session, oldest first."""

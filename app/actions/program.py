@@ -10,13 +10,13 @@ from app.tasks import ask
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
 async def thinking(context: Context, argument: str) -> None:
     del argument
-    context.transcript.toggle_reasoning()
+    context.transcript.toggle_all(reasoning=True)
 
 
 @action("view.details", "Show or fold tool output", "View", slash=("details",))
 async def details(context: Context, argument: str) -> None:
     del argument
-    context.transcript.toggle_details()
+    context.transcript.toggle_all(reasoning=False)
 
 
 @action(

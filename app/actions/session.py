@@ -9,9 +9,6 @@ from app.screens.text import TextScreen
 from app.state import SessionView
 from app.tasks import ask
 
-LISTED = 500
-"""Sessions that the list reads; older ones are reached by their id."""
-
 NONE_OPEN = "No session is open yet: send a prompt first."
 
 
@@ -31,26 +28,31 @@ async def new(context: Context, argument: str) -> None:
     keys=("<leader>l",),
 )
 async def sessions(context: Context, argument: str) -> None:
-    """List the sessions of the folder, or open the one whose id is given."""
+    """List the sessions, or open the one whose id is given."""
     live = context.live
     if argument:
         await live.open(argument)
         return
-    service = live.runtime.sessions
-    found = await service.directory.list(limit=LISTED)
-    if not found:
-        context.tell("There are no sessions in this folder yet.")
-        return
-    screen = SessionsScreen(
-        found,
-        current=live.session.id if live.session is not None else None,
-        tasks=context.tasks,
-        delete=service.delete,
-        rename=service.directory.rename,
-    )
+    current = live.session.id if live.session is not None else None
+    screen = SessionsScreen(live.runtime, current=current, tasks=context.tasks)
     chosen = await ask(context.app, screen)
-    if chosen is not None:
-        await live.open(chosen)
+    if chosen is None:
+        return
+    session_id, _, message_id = chosen.partition(" ")
+    if screen.how == "fork":
+        await open_copy(context, session_id)
+        return
+    if session_id != current:
+        await live.open(session_id)
+    if message_id:
+        await context.paging.go_to(context.transcript, message_id)
+
+
+async def open_copy(context: Context, session_id: str, at_message: str | None = None) -> None:
+    """Go on in a copy of a session: all of it, or what stands before *at_message*."""
+    copy = await context.live.runtime.sessions.directory.fork(session_id, at_message)
+    await context.live.open(copy.id)
+    context.tell("This is a copy. The session it was made from stays as it is.")
 
 
 @action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
@@ -71,9 +73,7 @@ async def fork(context: Context, argument: str) -> None:
     if session is None:
         context.tell(NONE_OPEN)
         return
-    copy = await context.live.runtime.sessions.directory.fork(session.id)
-    await context.live.open(copy.id)
-    context.tell("This is a copy. The session it was made from stays as it is.")
+    await open_copy(context, session.id)
 
 
 @action("session.delete", "Delete the session", "Session", slash=("delete",))

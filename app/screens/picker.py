@@ -75,23 +75,46 @@ class Picker(Dialog[str | None]):
             yield Input(placeholder="Type to filter", id="picker-filter")
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
+            yield from self.below()
             yield Static(self._keys(), id="picker-keys")
+
+    def below(self) -> ComposeResult:
+        """What stands between the list and the keys; for pickers with a preview."""
+        yield from ()
+
+    def found(self, typed: str) -> Sequence[Row]:
+        """The rows that fit what was *typed*, in order."""
+        words = typed.lower().split()
+        return [row for row in self._rows if row.fits(words)]
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
         self._fill("", keep=self._current)
 
-    def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show other rows, keeping the filter and, where it can, the place."""
+    @property
+    def current(self) -> str | None:
+        """The key of the row that is marked."""
+        return self._current
+
+    @property
+    def highlighted_key(self) -> str | None:
+        """The key of the row under the bar."""
+        option = self.query_one(OptionList).highlighted_option
+        return option.id if option is not None else None
+
+    def set_rows(self, rows: Sequence[Row], keep: str | None = None) -> None:
+        """Show other rows, keeping the filter and, where it can, the place: the bar stays on
+        the row *keep* (default: the one it is on), else where it was."""
+        keep = keep or self.highlighted_key
         at = self.query_one(OptionList).highlighted or 0
         self._rows = tuple(rows)
-        self._fill(self.query_one(Input).value)
-        self._land(at, 1)
+        self._fill(self.query_one(Input).value, keep=keep)
+        if self.highlighted_key != keep:
+            self._land(at, 1)
 
     def highlighted(self) -> Row | None:
         """The row under the bar."""
-        option = self.query_one(OptionList).highlighted_option
-        key = option.id if option is not None else None
+        key = self.highlighted_key
         return next((row for row in self._rows if row.key == key), None)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -141,8 +164,7 @@ class Picker(Dialog[str | None]):
 
     def _fill(self, typed: str, keep: str | None = None) -> None:
         listing = self.query_one(OptionList)
-        words = typed.lower().split()
-        found = [row for row in self._rows if row.fits(words)][:LIMIT]
+        found = self.found(typed)[:LIMIT]
         options: list[Option] = []
         group = ""
         start = 0

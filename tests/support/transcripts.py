@@ -1,5 +1,7 @@
 """A tiny app that holds nothing but a transcript, sessions to show in it, and its rows."""
 
+from dataclasses import replace
+
 from rich.cells import set_cell_size
 from textual.app import App, ComposeResult
 
@@ -71,6 +73,17 @@ def history(count: int) -> list[MessageWithParts]:
             ),
         ]
     return held
+
+
+def moved(item: MessageWithParts, session_id: str) -> MessageWithParts:
+    """*item* as one of another session, under ids of its own."""
+    message_id = f"{item.message.id}_{session_id}"
+    parts = tuple(
+        replace(part, id=f"{part.id}_{session_id}", session_id=session_id, message_id=message_id)
+        for part in item.parts
+    )
+    message = replace(item.message, id=message_id, session_id=session_id)
+    return MessageWithParts(message, parts)
 
 
 def streaming(count: int = 30, text: str = "start") -> SessionView:

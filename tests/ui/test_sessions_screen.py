@@ -1,21 +1,15 @@
 """The session list, drafts, and what waits while the agent works (U7, U10, U11)."""
 
-from agent.model import Session
-from app.screens.sessions import session_row
+from dataclasses import replace
+
+from agent.store.listing import SessionHit, SessionLine
+from agent.store.search import SearchHit
+from app.screens.session_preview import excerpt, marked
+from app.screens.session_rows import Wanted, arranged, close, session_row
 from app.words import day, duration, money, tokens
+from tests.support import records
+from tests.support.transcripts import history, moved
 from tests.ui.conftest import Running, Starter
-
-
-def session(title: str, updated: float, turns: int = 1) -> Session:
-    return Session(
-        id=f"ses_{title}",
-        directory="/w",
-        project="/w",
-        title=title,
-        created=updated,
-        updated=updated,
-        turns=turns,
-    )
 
 
 def test_sessions_are_grouped_by_day() -> None:
@@ -34,9 +28,7 @@ def test_sessions_are_grouped_by_day() -> None:
 
 
 def test_a_row_tells_title_turns_and_cost() -> None:
-    from dataclasses import replace
-
-    row = session_row(replace(session("", 1000.0, turns=6), cost=0.42), 1000.0)
+    row = session_row(replace(line("", 1000.0, turns=6), cost=0.42), 1000.0)
     assert row.title == "Untitled"
     assert "6 turns" in row.note
     assert "$0.42" in row.note
@@ -46,6 +38,45 @@ def test_numbers_are_written_as_the_design_says() -> None:
     assert [duration(s) for s in (4.9, 72, 3723)] == ["4s", "1m 12s", "1h 2m"]
     assert [tokens(n) for n in (950, 2_100, 128_000, 1_200_000)] == ["950", "2.1k", "128k", "1.2M"]
     assert [money(m) for m in (None, 0.0, 0.42)] == ["–", "$0.00", "$0.42"]
+
+
+def line(title: str, updated: float, turns: int = 1, **more: object) -> SessionLine:
+    values = {"cost": None, "archived": False, "pinned": False, "parent_id": None, **more}
+    return SessionLine(f"ses_{title}", "/w", title, updated, turns, **values)
+
+
+def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:
+    """U11: titles by day, near misses, then texts; nothing twice."""
+    now = 1_000_000.0
+    lines = [line("Fix the reader", now), line("Write docs", now - 200_000, pinned=True)]
+    hit = SessionHit(lines[0], SearchHit("ses_Fix the reader", "msg_1", "prt_1", "a reader"))
+    wanted = Wanted()
+    rows = arranged(lines, [hit], lines, typed="reader", wanted=wanted, now=now)
+    assert [(row.group, row.key) for row in rows] == [
+        ("Today", "ses_Fix the reader"),
+        ("Similar titles", "ses_Write docs"),
+        ("Written in a message", "ses_Fix the reader msg_1"),
+    ]
+    assert [row.group for row in arranged(lines, [], [], typed="", wanted=wanted, now=now)] == [
+        "Today",
+        "Pinned",
+    ]
+    assert arranged(lines, [], [], typed="zebra", wanted=wanted, now=now) == []
+
+
+async def test_a_misspelt_title_is_found() -> None:
+    lines = [line("Fix the import of empty files", 1.0), line("Write docs", 2.0)]
+    assert [found.title for found in await close("imprt of empty", lines)] == [lines[0].title]
+    assert await close("zebra", lines) == []
+
+
+def test_an_excerpt_is_around_the_word_and_marks_it() -> None:
+    text = "pad " * 100 + "the needle is here"
+    shown = excerpt(text, ["needle"])
+    assert shown.startswith("…")
+    assert shown.endswith("the needle is here")
+    spans = marked(shown, ["needle"]).spans
+    assert [shown[span.start : span.end] for span in spans] == ["needle"]
 
 
 async def two_sessions(running: Running) -> None:
@@ -71,6 +102,85 @@ async def test_typing_filters_and_enter_resumes(start: Starter) -> None:
             )
         )
         await running.until_shown("read README.md")
+
+
+async def seeded(running: Running, session_id: str, title: str, directory: str = "") -> None:
+    """A session of 1,000 messages, in the folder that is open or another one."""
+    store = running.runtime.store
+    session = replace(
+        records.session(session_id),
+        directory=directory or str(running.runtime.directory),
+        title=title,
+        turns=500,
+    )
+    held = [moved(item, session_id) for item in history(500)]
+    await store.save(session, *(r for item in held for r in (item.message, *item.parts)))
+
+
+async def test_d6_a_hit_in_a_message_is_previewed_and_gone_to(start: Starter) -> None:
+    """U11: the text of every session is searched; Enter opens it where it was said, though
+    that page was not loaded."""
+    async with start(size=(80, 24)) as running:
+        await seeded(running, "ses_long", "A long one")
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("A long one")
+        await running.type("question 123")
+        await running.until_shown("Written in a message")
+        await running.until_shown("You  question 123")
+        await running.pilot.press("enter")
+        await running.until_shown("answer 123.")
+        assert "question 123" in running.text()
+        assert not running.app.controller.main.transcript.following
+
+
+async def test_all_folders_are_listed_when_asked_for(start: Starter) -> None:
+    async with start(size=(80, 24)) as running:
+        await seeded(running, "ses_here", "Made here")
+        await seeded(running, "ses_there", "Made there", "/elsewhere/shop")
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("Made here")
+        assert "Made there" not in running.text()
+        assert "tab all folders" in running.text()
+        await running.pilot.press("tab")
+        await running.until_shown("Made there")
+        await running.until_shown("Sessions of all folders")
+        await running.pilot.press("tab")
+        await running.until(lambda: "Made there" not in running.text())
+
+
+async def test_pin_and_archive(start: Starter) -> None:
+    async with start(size=(80, 24)) as running:
+        await two_sessions(running)
+        directory = running.runtime.sessions.directory
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("Sessions of this folder")
+        await running.type("readme")
+        await running.until(lambda: "\n  list" not in running.text())
+        await running.pilot.press("ctrl+f")
+        await running.until_shown("Pinned")
+        assert [found.pinned for found in await directory.lines()] == [True, False]
+        await running.pilot.press("ctrl+e")
+        await running.until_shown("No session fits")
+        assert [found.title for found in await directory.lines()] == ["list"]
+        await running.pilot.press("shift+tab")
+        await running.until_shown("archived too")
+        await running.until_shown("  archived")
+        await running.pilot.press("ctrl+e")
+        await running.until(lambda: "  archived\n" not in running.text())
+        assert len(await directory.lines()) == 2
+
+
+async def test_a_copy_is_made_from_the_list(start: Starter) -> None:
+    async with start(size=(80, 24)) as running:
+        await two_sessions(running)
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("Sessions of this folder")
+        await running.type("readme")
+        await running.pilot.press("ctrl+k")
+        await running.until_shown("This is a copy.")
+        held = running.app.controller.live.session
+        assert held is not None
+        assert held.forked_from is not None
 
 
 async def test_delete_asks_first(start: Starter) -> None:

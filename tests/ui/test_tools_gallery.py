@@ -263,7 +263,7 @@ async def test_gallery_light() -> None:
 async def test_gallery_unfolded() -> None:
     app = TranscriptApp(view_of(GALLERY["read"]))
     async with app.run_test(size=(100, 40)) as pilot:
-        app.transcript.toggle_details()
+        app.transcript.toggle_all(reasoning=False)
         await pilot.pause()
         assert_snapshot(app, "tool-read-unfolded")
 

@@ -49,12 +49,12 @@ async def test_switches_fold_all() -> None:
     view = SessionView(snapshot(assistant("msg_1", *parts, tool("prt_9", "msg_1", read))))
     app = TranscriptApp(view)
     async with app.run_test(size=(80, 40)) as pilot:
-        app.transcript.toggle_reasoning()
+        app.transcript.toggle_all(reasoning=True)
         await pilot.pause()
         assert screen_text(app).count("body") == 3
         assert "1  one" not in screen_text(app)
-        app.transcript.toggle_details()
-        app.transcript.toggle_reasoning()
+        app.transcript.toggle_all(reasoning=False)
+        app.transcript.toggle_all(reasoning=True)
         await pilot.pause()
         assert "body" not in screen_text(app)
         assert "1  one" in screen_text(app)

@@ -45,3 +45,10 @@ def keys_below(layout: Layout, keys: set[str], bottom: int) -> set[str]:
         if index is not None and layout.top(index) + layout.items[index].height > bottom:
             found.add(key)
     return found
+
+
+def key_of(layout: Layout, message_id: str, part_id: str) -> str | None:
+    """The key of the item that draws a part, else of the first of its message."""
+    found = [item for item in layout.items if item.message_id == message_id]
+    part = next((item.key for item in found if item.key == part_id), None)
+    return part or (found[0].key if found else None)

@@ -27,7 +27,7 @@ from app.themes import tones_for
 from app.widgets.transcript.items import Item
 from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.overlay import hint_start, keys_below, with_cursor, with_hint
+from app.widgets.transcript.overlay import hint_start, key_of, keys_below, with_cursor, with_hint
 from app.widgets.transcript.selection import copied_text, moved, select_in
 from app.widgets.transcript.tools import Moment
 from app.widgets.transcript.viewport import Viewport
@@ -94,6 +94,7 @@ class Transcript(ScrollView, can_focus=True):
         self._adjusting = False
         self._new: set[str] = set()
         self._cursor = ""
+        self._marked = False
         self._older = view.older if view is not None else 0
 
     # --- what the rest of the app calls ---
@@ -114,7 +115,7 @@ class Transcript(ScrollView, can_focus=True):
         self._view = view
         self._viewport.renew(same=same)
         if not same:
-            self._cursor = ""
+            self._cursor, self._marked = "", False
             self._set_new(set())
         self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
@@ -141,13 +142,23 @@ class Transcript(ScrollView, can_focus=True):
             self._set_new(self._new | keys_below(layout, keys - self._new, bottom))
         self._run_clock()
 
-    def toggle_reasoning(self) -> None:
-        """Unfold all reasoning, or fold it."""
-        self._switch(reasoning=True)
+    def toggle_all(self, *, reasoning: bool) -> None:
+        """Unfold all reasoning, or all tool calls and long messages; or fold them."""
+        if self._layout_now is not None:
+            self._layout_now.switch(reasoning=reasoning)
+            self._refit()
 
-    def toggle_details(self) -> None:
-        """Unfold all tool calls and long messages, or fold them."""
-        self._switch(reasoning=False)
+    def go_to(self, message_id: str, part_id: str = "") -> bool:
+        """Show a message, or a part of it, at the top and mark it; false if it is not drawn."""
+        layout = self._layout_now
+        key = key_of(layout, message_id, part_id) if layout is not None else None
+        if layout is None or key is None:
+            return False
+        self._cursor, self._marked = key, True
+        self._viewport.hold(layout, key)
+        self._settle()
+        self.refresh()
+        return True
 
     # --- Textual's hooks ---
 
@@ -204,7 +215,7 @@ class Transcript(ScrollView, can_focus=True):
         if (selection := self.text_selection) is not None:
             selected = layout.page.tones.style("text", "selection")
             strip = select_in(line, selection.get_span(row), selected)
-        if self._cursor and self.has_focus:
+        if self._cursor and (self.has_focus or self._marked):
             strip = with_cursor(strip, layout, self._cursor, row)
         strip = strip.crop_extend(0, width, layout.page.tones.style()).apply_offsets(0, row)
         if self._new and y == self.size.height - 1:
@@ -317,11 +328,6 @@ class Transcript(ScrollView, can_focus=True):
         top = max(0, row - before)
         if top < self.size.height:
             self.refresh(Region(0, top, layout.page.width, self.size.height - top))
-
-    def _switch(self, *, reasoning: bool) -> None:
-        if self._layout_now is not None:
-            self._layout_now.switch(reasoning=reasoning)
-            self._refit()
 
     def _activate(self, item: Item) -> None:
         """What a click or Enter does to an item: fold it, or open its session."""

@@ -27,6 +27,13 @@ class Viewport:
         if not same:
             self.following, self.rising = True, False
 
+    def hold(self, layout: Layout, key: str) -> None:
+        """Read on at the item *key*, with one row above it."""
+        self.following = self.rising = False
+        index = layout.index_of(key)
+        self._key, self._inner = key, -1
+        self._top = layout.top(index) if index is not None else 0
+
     def wants(self, layout: Layout, older: int, height: int, *, again: bool) -> bool:
         """Whether the page before what is loaded is needed, of *older* messages: asked for once
         when it comes near, and *again* when the user goes on scrolling."""

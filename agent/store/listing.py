@@ -1,0 +1,106 @@
+"""Sessions as a list shows them: read without their whole records, so that ten thousand are
+there at once (spec 7, D4)."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent.store.codec import clean
+from agent.store.search import SearchHit, search
+
+SEARCHED = 1_000
+"""Hits of a search that are looked through for the sessions that hold them, newest first."""
+
+PER_SESSION = 3
+"""Hits of one session that are told: a word that is everywhere in it hides no other."""
+
+_COLUMNS = (
+    "id, directory, title, updated, json_extract(data, '$.turns'), json_extract(data, '$.cost'), "
+    "archived, pinned, parent_id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """*updated* is seconds since the epoch, *cost* US dollars, None where it is not known."""
+
+    id: str
+    directory: str
+    title: str
+    updated: float
+    turns: int
+    cost: float | None
+    archived: bool
+    pinned: bool
+    parent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A session and one of its texts that holds what was searched for."""
+
+    line: SessionLine
+    hit: SearchHit
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which sessions count: those of *directory* (None: of every folder), with the *archived*
+    ones or without."""
+
+    directory: str | None = None
+    archived: bool = False
+
+    def holds(self, line: SessionLine) -> bool:
+        here = self.directory is None or line.directory == self.directory
+        return here and (self.archived or not line.archived)
+
+
+def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
+    """Sessions that were used, the pinned ones first, then the one updated last first.
+    Sub-agents' sessions are left out."""
+    conditions = ["+parent_id IS NULL"]
+    values: list[str] = []
+    if scope.directory is not None:
+        conditions.append("directory = ?")
+        values.append(clean(scope.directory))
+    if not scope.archived:
+        conditions.append("archived = 0")
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM session WHERE {' AND '.join(conditions)} "  # noqa: S608 - constants
+        "ORDER BY pinned DESC, updated DESC, id DESC",
+        values,
+    )
+    return [line for row in rows if (line := _line(row)).turns or line.title]
+
+
+def found(connection: sqlite3.Connection, text: str, scope: Scope, limit: int) -> list[SessionHit]:
+    """Up to *limit* texts that hold every word of *text*, newest first, a few of each session;
+    sub-agents' sessions too."""
+    of_session: dict[str, list[SearchHit]] = {}
+    for hit in search(connection, text, SEARCHED):
+        of_session.setdefault(hit.session_id, []).append(hit)
+    known = _named(connection, of_session)
+    return [
+        SessionHit(known[id_], hit)
+        for id_, hits in of_session.items()
+        if id_ in known and scope.holds(known[id_])
+        for hit in hits[:PER_SESSION]
+    ][:limit]
+
+
+def _named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, SessionLine]:
+    wanted = list(ids)
+    marks = ", ".join("?" * len(wanted))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM session WHERE id IN ({marks})",  # noqa: S608 - constants
+        wanted,
+    )
+    return {line.id: line for line in map(_line, rows)}
+
+
+def _line(row: tuple[str, str, str, float, int, float | None, int, int, str | None]) -> SessionLine:
+    id_, directory, title, updated, turns, cost, archived, pinned, parent_id = row
+    return SessionLine(
+        id_, directory, title, updated, turns or 0, cost, bool(archived), bool(pinned), parent_id
+    )
