@@ -85,6 +85,13 @@ class Snapshots:
             found.append(FileChange(path, _blob(old), _blob(new)))
         return tuple(found)
 
+    async def content(self, blob: str | None) -> str | None:
+        """The text of a blob, "" for None (no file); None for what is no text or is gone."""
+        if blob is None:
+            return ""
+        text = await self._run("cat-file", "blob", blob)
+        return None if text is None or "\0" in text else text
+
     async def blob_of(self, path: str) -> str | None:
         """The blob that the file at *path* would be now, None where it is not there."""
         link, is_file = await asyncio.to_thread(_kind, Path(self._project, path))

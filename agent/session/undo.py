@@ -20,6 +20,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
+from agent.session.changes import Changes
 from agent.session.directory import Directory
 from agent.session.snapshot import Snapshots
 from agent.session.subagents import Sessions
@@ -63,6 +64,11 @@ class Undo:
         self._snapshots = snapshots
         self._directory = directory
         self._sessions = sessions
+
+    @property
+    def changes(self) -> Changes:
+        """Reading what turns changed."""
+        return Changes(self._snapshots)
 
     async def plan(self, session_id: str) -> UndoPlan | None:
         """What taking back the last prompt would do; None when there is none left.

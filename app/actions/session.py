@@ -1,6 +1,7 @@
 """Actions on sessions."""
 
 from agent.model import AssistantMessage, TextPart
+from app.actions.history import review
 from app.commands import action
 from app.context import Context
 from app.screens.confirm import ConfirmScreen
@@ -39,6 +40,9 @@ async def sessions(context: Context, argument: str) -> None:
     if chosen is None:
         return
     session_id, _, message_id = chosen.partition(" ")
+    if screen.how == "review":
+        await review(context, session_id, message_id)
+        return
     if screen.how == "fork":
         await open_copy(context, session_id)
         return

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # brings the harness
     from agent.runtime import Runtime
     from agent.store.listing import SessionHit, SessionLine
 
-How = Literal["open", "fork"]
+How = Literal["open", "review", "fork"]
 SEARCHED_FROM = 2
 """Characters from which on texts are searched; scripts without spaces need no more."""
 
@@ -37,6 +37,7 @@ class SessionsScreen(Picker):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "everywhere", "All folders", priority=True),
         Binding("shift+tab", "archived", "Archived too", priority=True),
+        Binding("ctrl+o", "leave('review')", "Look", priority=True),
         Binding("ctrl+k", "leave('fork')", "Copy", priority=True),
         Binding("ctrl+f", "pin", "Pin", priority=True),
         Binding("ctrl+r", "rename", "Rename", priority=True),
@@ -52,6 +53,7 @@ class SessionsScreen(Picker):
             (),
             current=current,
             hints=(
+                ("ctrl+o", "look"),
                 ("ctrl+k", "copy"),
                 ("ctrl+f", "pin"),
                 ("ctrl+r", "rename"),

@@ -180,7 +180,8 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
             return facts
         case Completed(facts=words, started=started, ended=ended):
             facts = [(clean_line(word), "faint") for word in words]
-            return [*facts, *_short(part), (duration(ended - started), "faint")]
+            took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
+            return [*facts, *_short(part), *took]
         case Failed():
             return _short(part)
 

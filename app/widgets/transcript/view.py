@@ -95,6 +95,7 @@ class Transcript(ScrollView, can_focus=True):
         self._new: set[str] = set()
         self._cursor = ""
         self._marked = False
+        self._target = ("", "")
         self._older = view.older if view is not None else 0
 
     # --- what the rest of the app calls ---
@@ -115,7 +116,7 @@ class Transcript(ScrollView, can_focus=True):
         self._view = view
         self._viewport.renew(same=same)
         if not same:
-            self._cursor, self._marked = "", False
+            self._cursor, self._marked, self._target = "", False, ("", "")
             self._set_new(set())
         self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
@@ -148,17 +149,23 @@ class Transcript(ScrollView, can_focus=True):
             self._layout_now.switch(reasoning=reasoning)
             self._refit()
 
-    def go_to(self, message_id: str, part_id: str = "") -> bool:
-        """Show a message, or a part of it, at the top and mark it; false if it is not drawn."""
-        layout = self._layout_now
-        key = key_of(layout, message_id, part_id) if layout is not None else None
-        if layout is None or key is None:
-            return False
-        self._cursor, self._marked = key, True
-        self._viewport.hold(layout, key)
+    def go_to(self, message_id: str, part_id: str = "") -> None:
+        """Show a message, or a part of it, at the top and mark it, now or once it is drawn."""
+        self._target = (message_id, part_id)
+        self._seek()
         self._settle()
         self.refresh()
-        return True
+
+    def _seek(self) -> None:
+        """Hold what is to be gone to, if it can be laid out now."""
+        layout = self._layout_now
+        if layout is None or not self.size.height or not self._target[0]:
+            return
+        key = key_of(layout, *self._target)
+        if key is not None:
+            self._target = ("", "")
+            self._cursor, self._marked = key, True
+            self._viewport.hold(layout, key)
 
     # --- Textual's hooks ---
 
@@ -287,6 +294,7 @@ class Transcript(ScrollView, can_focus=True):
         layout = self._layout_now
         layout.resize(page)
         layout.moment = Moment(self._clock(), self._frame)
+        self._seek()
         self._settle()
         layout.take_changed()
         self.refresh()

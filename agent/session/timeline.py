@@ -1,0 +1,177 @@
+"""A session as a timeline: turns and their steps, with what each took and how it went."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent.display import DiffBlock
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    MessageWithParts,
+    Part,
+    Pending,
+    TextPart,
+    ToolPart,
+    Usage,
+    UserMessage,
+)
+
+QUESTION = "question"
+"""The tool that asks the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model response with its calls."""
+
+    message: AssistantMessage
+    parts: tuple[Part, ...]
+
+    @property
+    def seconds(self) -> float | None:
+        """From its start to its end, tools included; None while it runs."""
+        done = self.message.completed
+        return None if done is None else max(0.0, done - self.message.created)
+
+    @property
+    def tools(self) -> tuple[ToolPart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolPart))
+
+    @property
+    def failures(self) -> int:
+        """Calls that failed, and the step's own error."""
+        return sum(failed(part) for part in self.tools) + (self.message.error is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """What one prompt led to. *prompts* are the user's messages, the first of which began it;
+    there is none where the harness did."""
+
+    prompts: tuple[MessageWithParts, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def messages(self) -> tuple[MessageWithParts, ...]:
+        own = (MessageWithParts(step.message, step.parts) for step in self.steps)
+        return tuple(sorted((*self.prompts, *own), key=lambda item: item.message.id))
+
+    @property
+    def first_id(self) -> str:
+        return self.messages[0].message.id
+
+    @property
+    def text(self) -> str:
+        """What was asked."""
+        return words_of(self.prompts[0]) if self.prompts else ""
+
+    @property
+    def started(self) -> float:
+        return min(item.message.created for item in self.messages)
+
+    @property
+    def seconds(self) -> float | None:
+        """From its first message to the end of its last step, None while it runs."""
+        ends = [step.message.completed for step in self.steps]
+        if not ends or None in ends:
+            return None
+        return max(0.0, max(end for end in ends if end is not None) - self.started)
+
+    @property
+    def usage(self) -> Usage:
+        return sum((step.message.usage or Usage() for step in self.steps), Usage())
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of the steps whose cost is known, None where none is."""
+        known = [step.message.cost for step in self.steps if step.message.cost is not None]
+        return sum(known) if known else None
+
+    @property
+    def failures(self) -> int:
+        return sum(step.failures for step in self.steps)
+
+    @property
+    def cancelled(self) -> bool:
+        return bool(self.steps) and self.steps[-1].message.interrupted
+
+
+def timeline(messages: Sequence[MessageWithParts]) -> tuple[TurnLine, ...]:
+    """The turns of *messages* (oldest first). What waits in the queue is left out."""
+    return tuple(_turns(messages))
+
+
+def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TurnLine]:
+    groups: dict[str, tuple[list[MessageWithParts], list[Step]]] = {}
+    for item in messages:
+        message = item.message
+        if message.turn_id is None:
+            continue
+        prompts, steps = groups.setdefault(message.turn_id, ([], []))
+        if isinstance(message, AssistantMessage):
+            steps.append(Step(message, item.parts))
+        elif not message.synthetic:
+            prompts.append(item)
+    for prompts, steps in groups.values():
+        if prompts or steps:
+            yield TurnLine(tuple(prompts), tuple(steps))
+
+
+def words_of(item: MessageWithParts) -> str:
+    """What was written in a message, without what the harness added."""
+    texts = (p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic)
+    return "\n".join(text for text in texts if text.strip()).strip()
+
+
+def failed(part: ToolPart) -> bool:
+    return isinstance(part.state, Failed) and part.state.kind != "aborted"
+
+
+def is_edit(part: ToolPart) -> bool:
+    """Whether the call changed files, or was to."""
+    state = part.state
+    return not isinstance(state, Pending) and any(isinstance(b, DiffBlock) for b in state.blocks)
+
+
+def is_question(part: ToolPart) -> bool:
+    """Whether the user was asked by it, or refused it."""
+    denied = isinstance(part.state, Failed) and part.state.kind == "denied"
+    return part.tool == QUESTION or denied
+
+
+def result_of(part: ToolPart) -> str:
+    """What a call ended with, as the model read it; "" while it runs."""
+    match part.state:
+        case Completed(output=output):
+            return output
+        case Failed(error=error, output=output):
+            return f"{error}\n{output}".strip()
+        case _:
+            return ""
+
+
+def found_in(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str, str]]:
+    """Message and part ids of what holds *typed*, whatever its case, oldest first."""
+    wanted = typed.casefold().strip()
+    if not wanted:
+        return []
+    return [
+        (item.message.id, part.id)
+        for item in messages
+        if not (isinstance(item.message, UserMessage) and item.message.synthetic)
+        for part in item.parts
+        if wanted in _searched(part).casefold()
+    ]
+
+
+def _searched(part: Part) -> str:
+    match part:
+        case TextPart(text=text, synthetic=False):
+            return text
+        case ToolPart():
+            state = part.state
+            label = "" if isinstance(state, Pending) else f"{state.label.verb} {state.label.object}"
+            return f"{label}\n{result_of(part)}"
+        case _:
+            return getattr(part, "text", "") if part.type == "reasoning" else ""

@@ -1,0 +1,71 @@
+"""Looking back: the review of a past session (spec 8, U11)."""
+
+from agent.model import UserMessage
+from agent.redact import secrets_of
+from agent.session.timeline import words_of
+from app.commands import action
+from app.context import Context
+from app.screens.review import ReviewChoice, ReviewScreen
+from app.tasks import ask
+
+NONE_OPEN = "No session is open: /sessions lists them, ctrl+o there reviews one."
+
+
+@action(
+    "session.review",
+    "Review the session",
+    "Session",
+    slash=("history", "timeline", "rewind"),
+    keys=("<leader>g",),
+    argument="[id]",
+)
+async def history(context: Context, argument: str) -> None:
+    """Show the timeline of the open session, or of the one whose id is given."""
+    session = context.live.session
+    if not argument and session is None:
+        context.tell(NONE_OPEN)
+        return
+    await review(context, argument or (session.id if session is not None else ""))
+
+
+async def review(context: Context, session_id: str, message_id: str = "") -> None:
+    """Show a session read-only, then do what was chosen there."""
+    screen = ReviewScreen(
+        context.live.runtime,
+        session_id,
+        context.tasks,
+        at_message=message_id,
+        secrets=secrets_of(context.env),
+    )
+    chosen = await ask(context.app, screen)
+    if chosen is None:
+        return
+    if chosen.how == "fork":
+        await fork_from(context, chosen)
+        return
+    held = context.live.session
+    if held is None or held.id != chosen.session_id:
+        await context.live.open(chosen.session_id)
+    if chosen.message_id:
+        await context.paging.go_to(context.transcript, chosen.message_id)
+
+
+async def fork_from(context: Context, chosen: ReviewChoice) -> None:
+    """Go on in a copy that ends with a response, or before a prompt, whose words come back."""
+    runtime = context.live.runtime
+    messages = await runtime.store.messages(chosen.session_id)
+    ids = [item.message.id for item in messages]
+    at: str | None = chosen.message_id or None
+    words = ""
+    if at in ids:
+        item = messages[ids.index(at)]
+        if isinstance(item.message, UserMessage):
+            words = words_of(item)
+        else:
+            following = ids.index(at) + 1
+            at = ids[following] if following < len(ids) else None
+    copy = await runtime.sessions.directory.fork(chosen.session_id, at)
+    await context.live.open(copy.id)
+    if words and not context.prompt.text:
+        context.prompt.put(words)
+    context.tell("This is a copy. The session it was made from stays as it is.")

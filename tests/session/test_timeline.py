@@ -1,0 +1,101 @@
+"""The timeline of a session, its changes and what was sent (U11)."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from agent.model import AssistantMessage, CompactionPart, PatchPart, Usage
+from agent.session.changes import Changes
+from agent.session.sent import sent
+from agent.session.snapshot import Snapshots
+from agent.session.timeline import found_in, timeline
+from tests.support import records
+
+
+def step(message_id: str, *parts, **more):
+    item = records.assistant(message_id, *parts)
+    assert isinstance(item.message, AssistantMessage)
+    return replace(item, message=replace(item.message, **more))
+
+
+FAILED = records.tool("prt_2", "msg_b", records.failed("Bash", "make", "exit code 2"), name="bash")
+TURN = (
+    records.user("msg_a", "do it"),
+    step("msg_b", FAILED, cost=0.25, usage=Usage(input=5, output=7), created=1000.0),
+    records.user("msg_c", "and that", steered=True),
+    step("msg_d", interrupted=True, created=1010.0, completed=1012.0, usage=Usage(output=3)),
+)
+
+
+def test_a_turn_tells_what_it_took() -> None:
+    waiting = records.user("msg_e", "later", turn=None)
+    (turn,) = timeline((*TURN, waiting))
+    assert turn.text == "do it"
+    assert [item.message.id for item in turn.messages] == ["msg_a", "msg_b", "msg_c", "msg_d"]
+    assert (turn.seconds, turn.cost, turn.failures) == (12.0, 0.25, 1)
+    assert turn.usage == Usage(input=5, output=10)
+    assert turn.cancelled
+    assert turn.steps[1].seconds == 2.0
+    running = step("msg_b", completed=None)
+    assert timeline((TURN[0], running))[0].seconds is None
+
+
+def test_search_looks_at_words_calls_and_results() -> None:
+    assert found_in(TURN, "DO IT") == [("msg_a", "msg_aa")]
+    assert found_in(TURN, "make") == [("msg_b", "prt_2")]
+    assert found_in(TURN, "code 2") == [("msg_b", "prt_2")]
+    assert found_in(TURN, " ") == []
+
+
+def test_what_was_sent_begins_with_the_newest_summary() -> None:
+    """C3: what was summed up is not sent again."""
+    marker = records.user("msg_b5", "", synthetic=True)
+    part = CompactionPart(
+        id="prt_s",
+        session_id=records.SESSION,
+        message_id="msg_b5",
+        summary="it was done",
+        auto=True,
+        tail_start_id="msg_b5",
+    )
+    history = (*TURN[:2], replace(marker, parts=(part,)), *TURN[2:])
+    before = sent(history, "msg_b")
+    assert before == (("user", "do it"),)
+    text = "\n".join(text for _, text in sent(history, "msg_d"))
+    assert "it was done" in text
+    assert "and that" in text
+    assert "exit code 2" not in text
+
+
+async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    snapshots = Snapshots(tmp_path / "snapshots", str(project))
+    file, other = project / "a.txt", project / "b.txt"
+    file.write_text("one\n")
+    trees = [await snapshots.take()]
+    for text in ("two\n", "three\n"):
+        file.write_text(text)
+        other.write_text(text)
+        trees.append(await snapshots.take())
+    other.unlink()
+    trees.append(await snapshots.take())
+    patches = [
+        PatchPart(
+            id=f"prt_{n}",
+            session_id=records.SESSION,
+            message_id="msg_b",
+            base=base,
+            tree=tree,
+            files=("a.txt", "b.txt"),
+        )
+        for n, (base, tree) in enumerate(pairwise(trees))
+        if base and tree
+    ]
+    diff = records.diff("elsewhere.txt", "+x")
+    edit = records.tool("prt_e", "msg_b", records.completed("Edit", "elsewhere.txt", diff))
+    blocks = await Changes(snapshots).of([step("msg_b", edit, *patches)])
+    await snapshots.close()
+    assert [block.path for block in blocks] == ["a.txt", "elsewhere.txt"]
+    lines = [(line.kind, line.text) for hunk in blocks[0].hunks for line in hunk.lines]
+    assert lines == [("remove", "one"), ("add", "three")]
