@@ -28,6 +28,7 @@ from app.commands import Action, actions, find
 from app.context import Context
 from app.finding import Finding
 from app.folder import Folder, Opener
+from app.health import Health
 from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
@@ -81,6 +82,7 @@ class Controller:
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = Paging(self.live, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
+        self._health = Health(self.tasks, lambda now: self.main.status.show(servers=now))
         self.finding = Finding(self.main, self.live, self.tasks)
         self._interrupting = Interrupting(
             app, self.main, self.live, cancel=self.cancel, cleared=self._cleared
@@ -118,7 +120,7 @@ class Controller:
             self._app.theme = config.theme
         for notice in (*runtime.notices, *self.keys.conflicts):
             self.warn(notice)
-        runtime.mcp.start()
+        self._health.follow(runtime)
         self._show()
 
     async def close(self) -> None:

@@ -1,13 +1,14 @@
 """The status line: who on the left, where on the right (spec 8, U5)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from textual.content import Content
 from textual.widgets import Static
 
 from agent.questions import PermissionMode
-from app.clean import clean
+from app.clean import clean, clean_line
+from app.health import Servers
 from app.words import money, tokens
 
 BAR_CELLS = 8
@@ -17,7 +18,7 @@ MODE_TONES = {
     "accept edits": "$tone-plan",
     "auto": "$tone-warn",
 }
-
+LONGEST_NAME = 16
 NARROW = 60
 """Below this width the right side may be dropped, part by part."""
 
@@ -31,7 +32,7 @@ class Status:
     *changed* the number of changed files, None where git was not asked. Not *trusted* means
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
-    permissions are asked for, "" before that is known."""
+    permissions are asked for, "" before that is known; *servers* are those of MCP."""
 
     agent: str = "build"
     model: str = ""
@@ -44,6 +45,7 @@ class Status:
     cached: float | None = None
     mode: PermissionMode | Literal[""] = ""
     trusted: bool = True
+    servers: Servers = field(default_factory=Servers)
 
 
 def agent_tone(agent: str) -> str:
@@ -73,9 +75,18 @@ def _context(status: Status) -> str:
     return "▰" * filled + "▱" * (BAR_CELLS - filled) + f" {share:.0%}"
 
 
+def _servers(status: Status) -> str:
+    servers = status.servers
+    if not servers.wanted:
+        return ""
+    if servers.connected == servers.wanted:
+        return f"mcp {servers.wanted}"
+    return f"mcp {servers.connected}/{servers.wanted}"
+
+
 def lay_out(status: Status, width: int) -> Content:
-    """One line of *width* cells. What does not fit goes: cost, then context, then branch,
-    then effort; at last the line is cut with an ellipsis."""
+    """One line of *width* cells. What does not fit goes: servers, then cost, then context, then
+    branch, then effort; at last the line is cut with an ellipsis."""
     left = Content.assemble(
         (clean(status.agent), f"bold {agent_tone(status.agent)}"),
         "  ",
@@ -84,6 +95,10 @@ def lay_out(status: Status, width: int) -> Content:
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
+    if status.servers.ill:
+        ill = status.servers.ill
+        named = clean_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
+        left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
     if status.cached is not None:
@@ -91,6 +106,8 @@ def lay_out(status: Status, width: int) -> Content:
         longer = [*parts[:-1], told, parts[-1]]
         if width >= ROOMY and left.cell_length + tail.cell_length + _width(longer) + 2 <= width:
             parts = longer
+    if servers := _servers(status):
+        parts.append(servers)
     if width < NARROW:
         while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
             parts.pop()

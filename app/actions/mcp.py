@@ -1,0 +1,55 @@
+"""Actions on MCP servers."""
+
+from agent.events import Event, McpChanged
+from app.commands import action
+from app.context import Context
+from app.screens.mcp import McpScreen, ServerScreen, server_rows
+from app.tasks import ask
+
+
+@action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
+async def mcp(context: Context, argument: str) -> None:
+    """List them; enter shows one whole, and closing that goes back to the list."""
+    service = context.live.runtime.mcp
+    current = argument.strip() or None
+
+    def do(name: str, what: str) -> None:
+        context.tasks.spawn(_do(context, name, what), f"{what} of an MCP server")
+
+    while True:
+        screen = McpScreen(service.standings(), do, current=current)
+        following = context.tasks.spawn(_follow(context, screen), "listing MCP servers")
+        try:
+            current = await ask(context.app, screen)
+        finally:
+            following.cancel()
+        standing = service.standing(current) if current is not None else None
+        if standing is None:
+            return
+        await ask(context.app, ServerScreen(standing))
+
+
+async def _do(context: Context, name: str, what: str) -> None:
+    service = context.live.runtime.mcp
+    standing = service.standing(name)
+    if standing is None:
+        return
+    match what:
+        case "switch" if standing.state != "disabled":
+            await service.disconnect(name)
+            context.tell('Off until the next start. "enabled": false in its settings keeps it so.')
+        case _:
+            await service.reconnect(name)
+
+
+async def _follow(context: Context, screen: McpScreen) -> None:
+    """Keep the list as it stands while it is open."""
+
+    def ours(event: Event) -> bool:
+        return isinstance(event, McpChanged)
+
+    service = context.live.runtime.mcp
+    with context.live.runtime.bus.subscribe(ours) as events:
+        async for _ in events:
+            if screen.is_attached:
+                screen.set_rows(server_rows(service.standings()))

@@ -1,0 +1,163 @@
+"""The MCP servers: how each stands, and what it offers (spec 10.4)."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from agent.mcp.records import Definition, Standing
+from app.clean import clean, clean_line
+from app.screens.page import PageScreen
+from app.screens.picker import Picker, Row
+from app.widgets.transcript.lines import cut
+from app.words import count
+
+GLYPHS = {
+    "connected": "●",
+    "connecting": "◐",
+    "needs auth": "◆",
+    "failed": "✕",
+    "disabled": "○",
+}
+TONES = {
+    "connected": "$tone-ok",
+    "connecting": "$tone-accent",
+    "needs auth": "$tone-warn",
+    "failed": "$tone-err",
+    "disabled": "$tone-muted",
+}
+WORDS = {
+    "connected": "connected",
+    "connecting": "connecting…",
+    "needs auth": "needs a login",
+    "failed": "failed",
+    "disabled": "off",
+}
+REASON = 34
+"""Columns of a reason in the list; it is whole on the server's own page."""
+
+DESCRIBED = 200
+"""Characters of a tool's description; the model reads more."""
+
+EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
+
+
+def server_row(standing: Standing) -> Row:
+    """How a server is listed."""
+    name = clean_line(standing.server.name)
+    note = WORDS[standing.state]
+    if standing.state == "connected":
+        note = f"{count(len(standing.tools), 'tool')}"
+        if standing.changed:
+            note += f", {len(standing.changed)} changed"
+        if standing.problems:
+            note += f", {count(len(standing.problems), 'problem')}"
+    elif standing.reason:
+        note += f": {cut(clean_line(standing.reason), REASON)}"
+    return Row(
+        key=standing.server.name,
+        title=f"{GLYPHS[standing.state]} {name}",
+        note=note,
+        hidden=clean_line(standing.server.shown),
+    )
+
+
+def server_rows(standings: Sequence[Standing]) -> list[Row]:
+    return [server_row(standing) for standing in standings]
+
+
+class McpScreen(Picker):
+    """Gives back the name of a server that is to be shown. *do* is called with what is wanted
+    of the highlighted one: ``switch``, ``reconnect`` or ``login``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+t", "do('switch')", "On/off", priority=True),
+        Binding("ctrl+r", "do('reconnect')", "Reconnect", priority=True),
+        Binding("ctrl+l", "do('login')", "Log in", priority=True),
+    ]
+
+    def __init__(
+        self,
+        standings: Sequence[Standing],
+        do: Callable[[str, str], object],
+        *,
+        current: str | None = None,
+    ) -> None:
+        super().__init__(
+            "MCP servers",
+            server_rows(standings),
+            current=current,
+            hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in")),
+            enter="show",
+            empty=EMPTY,
+        )
+        self._do = do
+
+    def action_do(self, what: str) -> None:
+        row = self.highlighted()
+        if row is not None:
+            self._do(row.key, what)
+
+
+class ServerScreen(PageScreen):
+    """One server, whole."""
+
+    def __init__(self, standing: Standing) -> None:
+        super().__init__(clean_line(standing.server.name), server_text(standing))
+
+
+def server_text(standing: Standing) -> Content:
+    """All that is known of a server."""
+    state = Content.styled(
+        f"{GLYPHS[standing.state]} {WORDS[standing.state]}", TONES[standing.state]
+    )
+    if standing.reason:
+        state += Content(f"  {clean(standing.reason)}")
+    parts = [state, _facts(standing)]
+    if standing.problems:
+        parts.append(_section("Problems", [Content(clean(one)) for one in standing.problems]))
+    if standing.tools:
+        parts.append(
+            _section("Tools", [_tool(standing, name, one) for name, one in standing.tools])
+        )
+    if standing.prompts:
+        prompts = [
+            _named(f"/{standing.server.name}:{one.name}", one.description)
+            for one in standing.prompts
+        ]
+        parts.append(_section("Prompts", prompts))
+    if standing.resources:
+        resources = [
+            _named(f"@{standing.server.name}:{one.uri}", one.name) for one in standing.resources
+        ]
+        parts.append(_section("Resources", resources))
+    if standing.log and standing.state != "connected":
+        parts.append(_section("What its program printed", [Content(clean(standing.log))]))
+    return Content("\n\n").join(parts)
+
+
+def _facts(standing: Standing) -> Content:
+    wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(standing.wire or "", "")
+    words = [clean_line(standing.server.shown), *([wire] if wire else [])]
+    if standing.about:
+        words.append(clean_line(standing.about))
+    return Content.styled(" · ".join(words), "$tone-muted")
+
+
+def _section(title: str, lines: Sequence[Content]) -> Content:
+    return Content("\n").join([Content.styled(title, "bold"), *lines])
+
+
+def _tool(standing: Standing, name: str, definition: Definition) -> Content:
+    line = _named(name, definition.description or definition.title)
+    if definition.name in standing.changed:
+        line += Content.styled("  changed since you allowed it; a call asks", "$tone-warn")
+    return line
+
+
+def _named(name: str, description: str) -> Content:
+    said = clean_line(" ".join(description.split()))
+    if len(said) > DESCRIBED:
+        said = said[:DESCRIBED] + "…"
+    return Content.assemble(f"  {clean_line(name)}", (f"  {said}" if said else "", "$tone-muted"))

@@ -1,0 +1,148 @@
+"""The MCP servers on the screen: the list, one whole, the status line (spec 10, X2; U5)."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.screen import Screen
+
+from agent.mcp.records import Definition, Prompt, Resource, Server, Standing
+from app.health import Servers, servers_of
+from app.screens.mcp import McpScreen, ServerScreen, server_row
+from app.themes import register
+from app.widgets.status import Status, lay_out
+from tests.mcp.shop import SERVERS
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+from tests.support.snapshots import assert_snapshot
+from tests.ui.conftest import Starter, configure
+
+COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
+TOOLS = tuple(
+    (f"docs_{name}", Definition(name=name, description=f"{name.capitalize()}s pages [/of] it."))
+    for name in ("search", "read", "list")
+)
+STANDINGS = (
+    Standing(
+        server=Server(name="docs", command=COMMAND),
+        state="connected",
+        wire="stdio",
+        about="acme docs 1.4.0",
+        tools=TOOLS,
+        changed=("read",),
+        prompts=(Prompt(name="review", description="Reviews a page"),),
+        resources=(Resource(uri="docs://index", name="All pages"),),
+        problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
+    ),
+    Standing(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
+    Standing(server=Server(name="old", command=("old",)), state="disabled"),
+    Standing(
+        server=Server(name="shop", command=("shopd",)),
+        state="failed",
+        reason="There is no program shopd on this machine's PATH.",
+        log="\x1b[31mno licence",
+    ),
+    Standing(server=Server(name="slow", url="https://slow.test"), state="connecting"),
+)
+
+
+def test_rows_tell_how_each_server_stands() -> None:
+    rows = [server_row(standing) for standing in STANDINGS]
+    assert [(row.title, row.note) for row in rows] == [
+        ("● docs", "3 tools, 1 changed, 1 problem"),
+        ("◆ github", "needs a login"),
+        ("○ old", "off"),
+        ("✕ shop", "failed: There is no program shopd on this…"),
+        ("◐ slow", "connecting…"),
+    ]
+
+
+def test_u5_the_status_line_names_what_is_ill() -> None:
+    assert servers_of(STANDINGS) == Servers(4, 1, ("github", "shop"))
+    assert "mcp" not in lay_out(Status(), 100).plain
+    assert "mcp 2" in lay_out(Status(servers=Servers(2, 2)), 100).plain
+    assert "mcp 1/2" in lay_out(Status(servers=Servers(2, 1)), 100).plain
+    assert "mcp ✕ shop" in lay_out(Status(servers=Servers(2, 1, ("shop",))), 80).plain
+    assert "mcp ✕ 2" in lay_out(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
+
+
+class Host(App[object]):
+    """Shows one screen, with nothing behind it that differs from run to run."""
+
+    def __init__(self, shown: Screen[object]) -> None:
+        super().__init__()
+        register(self)
+        self._shown = shown
+
+    def on_mount(self) -> None:
+        self.push_screen(self._shown)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+async def test_the_list_as_a_picture(size: tuple[int, int]) -> None:
+    host = Host(McpScreen(STANDINGS, lambda *_: None))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert_snapshot(host, f"screen-mcp-{size[0]}")
+
+
+@pytest.mark.parametrize("place", [0, 3])
+async def test_a_server_as_a_picture(place: int) -> None:
+    host = Host(ServerScreen(STANDINGS[place]))
+    async with host.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert_snapshot(host, f"screen-mcp-{STANDINGS[place].server.name}-80")
+
+
+@pytest.fixture
+async def shop(folders: Mapping[str, str]):
+    """A model server, and an MCP server in the settings."""
+    shop = {"type": "local", "command": [sys.executable, str(SERVERS / "workshop.py")]}
+    async with ModelServer() as server:
+        configure(folders, server, mcp={"shop": shop, "gone": {"command": ["no-such-program"]}})
+        yield server
+    assert server.refused == []
+
+
+async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer) -> None:
+    async with start() as running:
+        await running.until_shown("mcp ✕ gone")
+        await running.until_shown("mcp 1/2")
+        await running.type("/mcp", "enter")
+        await running.until_shown("● shop")
+        await running.type("shop")
+        await running.pilot.press("ctrl+t")
+        await running.until_shown("○ shop")
+        await running.until_shown("Off until the next start")
+        assert running.runtime.registry.find("shop_echo") is None
+        await running.pilot.press("ctrl+r")
+        await running.until_shown("● shop")
+        assert running.runtime.registry.find("shop_echo") is not None
+        await running.pilot.press("enter")
+        await running.until_shown("shop_echo  Gives back what it is given.")
+        await running.pilot.press("escape")
+        await running.until_shown("MCP servers")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+
+
+async def test_a_call_is_asked_about_and_shown(
+    start: Starter, shop: ModelServer, work: Path
+) -> None:
+    text = "a [/b] \x1b[31mc"
+    shop.script(answer(Call("shop_echo", {"text": text, "times": 2})), answer(Text("done")))
+    async with start(size=(80, 24)) as running:
+        await running.until_shown("mcp 1/2")
+        await running.type("say it", "enter")
+        await running.until_shown("Call echo of the MCP server shop?")
+        assert "ask   shop_echo   a tool of the MCP server shop" in running.text()
+        await running.pilot.press("o")
+        await running.until_shown("done")
+        await running.until_idle()
+        shown = running.text()
+        assert "shop echo" in shown
+        assert "a [/b]" in shown
+        assert "\x1b" not in json.dumps(shown)
