@@ -22,11 +22,11 @@ from agent.config.paths import Paths, ensure
 from agent.errors import AgentNotFound, ConfigError, ModelNotFound
 from agent.git import project_root
 from agent.jsontypes import Json
-from agent.mcp.records import Server
-from agent.mcp.service import McpDeps, McpService
+from agent.mcp.opening import mcp_service
+from agent.mcp.service import McpService
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
-from agent.process import kill_all, strict_environment
+from agent.process import kill_all
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
@@ -232,21 +232,8 @@ def _compose(opened: _Opened) -> Runtime:
         questions=questions,
         queues=deps.queues,
         shells=shells,
-        mcp=_mcp(opened, config, bus, registry),
+        mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, registry),
     )
-
-
-def _mcp(opened: _Opened, config: Config, bus: Bus, registry: Registry) -> McpService:
-    """The MCP servers of the settings; none is started yet."""
-    servers = (Server.of(name, given, opened.directory) for name, given in config.mcp.items())
-    deps = McpDeps(
-        bus=bus,
-        registry=registry,
-        root=opened.directory,
-        data=opened.paths.data,
-        environment=strict_environment(opened.env, secret_variables(config)),
-    )
-    return McpService(servers, deps)
 
 
 def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:

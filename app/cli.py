@@ -15,6 +15,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 COMMANDS: dict[str, str] = {
     "auth": "app.providers.auth",
     "debug": "app.debug.command",
+    "mcp": "app.mcp.command",
     "models": "app.providers.models",
     "run": "app.run.command",
 }
@@ -33,7 +34,6 @@ NOT_HERE: dict[str, str] = {
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
     "acp": "opencode-py does not speak the Agent Client Protocol yet.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
-    "mcp": "opencode-py has no MCP servers yet.",
     "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
     "session": "opencode-py has no session command yet: /sessions in the program lists them.",
     "export": "opencode-py has no export command yet.",

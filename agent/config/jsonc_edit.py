@@ -49,7 +49,7 @@ class _Places:
     )
 
 
-def with_value(text: str, path: tuple[str, ...], value: str) -> str:
+def with_value(text: str, path: tuple[str, ...], value: Json) -> str:
     """*text* with *value* at the keys *path*; what lies on the way is made where it is missing.
 
     A plain value on the way becomes an object that keeps it under ``*``, as permission settings
@@ -72,7 +72,7 @@ def _reading(text: str) -> JsonObject | None:
         return None
 
 
-def _meant(document: JsonObject, path: tuple[str, ...], value: str) -> JsonObject:
+def _meant(document: JsonObject, path: tuple[str, ...], value: Json) -> JsonObject:
     """What *document* must say once *value* stands at *path*."""
     result = deepcopy(document)
     at = result
@@ -85,14 +85,14 @@ def _meant(document: JsonObject, path: tuple[str, ...], value: str) -> JsonObjec
     return result
 
 
-def _put(text: str, path: tuple[str, ...], value: str, expected: JsonObject) -> str:
+def _put(text: str, path: tuple[str, ...], value: Json, expected: JsonObject) -> str:
     places = _places(text)
     if not places.objects:
         # Nothing but comments: the object goes below them.
         return f"{text.rstrip()}\n{json.dumps(expected, indent=len(STEP))}\n".lstrip()
     if path in places.values:
         start, end = places.values[path]
-        return text[:start] + json.dumps(value) + text[end:]
+        return text[:start] + _written(value, text, _indent(text, start)) + text[end:]
     for depth in range(len(path) - 1, -1, -1):
         parent, rest = path[:depth], path[depth:]
         if parent in places.objects:

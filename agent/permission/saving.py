@@ -1,4 +1,5 @@
-"""Saving what the user said "always" to in their own settings (spec 4, M14)."""
+"""Saving in the user's own settings: what they said "always" to (spec 4, M14), a server that
+they add. A file that exists keeps its comments and layout."""
 
 import os
 from pathlib import Path
@@ -9,18 +10,26 @@ from agent.config.jsonc_edit import with_value
 from agent.config.paths import ensure
 from agent.errors import ConfigError
 from agent.files.disk import replace_file
+from agent.jsontypes import Json
 
 
 def save_rule(folder: Path, permission: str, pattern: str) -> Path:
     """Add ``allow`` for *pattern* of *permission* to the settings in *folder*; returns the file.
 
-    A file that exists keeps its comments and layout. Of ``config.json`` and ``config.jsonc`` the
-    one with permissions in it is taken, else the later one. Raises ``ConfigError``; then nothing
-    was changed.
+    Raises ``ConfigError``; then nothing was changed.
     """
-    path = _file(ensure(folder))
+    return save_setting(folder, ("permission", permission, pattern), "allow")
+
+
+def save_setting(folder: Path, keys: tuple[str, ...], value: Json) -> Path:
+    """Put *value* at *keys* in the settings in *folder*; returns the file.
+
+    Of ``config.json`` and ``config.jsonc`` the one that has the first key is taken, else the
+    later one. Raises ``ConfigError``; then nothing was changed.
+    """
+    path = _file(ensure(folder), keys[0])
     try:
-        _write(path, permission, pattern)
+        _write(path, keys, value)
     except JsoncError as error:
         raise _refused(path, f"line {error.line}: {error.expected}") from error
     except OSError as error:
@@ -30,10 +39,10 @@ def save_rule(folder: Path, permission: str, pattern: str) -> Path:
     return path
 
 
-def _write(path: Path, permission: str, pattern: str) -> None:
+def _write(path: Path, keys: tuple[str, ...], value: Json) -> None:
     there = path.exists()
     text = read_text(path) if there else ""
-    data = with_value(text, ("permission", permission, pattern), "allow").encode()
+    data = with_value(text, keys, value).encode()
     if len(data) > SIZE_LIMIT:
         raise ValueError("expected at most 1 MB")
     replace_file(str(path), data, create=not there)
@@ -42,18 +51,18 @@ def _write(path: Path, permission: str, pattern: str) -> None:
 
 
 def _refused(path: Path, why: str) -> ConfigError:
-    return ConfigError(f"{path} was not changed: {why}. Add the rule by hand.")
+    return ConfigError(f"{path} was not changed: {why}. Add it by hand.")
 
 
-def _file(folder: Path) -> Path:
+def _file(folder: Path, key: str) -> Path:
     there = [
         path for stem in ("config.jsonc", "config.json") if os.path.lexists(path := folder / stem)
     ]
-    return next((path for path in there if _has_rules(path)), (*there, folder / "config.json")[0])
+    return next((path for path in there if _has(path, key)), (*there, folder / "config.json")[0])
 
 
-def _has_rules(path: Path) -> bool:
+def _has(path: Path, key: str) -> bool:
     try:
-        return "permission" in parse(read_text(path))
+        return key in parse(read_text(path))
     except (OSError, ValueError, JsoncError):
         return False

@@ -34,7 +34,7 @@ def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> 
     return done.stdout
 
 
-@pytest.mark.parametrize("word", ["serve", "attach", "acp", "share", "upgrade", "github", "mcp"])
+@pytest.mark.parametrize("word", ["serve", "attach", "acp", "share", "upgrade", "github", "plugin"])
 def test_known_words_of_other_programs_are_answered_in_a_sentence(
     word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +73,8 @@ def test_help_and_version_load_nothing_heavy() -> None:
         """
         import sys
         from app.cli import main
-        for words in (["--help"], ["--version"], ["auth", "--help"], ["models", "--help"]):
+        for words in (["--help"], ["--version"], ["auth", "--help"], ["models", "--help"],
+                      ["mcp", "--help"]):
             main(words)
         heavy = {"textual", "pydantic", "asyncio", "rich", "sqlite3", "httpx2", "agent"}
         print("loaded:", sorted(heavy & sys.modules.keys()))

@@ -1,0 +1,1 @@
+"""``opencode-py mcp``: the servers of the settings (spec 11, F4)."""

@@ -1,0 +1,53 @@
+"""``mcp add``: a server into the user's own settings, whose remarks and layout stay."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+
+from agent.config.paths import Paths
+from agent.jsontypes import JsonObject
+from agent.permission.saving import save_setting
+from app.clean import clean_line
+
+USAGE = 2
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+
+
+def add_server(
+    name: str,
+    env: Mapping[str, str],
+    *,
+    url: str | None,
+    headers: Sequence[str],
+    variables: Sequence[str],
+    command: Sequence[str],
+) -> int:
+    """Write the server *name*. Raises ``ConfigError`` for a file that can't be changed."""
+    if not _NAME.fullmatch(name):
+        return _wrong("A server's name is made of letters, digits, - and _ (40 at most).")
+    if bool(url) == bool(command):
+        return _wrong("Give either --url URL or, behind --, a program and its arguments.")
+    if url and not url.startswith(("http://", "https://")):
+        return _wrong(f"{clean_line(url)} is no address: it begins with https:// or http://.")
+    pairs = headers if url else variables
+    if (variables if url else headers) or any("=" not in pair for pair in pairs):
+        kind = "--header" if url else "--env"
+        return _wrong(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.")
+    given: JsonObject = {}
+    for pair in pairs:
+        key, _, value = pair.partition("=")
+        given[key] = value
+    entry: JsonObject
+    if url:
+        entry = {"type": "remote", "url": url, **({"headers": given} if given else {})}
+    else:
+        entry = {"type": "local", "command": list(command)}
+        entry |= {"environment": given} if given else {}
+    path = save_setting(Paths.find(env).config, ("mcp", name), entry)
+    print(f"{name} is in {clean_line(str(path))}. Try it: opencode-py mcp debug {name}")
+    return 0
+
+
+def _wrong(sentence: str) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return USAGE

@@ -1,0 +1,86 @@
+"""The arguments of ``opencode-py mcp`` and who answers them. Imports nothing heavy."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+USAGE = 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``mcp``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py mcp",
+        description="The MCP servers of your settings and of this folder's.",
+        epilog="In the program /mcp shows how they stand.",
+        allow_abbrev=False,
+    )
+    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    listed = parts.add_parser("list", help="which servers there are; starts none of them")
+    listed.add_argument("--json", action="store_true", help="as JSON")
+    add = parts.add_parser(
+        "add",
+        help="add a server to your settings",
+        usage="%(prog)s NAME --url URL [--header NAME=VALUE …]\n"
+        "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]",
+    )
+    add.add_argument("name", metavar="NAME", help="what to call it")
+    add.add_argument("--url", metavar="URL", help="the address of a remote server")
+    add.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="sent with requests"
+    )
+    add.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of its program"
+    )
+    add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
+    debug = parts.add_parser("debug", help="connect to a server and tell how that goes")
+    debug.add_argument("name", metavar="NAME", help="the server")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    at = argv.index("--") if "--" in argv else len(argv)
+    try:
+        given = parser().parse_args(argv[:at])
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return _answer(given, argv[at + 1 :])
+    except OpencodePyError as error:
+        return _say(error.message, 1)
+    except KeyboardInterrupt:
+        return _say("Interrupted.", 130)
+
+
+def _answer(given: argparse.Namespace, behind: list[str]) -> int:
+    """*behind* are the words behind ``--``."""
+    here = Path.cwd()
+    match given.part:
+        case "list":
+            from app.mcp.listing import show_servers  # noqa: PLC0415 - each part loads its own
+
+            return show_servers(here, os.environ, as_json=given.json)
+        case "add":
+            from app.mcp.adding import add_server  # noqa: PLC0415 - as above
+
+            return add_server(
+                given.name,
+                os.environ,
+                url=given.url,
+                headers=given.header,
+                variables=given.env,
+                command=[*given.command, *behind],
+            )
+        case _:
+            from app.mcp.probing import probe  # noqa: PLC0415 - as above
+
+            return probe(here, os.environ, given.name)
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code

@@ -1,0 +1,56 @@
+"""``mcp list``: what the settings say. No server is started for it (security, 9.2)."""
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.config.loading import LoadedConfig
+from agent.jsontypes import JsonObject
+from agent.mcp.records import Server
+from app.clean import clean, clean_line
+from app.mcp.reading import read_servers
+
+NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
+
+
+def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> int:
+    """Print the servers that count in *directory*."""
+    servers, loaded, _ = asyncio.run(read_servers(directory, env))
+    for notice in loaded.notices:
+        sys.stderr.write(f"{clean(notice)}\n")
+    if as_json:
+        print(json.dumps({"servers": [_as_json(one, loaded) for one in servers]}, indent=1))
+        return 0
+    if not servers:
+        print(NOTHING)
+    width = max((len(clean_line(one.name)) for one in servers), default=0) + 2
+    for one in servers:
+        state = one.problem or ("on" if one.enabled else "off")
+        line = f"{clean_line(one.name):{width}}{state:5}{_what(one)}"
+        print(f"{line}   {clean_line(_source(one, loaded))}")
+    return 0
+
+
+def _what(server: Server) -> str:
+    return clean_line(server.url or shlex.join(server.command))
+
+
+def _source(server: Server, loaded: LoadedConfig) -> str:
+    """The file that says most of it."""
+    keys = (f"mcp.{server.name}.{key}" for key in ("url", "command", "enabled"))
+    return next((loaded.sources[key] for key in keys if key in loaded.sources), "")
+
+
+def _as_json(server: Server, loaded: LoadedConfig) -> JsonObject:
+    return {
+        "name": server.name,
+        "type": "remote" if server.remote else "local",
+        "command": list(server.command) or None,
+        "url": server.url or None,
+        "enabled": server.enabled,
+        "source": _source(server, loaded) or None,
+        "problem": server.problem or None,
+    }

@@ -1,0 +1,66 @@
+"""``mcp debug``: connects to one server and tells how that goes."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from agent.bus import Bus
+from agent.errors import ConfigError
+from agent.mcp.opening import mcp_service
+from agent.mcp.records import Standing
+from agent.tools.registry import Registry
+from app.clean import clean, clean_line
+from app.mcp.reading import read_servers
+
+SECONDS = 120.0
+
+
+def probe(directory: Path, env: Mapping[str, str], name: str) -> int:
+    """Print what the server *name* is, says and offers; 0 if it is connected.
+
+    Raises ``ConfigError`` for an unknown one.
+    """
+    standing = asyncio.run(_standing(directory, env, name))
+    _show(standing)
+    return 0 if standing.state == "connected" else 1
+
+
+async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Standing:
+    servers, loaded, paths = await read_servers(directory, env)
+    known = {server.name: server for server in servers}
+    if name not in known:
+        names = ", ".join(known) or "none"
+        raise ConfigError(f"There is no MCP server named {name} here. There are: {names}.")
+    mcp = {name: replace(loaded.config.mcp[name], enabled=True)}
+    only = replace(loaded, config=replace(loaded.config, mcp=mcp))
+    service = mcp_service(only, directory, paths, env, Bus(), Registry(()))
+    sys.stderr.write(f"Connecting to {clean_line(known[name].shown)} …\n")
+    try:
+        await service.tried(SECONDS)
+        found = service.standing(name)
+    finally:
+        await service.close()
+    assert found is not None  # noqa: S101 - it is the one that was asked for
+    return found
+
+
+def _show(standing: Standing) -> None:
+    reason = f": {clean_line(standing.reason)}" if standing.reason else ""
+    state = "failed" if standing.state == "connecting" else standing.state
+    print(f"{clean_line(standing.server.name)}   {state}{reason}")
+    if standing.about:
+        print(f"{clean_line(standing.about)}   over {standing.wire}")
+    for name, definition in standing.tools:
+        described = clean_line(" ".join(definition.description.split()))[:100]
+        mark = "   (changed since it was approved)" if definition.name in standing.changed else ""
+        print(f"tool       {clean_line(name)}   {described}{mark}")
+    for prompt in standing.prompts:
+        print(f"prompt     {clean_line(prompt.name)}   {clean_line(prompt.description)}")
+    for resource in standing.resources:
+        print(f"resource   {clean_line(resource.uri)}   {clean_line(resource.name)}")
+    for problem in standing.problems:
+        print(f"problem    {clean_line(problem)}")
+    if standing.log:
+        print(f"\nWhat its program printed:\n{clean(standing.log)}")

@@ -1,0 +1,116 @@
+"""``opencode-py mcp`` (spec 11, F4)."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from tests.mcp.shop import SERVERS
+from tests.support.harness import environment
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, and a folder that is the current one."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def settings(home: Path) -> dict:
+    return json.loads((home / "config" / "config.json").read_text())
+
+
+def test_servers_are_added_and_listed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "list"]) == 0
+    assert "No MCP server is configured" in capsys.readouterr().out
+    assert main(["mcp", "add", "docs", "--env", "A=b=c", "--", "npx", "-y", "docs mcp"]) == 0
+    assert main(["mcp", "add", "far", "--url", "https://x.test/mcp", "--header", "K=V"]) == 0
+    assert main(["mcp", "add", "near", "nearby"]) == 0
+    assert settings(home)["mcp"] == {
+        "docs": {
+            "type": "local",
+            "command": ["npx", "-y", "docs mcp"],
+            "environment": {"A": "b=c"},
+        },
+        "far": {"type": "remote", "url": "https://x.test/mcp", "headers": {"K": "V"}},
+        "near": {"type": "local", "command": ["nearby"]},
+    }
+    capsys.readouterr()
+    assert main(["mcp", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert "npx -y 'docs mcp'" in shown
+    assert "https://x.test/mcp" in shown
+    assert main(["mcp", "list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["servers"]
+    assert [one["name"] for one in listed] == ["docs", "far", "near"]
+    assert listed[0]["command"] == ["npx", "-y", "docs mcp"]
+    assert listed[1] | {"source": None} == {
+        "name": "far",
+        "type": "remote",
+        "command": None,
+        "url": "https://x.test/mcp",
+        "enabled": True,
+        "source": None,
+        "problem": None,
+    }
+
+
+def test_remarks_in_the_settings_stay(home: Path) -> None:
+    path = home / "config" / "config.jsonc"
+    path.parent.mkdir()
+    path.write_text('{\n  // mine\n  "mcp": {\n    "old": {"command": ["old"]},\n  },\n}\n')
+    assert main(["mcp", "add", "new", "--", "new"]) == 0
+    assert "// mine" in path.read_text()
+    assert '"old": {"command": ["old"]}' in path.read_text()
+    assert '"new"' in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["add", "docs"], "Give either --url"),
+        (["add", "docs", "--url", "https://x.test", "--", "x"], "Give either --url"),
+        (["add", "docs", "--url", "x.test"], "is no address"),
+        (["add", "a b", "--", "x"], "made of letters"),
+        (["add", "docs", "--url", "https://x.test", "--env", "A=b"], "--header NAME=VALUE"),
+        (["add", "docs", "--env", "A", "--", "x"], "--env NAME=VALUE"),
+        (["nosuch"], "invalid choice"),
+    ],
+)
+def test_wrong_usage(
+    home: Path, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", *words]) == 2
+    assert why in capsys.readouterr().err
+    assert not (home / "config").exists()
+
+
+def test_a_server_is_tried(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["mcp", "add", "shop", "--", sys.executable, str(SERVERS / "workshop.py")])
+    main(["mcp", "add", "bad", "--", sys.executable, str(SERVERS / "raw.py"), "exits"])
+    capsys.readouterr()
+    assert main(["mcp", "debug", "shop"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("shop   connected\nworkshop 1.2   over stdio\n")
+    assert "tool       shop_echo   Gives back what it is given." in told
+    assert "resource   shop://plan" in told
+    assert main(["mcp", "debug", "bad"]) == 1
+    assert "It said: no licence found" in capsys.readouterr().out
+    assert main(["mcp", "debug", "none"]) == 1
+    assert "There are: bad, shop." in capsys.readouterr().err
+
+
+def test_a_projects_servers_are_listed_once_it_is_trusted(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "project" / "opencode.json").write_text('{"mcp": {"evil": {"command": ["evil"]}}}')
+    assert main(["mcp", "list"]) == 0
+    captured = capsys.readouterr()
+    assert "evil" not in captured.out
+    assert "not trusted" in captured.err
