@@ -102,12 +102,12 @@ def lay_out(status: Status, width: int) -> Content:
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
     if status.cached is not None:
-        told = f"{status.cached:.0%} cached"
-        longer = [*parts[:-1], told, parts[-1]]
+        longer = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]
         if width >= ROOMY and left.cell_length + tail.cell_length + _width(longer) + 2 <= width:
             parts = longer
-    if servers := _servers(status):
-        parts.append(servers)
+    told = [*parts, *([servers] if (servers := _servers(status)) else [])]
+    if left.cell_length + tail.cell_length + _width(told) + 2 <= width:
+        parts = told
     if width < NARROW:
         while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
             parts.pop()
