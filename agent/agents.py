@@ -15,7 +15,9 @@ from agent.permission.rules import DEFAULT_RULES, Rule, is_project, matches
 from agent.questions import Action
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
-ColourRole = Literal["accent", "plan"]
+
+BUILT_IN = "built in"
+"""Where an agent comes from that no file says anything of."""
 
 SUBAGENT_STEPS = 100
 """Steps of a sub-agent's turn (spec 1, L2a); primary agents have no limit."""
@@ -39,18 +41,23 @@ class RuleLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """*prompt* is added to the model's own prompt, None for no addition. *model* is the one that
-    it works with as a sub-agent, None for its caller's. *max_steps* bounds
-    one turn, None without a limit. *colour* is a role of the theme, not a colour."""
+    """*prompt* is added to the model's own prompt, None for no addition. *model* and *effort* are
+    what it works with, None for the session's or its caller's. *max_steps* bounds one turn, None
+    without a limit. *colour* is a role of the theme, or a hex value that the user gave. *hidden*
+    ones are in no list, but may be called. *source* names the files that speak of it."""
 
     name: str
     description: str
     mode: Mode = "primary"
-    colour: ColourRole = "accent"
+    colour: str = "accent"
     prompt: str | None = None
     model: str | None = None
+    effort: str | None = None
+    temperature: float | None = None
     rules: tuple[Rule, ...] = ()
     max_steps: int | None = None
+    hidden: bool = False
+    source: str = BUILT_IN
 
 
 def _rules(agent: str, *rules: tuple[str, str, Action]) -> tuple[Rule, ...]:
@@ -168,15 +175,32 @@ class Agents:
 
     def get(self, name: str) -> AgentInfo:
         """The agent *name*. Raises ``AgentNotFound``, which lists what there is."""
-        agent = self._agents.get(name)
+        agent = self.find(name)
         if agent is None:
             known = ", ".join(info.name for info in self.primary())
             raise AgentNotFound(f"There is no agent named {name}. The agents are: {known}.")
         return agent
 
+    def find(self, name: str) -> AgentInfo | None:
+        """The agent *name*, None where there is none."""
+        return self._agents.get(name)
+
+    @property
+    def depth(self) -> int:
+        """How many sub-agents may stand below each other."""
+        return self._loaded.config.subagent_depth
+
+    def listed(self) -> tuple[AgentInfo, ...]:
+        """All that are not hidden, in order."""
+        return tuple(a for a in self._agents.values() if a.mode != "hidden" and not a.hidden)
+
     def primary(self) -> tuple[AgentInfo, ...]:
         """The agents that the user can choose, in the order in which Tab cycles."""
-        return tuple(a for a in self._agents.values() if a.mode in {"primary", "all"})
+        return tuple(a for a in self.listed() if a.mode in {"primary", "all"})
+
+    def usable(self) -> tuple[AgentInfo, ...]:
+        """All but those that only the harness uses."""
+        return tuple(a for a in self._agents.values() if a.mode != "hidden")
 
     def callable(self) -> tuple[AgentInfo, ...]:
         """The agents that can be started as sub-agents."""
@@ -221,9 +245,14 @@ def _changed(
     return replace(
         base,
         description=given.description or base.description,
-        mode="hidden" if given.hidden else mode,
+        mode=mode,
+        hidden=given.hidden or base.hidden,
+        colour=given.color or base.colour,
         prompt=given.prompt or base.prompt,
         model=given.model or base.model,
+        effort=given.effort or base.effort,
+        temperature=given.temperature if given.temperature is not None else base.temperature,
         rules=(*base.rules, *map(_rule, loaded.agent_rules.get(name, ()))),
         max_steps=given.steps if given.steps is not None else base.max_steps,
+        source=loaded.source_of(f"agent.{name}.") or base.source,
     )

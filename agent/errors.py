@@ -10,6 +10,7 @@
     ├── NothingToDo          what was asked for has nothing to work on
     ├── ModelNotFound        no such provider or model
     ├── AgentNotFound        no agent of that name
+    ├── CommandError         a slash command of the user's own cannot be sent
     ├── MissingKey           a provider's key is not set
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
     ├── ToolError            a tool cannot do what was asked; the text goes to the model
@@ -63,6 +64,10 @@ class ModelNotFound(OpencodePyError):
 
 
 class AgentNotFound(OpencodePyError):
+    pass
+
+
+class CommandError(OpencodePyError):
     pass
 
 

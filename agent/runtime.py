@@ -31,6 +31,7 @@ from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
 from agent.session.briefing import Briefing, BriefingDeps
+from agent.session.commands import CommandDeps, Commands
 from agent.session.contents import Window
 from agent.session.directory import Directory
 from agent.session.guards import TurnLimits
@@ -86,6 +87,7 @@ class Runtime:
     questions: QuestionService
     queues: Queues
     mcp: McpService
+    commands: Commands
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -233,6 +235,7 @@ def _compose(opened: _Opened) -> Runtime:
         queues=deps.queues,
         shells=shells,
         mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, registry),
+        commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline)),
     )
 
 
@@ -312,7 +315,10 @@ def _tool_deps(opened: _Opened, config: Config, shells: Shells, agents: Agents) 
         ),
         search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
         secret_names=frozenset(secret),
-        subagents=tuple(SubagentInfo(a.name, a.description) for a in agents.callable()),
+        subagents=tuple(
+            SubagentInfo(a.name, a.description, offered=a.mode != "primary")
+            for a in agents.usable()
+        ),
         strict_env=config.bash.env == "strict",
         kept_env=config.bash.keep,
         default_timeout=config.bash.timeout / 1000,

@@ -83,7 +83,9 @@ class OpencodeApp(App[int]):
             if known.palette:
                 keys = ", ".join(self.controller.keys.keys_of(known.id))
                 run = lambda known=known: self.controller.call(known)  # noqa: E731
-                yield SystemCommand(known.title, keys, run)
+                # Those of the user's are called by their names.
+                title = f"/{known.slash[0]}" if known.note else known.title
+                yield SystemCommand(title, known.title if known.note else keys, run)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The palette's key belongs to a list while one is open."""

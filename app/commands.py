@@ -5,23 +5,32 @@ entry, a key and a row of the help.
     async def new(context: Context, argument: str) -> None: ...
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from app.context import Context
 
 Handler = Callable[[Context, str], Awaitable[None]]
-Group = Literal["Session", "Model and agent", "View", "Prompt", "Program"]
+Group = Literal["Session", "Model and agent", "View", "Prompt", "Program", "Commands"]
 
-GROUPS: tuple[Group, ...] = ("Session", "Model and agent", "View", "Prompt", "Program")
+GROUPS: tuple[Group, ...] = (
+    "Session",
+    "Model and agent",
+    "View",
+    "Prompt",
+    "Program",
+    "Commands",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """*slash* is the command's name and then its aliases, *keys* the default keys (with
     ``<leader>`` for the leader), *argument* what may follow the command, for the help.
-    *words* are texts that run it when they are the whole prompt."""
+    *words* are texts that run it when they are the whole prompt. *prompts*: it sends a prompt,
+    whose argument may have several lines; one of the program's gives way to one of the user's
+    with its name. *note* says where one of the user's comes from."""
 
     id: str
     title: str
@@ -32,9 +41,12 @@ class Action:
     argument: str = ""
     words: tuple[str, ...] = ()
     palette: bool = True
+    prompts: bool = False
+    note: str = ""
 
 
 _actions: dict[str, Action] = {}
+_provided: dict[str, tuple[Action, ...]] = {}
 
 
 def action(
@@ -47,6 +59,7 @@ def action(
     argument: str = "",
     words: tuple[str, ...] = (),
     palette: bool = True,
+    prompts: bool = False,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function. Two actions with one id or one name are a fault."""
 
@@ -64,31 +77,58 @@ def action(
             argument=argument,
             words=words,
             palette=palette,
+            prompts=prompts,
         )
         return run
 
     return register
 
 
+def provide(owner: str, given: Iterable[Action]) -> list[str]:
+    """Make *given* the actions of *owner*, such as the commands of the opened folder, in place of
+    those it had. One whose name an action of the program has is left out; the sentences on that.
+    """
+    _provided.pop(owner, None)
+    kept: list[Action] = []
+    left: list[str] = []
+    for one in given:
+        other = by_slash(one.slash[0])
+        if other is None or other.prompts:
+            kept.append(one)
+        else:
+            left.append(f"/{one.slash[0]} is taken ({other.title}), so {one.note} has no effect.")
+    _provided[owner] = tuple(kept)
+    return left
+
+
 def actions() -> list[Action]:
     """All actions, by group, in the order of their registration."""
-    return sorted(_actions.values(), key=lambda known: GROUPS.index(known.group))
+    return sorted(_all(), key=lambda known: GROUPS.index(known.group))
 
 
 def find(action_id: str) -> Action | None:
-    return _actions.get(action_id)
+    return next((known for known in _all() if known.id == action_id), None)
 
 
 def by_slash(name: str) -> Action | None:
     """The action behind ``/name`` or one of its aliases."""
-    name = name.lower()
-    return next((known for known in _actions.values() if name in known.slash), None)
+    lower = name.lower()
+    found = (known for known in _all() if name in known.slash or lower in known.slash)
+    return next(found, None)
 
 
 def names() -> Iterator[str]:
     """Every slash name, aliases too."""
-    for known in _actions.values():
+    for known in _all():
         yield from known.slash
+
+
+def _all() -> Iterator[Action]:
+    """The user's own, then those of the program whose names they do not have."""
+    own = [known for given in _provided.values() for known in given]
+    yield from own
+    taken = {name for known in own for name in known.slash}
+    yield from (known for known in _actions.values() if not taken & {*known.slash})
 
 
 REMEMBER = "folder.remember"
@@ -132,12 +172,15 @@ def parse(text: str) -> Command | None:
     if text.startswith("!"):
         return Command("!", text[1:].strip(), find(SHELL))
     stripped = text.strip()
-    for known in _actions.values():
+    for known in _all():
         if stripped in known.words:
             return Command(stripped, "", known)
-    if not stripped.startswith("/") or "\n" in stripped:
+    if not stripped.startswith("/"):
         return None
-    name, _, argument = stripped[1:].partition(" ")
-    if not name or not name.replace("-", "").replace("_", "").isalnum():
-        return None
-    return Command(name, argument.strip(), by_slash(name))
+    name, *rest = stripped[1:].split(None, 1) or ("",)
+    argument = rest[0] if rest else ""
+    known = by_slash(name)
+    if known is not None and (known.prompts or "\n" not in stripped):
+        return Command(name, argument, known)
+    plain = name.replace("-", "").replace("_", "").isalnum() and "\n" not in stripped
+    return Command(name, argument, None) if plain else None

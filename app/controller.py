@@ -24,7 +24,7 @@ from agent.questions import QuestionReply
 from app import keymap
 from app.asking import Answer, Asking
 from app.clean import clean
-from app.commands import Action, actions, find
+from app.commands import Action, actions, find, provide
 from app.context import Context
 from app.finding import Finding
 from app.folder import Folder, Opener
@@ -33,6 +33,7 @@ from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
 from app.modes import Modes
+from app.own_commands import own_actions
 from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
@@ -45,6 +46,7 @@ from app.widgets.home import HomeFacts, model_reason
 from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
+    from agent.commands import CommandInfo
     from agent.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -111,14 +113,16 @@ class Controller:
         self._place = await look(self._launch.directory, self._env.get("HOME", ""))
         self._show()
 
-    def _settle(self, runtime: "Runtime") -> None:
+    def _settle(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
         """Take over what the settings say of the front end, and tell what was found."""
         self._trusted = runtime.trust.standing in {"trusted", "nothing"}
         config = runtime.config.config
+        left = provide("commands", own_actions(commands))
+        self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
         if config.theme is not None and config.theme in self._app.available_themes:
             self._app.theme = config.theme
-        for notice in (*runtime.notices, *self.keys.conflicts):
+        for notice in (*runtime.notices, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
         self._show()
@@ -126,6 +130,7 @@ class Controller:
     async def close(self) -> None:
         """Stop the front end's tasks, then the harness."""
         await self.tasks.close()
+        provide("commands", ())
         if self.live.is_ready:
             await self.live.runtime.close()
 
@@ -255,6 +260,7 @@ class Controller:
         live = self.live
         self.main.status.show(
             agent=live.agent,
+            colour=live.colour,
             model=live.model,
             effort=live.effort,
             branch=self._place.branch,
@@ -266,7 +272,7 @@ class Controller:
             mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
         )
-        self.main.show_agent(live.agent)
+        self.main.show_agent(live.colour)
         self.main.show_work(live.view, live.waiting_to_send)
         self.main.show_home(
             HomeFacts(

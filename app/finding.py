@@ -1,4 +1,4 @@
-"""Looks for the files that a mention may mean (spec 8, U8)."""
+"""Looks for the files and sub-agents that a mention may mean (spec 8, U8)."""
 
 from typing import TYPE_CHECKING
 
@@ -30,4 +30,9 @@ class Finding:
         runtime = self._live.runtime
         if self._index is None:
             self._index = FileIndex(str(runtime.directory), str(runtime.project))
-        self._screen.show_files(typed, await self._index.matches(typed))
+        agents = [
+            (info.name, info.description)
+            for info in runtime.agents.callable()
+            if not info.hidden and info.name.lower().startswith(typed.lower())
+        ]
+        self._screen.show_files(typed, await self._index.matches(typed), agents)

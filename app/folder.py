@@ -1,6 +1,6 @@
 """Opening the folder: asks whether to trust it where that must be asked (spec 4, M9)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -11,6 +11,7 @@ from app.screens.trust import TrustScreen
 from app.tasks import ask
 
 if TYPE_CHECKING:  # brings the whole harness
+    from agent.commands import CommandInfo
     from agent.permission.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime import Runtime
 
@@ -21,7 +22,8 @@ BUSY = "The agent works. Try again when it is done."
 
 class Folder:
     """Opens the folder of *launch*, at the start and again when its settings are to be read
-    anew. *settled* is told of each runtime; *grace* is how long a question ignores keys."""
+    anew. *settled* is told of each runtime and of its
+    commands; *grace* is how long a question ignores keys."""
 
     def __init__(
         self,
@@ -29,7 +31,7 @@ class Folder:
         launch: Launch,
         env: Mapping[str, str],
         open_runtime: Opener,
-        settled: Callable[["Runtime"], None],
+        settled: Callable[["Runtime", "Sequence[CommandInfo]"], None],
         grace: float,
     ) -> None:
         self._app = app
@@ -42,8 +44,9 @@ class Folder:
     async def open(self, live: LiveSession) -> "Runtime":
         """Open it for the first time, with the session that the command line asked for."""
         runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        commands = await runtime.commands.all()
         await live.start(runtime, self._launch)
-        self._settled(runtime)
+        self._settled(runtime, commands)
         return runtime
 
     async def reopen(self, live: LiveSession) -> None:
@@ -53,7 +56,7 @@ class Folder:
         runtime.permissions.mode = before.permissions.mode
         await live.restart(runtime)
         await before.close()
-        self._settled(runtime)
+        self._settled(runtime, await runtime.commands.all())
 
     async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         """Ask before anything of the folder is used. What is sent meanwhile waits."""

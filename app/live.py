@@ -1,21 +1,25 @@
 """The session that is open: what the screen shows of it and what it can be told to do."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Notice, PluginFailed
 from agent.model import Delivery, Idle, Session
+from agent.session.mentioned import agents_in, mentions_in
 from agent.session.view import PromptInput
 from app.bridge import pump
 from app.launch import Launch
-from app.mentions import mentions_in
 from app.state import NOTHING, Change, SessionView
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime import Runtime
     from app.tasks import Tasks
+
+
+Make = Callable[[Session, PromptInput], Awaitable[PromptInput]]
+"""Makes the prompt that is sent from what was typed."""
 
 
 class LiveSession:
@@ -42,6 +46,7 @@ class LiveSession:
         self._agent: str | None = None
         self._model: str | None = None
         self._effort: str | None = None
+        self._held: tuple[str, str | None] | None = None
         self._asked_for = 0
         self.view: SessionView | None = None
         self.waiting_to_send = 0
@@ -79,6 +84,12 @@ class LiveSession:
         return self._runtime.config.config.default_agent if self._runtime else "build"
 
     @property
+    def colour(self) -> str:
+        """The colour of that agent: a role of the theme, or a hex value."""
+        info = self._runtime.agents.find(self.agent) if self._runtime else None
+        return info.colour if info is not None else "accent"
+
+    @property
     def model(self) -> str:
         """The model of the next prompt, ``provider/model``; empty before the runtime is open."""
         held = self.session
@@ -102,6 +113,10 @@ class LiveSession:
         self._agent, self._effort = launch.agent, launch.effort
         if launch.model is not None:
             self._model = runtime.catalog.model(launch.model).full_name
+        elif (own := runtime.agents.get(self.agent)).model is not None:
+            self._held = (self.model, self._effort)
+            self._model = runtime.catalog.model(own.model).full_name
+            self._effort = self._effort or own.effort
         directory = runtime.sessions.directory
         wanted: Session | None = None
         if launch.session is not None:
@@ -140,9 +155,12 @@ class LiveSession:
         self._follow(subscription)
         self._opened(None)
 
-    async def send(self, text: str, delivery: Delivery = "steer") -> None:
+    async def send(
+        self, text: str, delivery: Delivery = "steer", *, make: Make | None = None
+    ) -> None:
         """Send a prompt, in the order of the calls. A busy session takes it up at its next
-        step, or as *delivery* says when its turn is over (L3)."""
+        step, or as *delivery* says when its turn is over (L3). What is sent is what *make* says
+        where that is given."""
         self.waiting_to_send += 1
         try:
             async with self._sending:
@@ -155,7 +173,10 @@ class LiveSession:
                     effort=self.effort,
                     delivery=delivery,
                     mentions=mentions_in(text, self.runtime.directory),
+                    agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
                 )
+                if make is not None:
+                    prompt = await make(session, prompt)
                 await self.runtime.sessions.prompt(session.id, prompt)
         finally:
             self.waiting_to_send -= 1
@@ -166,7 +187,15 @@ class LiveSession:
         return session is not None and await self.runtime.sessions.cancel(session.id)
 
     async def use_agent(self, name: str) -> None:
-        """The agent from the next prompt on."""
+        """The agent from the next prompt on, with its own model if it has one; what was chosen
+        before comes back with the next agent that has none."""
+        chosen = self.runtime.agents.get(name)
+        if chosen.model is not None or chosen.effort is not None:
+            self._held = self._held or (self.model, self.effort)
+            await self.use_model(chosen.model or self._held[0], chosen.effort)
+        elif self._held is not None:
+            held, self._held = self._held, None
+            await self.use_model(*held)
         self._agent = name
         if self.session is not None:
             await self.runtime.sessions.directory.set_agent(self.session.id, name)
@@ -174,6 +203,7 @@ class LiveSession:
 
     async def use_model(self, model: str, effort: str | None = None) -> None:
         """The model (``provider/model``) and effort from the next prompt on."""
+        model = self.runtime.catalog.model(model).full_name
         self._model, self._effort = model, effort
         if self.session is not None:
             await self.runtime.sessions.directory.set_model(self.session.id, model, effort)

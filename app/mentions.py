@@ -1,48 +1,9 @@
-"""Files that a prompt names with @ (spec 8, U8)."""
+"""What is named with @ while it is typed (spec 8, U8)."""
 
 import re
-from pathlib import Path
-
-from agent.session.view import Mention
-
-MENTION = re.compile(r'(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"@]+))')
-LINES = re.compile(r"#L?(\d+)(?:-L?(\d+))?$")
-ENDS = ".,;:!?)]}'"
-"""What stands behind a path in a sentence and is no part of it, unless there is such a file."""
 
 TYPED = re.compile(r'(?:^|(?<=\s))@"?([^\s"@]*)$')
 """A mention that is being typed, before the cursor."""
-
-
-def mentions_in(text: str, directory: Path) -> tuple[Mention, ...]:
-    """The files and folders that *text* names and that there are, each once."""
-    found: dict[str, Mention] = {}
-    for match in MENTION.finditer(text):
-        mention = _mention(match[1] or match[2], directory)
-        if mention is not None:
-            found.setdefault(f"{mention.path}#{mention.first}", mention)
-    return tuple(found.values())
-
-
-def _mention(word: str, directory: Path) -> Mention | None:
-    while word:
-        lines = LINES.search(word)
-        path = word[: lines.start()] if lines else word
-        if path and _exists(directory, path):
-            first = int(lines[1]) if lines else None
-            last = int(lines[2]) if lines and lines[2] else first
-            return Mention(path, first, last)
-        if word[-1] not in ENDS:
-            return None
-        word = word[:-1]
-    return None
-
-
-def _exists(directory: Path, path: str) -> bool:
-    try:
-        return (directory / Path(path).expanduser()).exists()
-    except (OSError, ValueError, RuntimeError):
-        return False
 
 
 def quoted(path: str) -> str:

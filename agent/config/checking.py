@@ -66,6 +66,7 @@ def check(raw: JsonObject) -> list[Fault]:
             unknown = reasons[0].startswith("there is no")
             said = reasons[0] if unknown else f"expected {several}"
             faults.append(Fault(path, f"{dotted(path)}: {said}"))
+        for path in reversed(list(found)):  # from the end of a list, whose places then still hold
             _remove(raw, path)
     return faults
 
@@ -112,6 +113,8 @@ def _keys_at(path: Sequence[str | int]) -> list[str]:
                 kind = get_args(kind)[0]
         elif get_origin(kind) is dict:
             kind = get_args(kind)[1]
+        elif get_origin(kind) is tuple:
+            kind = get_args(kind)[0]
     return [file_key(f.name) for f in fields(cast("Any", kind))] if is_dataclass(kind) else []
 
 
@@ -120,11 +123,14 @@ def _existing(raw: JsonObject, location: Sequence[str | int]) -> KeyPath:
     path: list[str | int] = []
     value: Json = raw
     for step in location:
-        if isinstance(value, dict) and isinstance(step, str) and step in value:
-            value = value[step]
-            path.append(step)
-        else:
-            break
+        match value, step:
+            case dict(), str() if step in value:
+                value = value[step]
+            case list(), int() if step < len(value):
+                value = value[step]
+            case _:
+                break
+        path.append(step)
     return tuple(path)
 
 
@@ -132,9 +138,17 @@ def _remove(raw: JsonObject, path: KeyPath) -> None:
     """Take out the value at *path*."""
     parent: Json = raw
     for step in path[:-1]:
-        parent = parent.get(str(step)) if isinstance(parent, dict) else None
-    if isinstance(parent, dict) and path:
-        parent.pop(str(path[-1]), None)
+        if isinstance(parent, dict):
+            parent = parent.get(str(step))
+        elif isinstance(parent, list) and isinstance(step, int) and step < len(parent):
+            parent = parent[step]
+        else:
+            return
+    last = path[-1] if path else None
+    if isinstance(parent, dict):
+        parent.pop(str(last), None)
+    elif isinstance(parent, list) and isinstance(last, int) and last < len(parent):
+        del parent[last]
 
 
 def _negative(value: Json, path: KeyPath) -> list[Fault]:

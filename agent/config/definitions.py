@@ -5,13 +5,14 @@ Each kind has its folders below a *top*: the config folder, ``.opencode``, ``.op
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from agent.config.finding import folders
-from agent.config.paths import Paths, home_of
+from agent.config.paths import Paths, home_of, shown
 
 Kind = Literal["command", "agent", "skill", "plugin", "tool"]
 
@@ -35,6 +36,39 @@ DEPTH = 5
 
 MOST = 500
 """Files of one kind below one top; what comes after them is not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One file. *name* is the path below its kind's *folder* without the ending; *source* is
+    what people read of where it is; *foreign* ones are written for other programs. *project* is
+    the project that it came with, None for the user's own."""
+
+    name: str
+    path: Path
+    source: str
+    folder: str
+    foreign: bool
+    project: Path | None = None
+
+
+def defined(
+    kind: Kind, tops: Iterable[Path], env: Mapping[str, str], project: Path | None = None
+) -> Iterator[Definition]:
+    """The definitions of *kind* below *tops*, in order; later ones win."""
+    for top in tops:
+        for path in files_of(kind, top, project):
+            relative = path.relative_to(top)
+            inside = project is not None and path.is_relative_to(project)
+            source = path.relative_to(project).as_posix() if project and inside else None
+            yield Definition(
+                name=Path(*relative.parts[1:]).with_suffix("").as_posix(),
+                path=path,
+                source=source or shown(path, env),
+                folder=relative.parts[0],
+                foreign=top.name in FOREIGN_TOPS,
+                project=project,
+            )
 
 
 def user_tops(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:

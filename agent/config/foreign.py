@@ -8,55 +8,53 @@ from agent.jsontypes import Json, JsonObject
 _LATER = "this version does not support it yet"
 _NO_SERVER = "this program has no server"
 _NO_SHARING = "sessions are never sent anywhere"
+_NO_MEANING = "nothing here depends on it"
+_FOLDERS = "other folders are read when you allow it (permission.external_directory)"
 
 UNSUPPORTED: dict[str, str] = {
-    "shell": _LATER,
-    "logLevel": _LATER,
+    "shell": "commands run in bash, whose lines are analysed before they run",
+    "logLevel": "the log always holds what a report needs; opencode-py debug paths says where",
     "server": _NO_SERVER,
-    "command": _LATER,
-    "skills": _LATER,
-    "references": _LATER,
-    "reference": _LATER,
-    "watcher": _LATER,
-    "plugin": "plugins written for opencode cannot run here",
+    "skills.urls": "skills are not downloaded; put them into a folder of skills.paths",
+    "references": _FOLDERS,
+    "reference": _FOLDERS,
+    "watcher": "files are looked at when they are needed, none is watched",
+    "plugin": "plugins written for opencode cannot run here; those in Python go into plugins/",
     "share": _NO_SHARING,
     "autoshare": _NO_SHARING,
     "autoupdate": "this program does not update itself",
     "disabled_providers": _LATER,
     "enabled_providers": _LATER,
-    "subagent_depth": _LATER,
     "formatter": _LATER,
     "lsp": _LATER,
     "layout": "it has no meaning any more",
-    "attachment": _LATER,
+    "attachment": "images are sent as they are, and refused where they are too large",
     "enterprise": _NO_SHARING,
-    "experimental": _LATER,
-    "tui": _LATER,
-    "compaction.tail_turns": _LATER,
-    "compaction.preserve_recent_tokens": _LATER,
-    "agent.*.variant": _LATER,
-    "agent.*.top_p": _LATER,
-    "agent.*.color": _LATER,
-    "agent.*.options": _LATER,
+    "experimental": "what it switches on is either always there or not in this program",
+    "tui": "its settings stand at the top level here: theme, keybinds",
+    "compaction.tail_turns": "the tail is as long as the window allows, in whole turns",
+    "compaction.preserve_recent_tokens": "the tail is as long as the window allows",
+    "agent.*.top_p": "sampling is set by temperature alone",
+    "agent.*.options": "a request carries only what is known of the provider; see effort",
     "agent.*.name": "an agent is named by its key",
+    "command.*.name": "a command is named by its key",
     "provider.*.npm": "its protocol is not known here; set api instead",
     "provider.*.id": "a provider is named by its key",
     "provider.*.whitelist": _LATER,
     "provider.*.blacklist": _LATER,
-    "provider.*.transport": _LATER,
     "provider.*.options.enterpriseUrl": _LATER,
     "provider.*.options.setCacheKey": "prompt caching needs no setting here",
-    "provider.*.models.*.attachment": _LATER,
-    "provider.*.models.*.modalities": _LATER,
+    "provider.*.models.*.attachment": "say vision or documents instead",
+    "provider.*.models.*.modalities": "say vision or documents instead",
     "provider.*.models.*.options": _LATER,
-    "provider.*.models.*.headers": _LATER,
-    "provider.*.models.*.variants": _LATER,
-    "provider.*.models.*.interleaved": _LATER,
-    "provider.*.models.*.experimental": _LATER,
-    "provider.*.models.*.status": _LATER,
-    "provider.*.models.*.release_date": _LATER,
-    "provider.*.models.*.family": _LATER,
-    "provider.*.models.*.provider": _LATER,
+    "provider.*.models.*.headers": "headers are set for the whole provider, in its options",
+    "provider.*.models.*.variants": "levels of reasoning are named in efforts",
+    "provider.*.models.*.interleaved": "how reasoning goes back is known by the model's name",
+    "provider.*.models.*.experimental": _NO_MEANING,
+    "provider.*.models.*.status": _NO_MEANING,
+    "provider.*.models.*.release_date": _NO_MEANING,
+    "provider.*.models.*.family": _NO_MEANING,
+    "provider.*.models.*.provider": "a model speaks its provider's protocol",
     "provider.*.models.*.disabled": _LATER,
 }
 """Known keys without effect here, with the reason. ``*`` stands for a name."""
@@ -91,6 +89,9 @@ def translate(raw: JsonObject) -> None:
             agents.setdefault(name, entry)
     for _, agent in _entries(raw.get("agent")):
         _rename(agent, "maxSteps", "steps")
+        _rename(agent, "variant", "effort")
+    for _, command in _entries(raw.get("command")):
+        _rename(command, "variant", "effort")
     for _, provider in _entries(raw.get("provider")):
         _translate_provider(provider)
     for _, server in _entries(raw.get("mcp")):

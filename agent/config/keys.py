@@ -9,6 +9,7 @@ FILE_KEYS = {
     "client_id": "clientId",
     "client_secret": "clientSecret",
     "callback_port": "callbackPort",
+    "argument_hint": "argument-hint",
 }
 """Field name here → key in a file, where they differ."""
 

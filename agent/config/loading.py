@@ -8,8 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config.agent_files import AgentFile, agent_files
-from agent.config.definitions import project_tops, user_tops
+from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
 from agent.config.finding import Found, Source, find
 from agent.config.model import Config
 from agent.config.paths import Paths
@@ -45,6 +44,11 @@ class LoadedConfig:
         """Whether a project's file set the value at the dotted *key*."""
         return self.sources.get(key) in self.project_files
 
+    def source_of(self, prefix: str) -> str:
+        """The sources behind the values whose dotted keys begin with *prefix*, each once."""
+        found = (source for key, source in self.sources.items() if key.startswith(prefix))
+        return ", ".join(dict.fromkeys(found))
+
 
 def load_config(
     directory: Path,
@@ -65,9 +69,9 @@ def load_config(
     """
     paths = paths or Paths.find(env)
     found = find(directory, project, paths, env)
-    own = tuple(agent_files(user_tops(paths, env), env))
+    own = _defined(user_tops(paths, env), env, None)
     tops = project_tops(directory, project, env) if trusted else ()
-    theirs = tuple(agent_files(tops, env, project))
+    theirs = _defined(tops, env, project)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after, own, theirs)):
         return LoadedConfig()
@@ -75,13 +79,22 @@ def load_config(
     return _load(found, given, Source("command line", directory), env, limits)
 
 
+_Defined = tuple[tuple[Kind, Definition], ...]
+
+
+def _defined(tops: tuple[Path, ...], env: Mapping[str, str], project: Path | None) -> _Defined:
+    """What is defined in markdown that becomes a part of the settings."""
+    kinds: tuple[Kind, ...] = ("agent", "command")
+    return tuple((kind, file) for kind in kinds for file in defined(kind, tops, env, project))
+
+
 @dataclass(frozen=True, slots=True)
 class _Limits:
     trusted: bool
     keyed: frozenset[str]
     root: Path
-    own_agents: tuple[AgentFile, ...]
-    agents: tuple[AgentFile, ...]
+    own: _Defined
+    theirs: _Defined
 
 
 def _load(
@@ -95,7 +108,7 @@ def _load(
     from agent.config import checking, merging, reading, rules  # noqa: PLC0415 - see above
 
     before = [reading.read_layer(source, env) for source in found.before]
-    before += map(reading.agent_layer, limits.own_agents)
+    before += [reading.markdown_layer(kind, file) for kind, file in limits.own]
     after = [reading.read_layer(source, env) for source in found.after]
     if given:
         after.append(reading.given_layer(given, command_line, env))
@@ -104,7 +117,7 @@ def _load(
         merging.merge(own, deepcopy(layer.values), layer.source.name, {})
     trust = reading.limits_of(own, limits.keyed, limits.root) if limits.trusted else None
     project = [reading.read_layer(source, env, trust) for source in found.project]
-    project += [reading.agent_layer(file, trust) for file in limits.agents]
+    project += [reading.markdown_layer(kind, file, trust) for kind, file in limits.theirs]
     layers = [*before, *project, *after]
 
     values: dict[str, Json] = {}

@@ -8,11 +8,17 @@ was not set.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
+from agent.config.extending import (
+    AgentConfig,
+    CommandConfig,
+    HookGroup,
+    PermissionSetting,
+    SkillsConfig,
+)
 from agent.config.keys import CHECKED
 from agent.config.mcp import McpConfig
-from agent.questions import Action
 
 ProviderApi = Literal[
     "openai-chat",
@@ -24,9 +30,6 @@ ProviderApi = Literal[
     "bedrock",
 ]
 """The wire protocols that a server named in config may speak (spec 5, R1)."""
-
-PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
-"""One action for everything, or for each permission an action or patterns in order (M1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,32 +151,6 @@ class ProviderConfig:
     """Address, key, headers."""
     models: dict[str, ModelConfig] = field(default_factory=dict[str, ModelConfig])
     """Models by id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentConfig:
-    """An agent: changes to a built-in one, or one of the user's own."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
-
-    description: str | None = None
-    """When to use this agent, in a sentence."""
-    prompt: str | None = None
-    """Its instructions."""
-    model: str | None = None
-    """Its model, as ``provider/model``."""
-    permission: PermissionSetting | None = None
-    """Its permission rules, which come after the general ones."""
-    steps: int | None = None
-    """Model calls that it may make in one turn."""
-    mode: Literal["primary", "subagent", "all"] | None = None
-    """Whether the user talks to it, other agents call it, or both."""
-    temperature: float | None = None
-    """Sampling temperature, where the model accepts one."""
-    hidden: bool = False
-    """Whether it is left out of lists."""
-    disable: bool = False
-    """Whether it is switched off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,6 +289,16 @@ class Config:
     """Agents by name."""
     mcp: dict[str, McpConfig] = field(default_factory=dict[str, McpConfig])
     """MCP servers by name."""
+    command: dict[str, CommandConfig] = field(default_factory=dict[str, CommandConfig])
+    """Slash commands of your own by name."""
+    skills: SkillsConfig = field(default_factory=SkillsConfig)
+    """Further places of skills."""
+    hooks: dict[str, tuple[HookGroup, ...]] = field(
+        default_factory=dict[str, tuple[HookGroup, ...]]
+    )
+    """Programs to run at certain moments, by event, in the form of Claude Code's settings."""
+    subagent_depth: int = 3
+    """How deep sub-agents may call others."""
     theme: str | None = None
     """Name of the colour theme."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])

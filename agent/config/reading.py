@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import checking, foreign, jsonc, restraint, rules
-from agent.config.agent_files import AgentFile, read_agent
 from agent.config.checking import dotted
+from agent.config.definitions import Definition, Kind
 from agent.config.finding import Source, read
 from agent.config.frontmatter import FrontmatterError
 from agent.config.jsonc import KeyPath
+from agent.config.markdown import READERS
 from agent.config.restraint import Own
 from agent.config.rules import ConfigRule
 from agent.config.substitute import Listed, fill
@@ -94,18 +95,18 @@ def given_layer(values: Mapping[str, Json], source: Source, env: Mapping[str, st
     return layer
 
 
-def agent_layer(file: AgentFile, trusted: Trusted | None = None) -> Layer:
-    """The layer of an agent in markdown. One that cannot be read is left out, and told.
+def markdown_layer(kind: Kind, file: Definition, trusted: Trusted | None = None) -> Layer:
+    """The layer of a definition in markdown. One that cannot be read is left out, and told.
 
     Only for the user's own, and for those of a *trusted* project.
     """
     source = Source(file.source, file.path.parent, file.path, project=file.project is not None)
     layer = Layer(source)
     try:
-        values: JsonObject = {"agent": {file.name: read_agent(file)}}
+        values: JsonObject = {kind: {file.name: READERS[kind](file)}}
     except (FrontmatterError, OSError, ValueError) as error:
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-        layer.notices.append(f"The agent {source.name} is left out: {system or error}.")
+        layer.notices.append(f"The {kind} {source.name} is left out: {system or error}.")
         return layer
     teller = _Teller(layer, "")
     foreign.translate(values)

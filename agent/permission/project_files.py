@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import foreign, jsonc
-from agent.config.agent_files import AgentFile, agent_files, read_agent
-from agent.config.definitions import files_of, project_tops
+from agent.config.definitions import Definition, defined, files_of, project_tops
 from agent.config.finding import find, folders, read, read_text
 from agent.config.frontmatter import FrontmatterError
+from agent.config.markdown import read_agent
 from agent.config.paths import Paths, home_of
 from agent.jsontypes import Json, JsonObject
 from agent.permission.project_programs import TABLES, Runs, programs
@@ -133,7 +133,7 @@ class _Looker:
         """Definitions and code below a folder such as ``.opencode-py``."""
         for path in files_of("command", top, self._project):
             self.steer("command", path)
-        for file in agent_files((top,), env, self._project):
+        for file in defined("agent", (top,), env, self._project):
             self.steer("agent", file.path)
             self._agent(file)
         for path in files_of("skill", top, self._project):
@@ -160,7 +160,7 @@ class _Looker:
     def steer(self, kind: SteerKind, path: Path) -> None:
         self._steers[Steers(kind, self._name(path))] = None
 
-    def _agent(self, file: AgentFile) -> None:
+    def _agent(self, file: Definition) -> None:
         """What an agent would allow. One that cannot be read has no effect."""
         try:
             values: JsonObject = {"agent": {file.name: read_agent(file)}}

@@ -80,7 +80,9 @@ class SessionService:
         ``SessionBusy`` when another instance of the program runs a turn in this session.
         """
         session = await self._deps.store.session(session_id)
-        item = user_message(session, prompt, self._deps.catalog.default_model(), self._clock())
+        agent = self._deps.agents.find(prompt.agent or session.agent)
+        default = self._deps.catalog.default_model()
+        item = user_message(session, prompt, default, self._clock(), agent)
         message = item.message
         assert isinstance(message, UserMessage)  # noqa: S101 - made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
@@ -91,10 +93,10 @@ class SessionService:
         claimed = await self._runner.claim(session_id)
         try:
             await self._deps.store.save(message, *item.parts)
-            if prompt.text.strip():
-                await self._deps.store.add_history(prompt.text, session.directory)
+            if prompt.seen.strip():
+                await self._deps.store.add_history(prompt.seen, session.directory)
             await self._directory.update(
-                session_id, lambda s: remembered(s, message, prompt.text, self._clock())
+                session_id, lambda s: remembered(s, message, prompt, self._clock())
             )
         except BaseException:
             if claimed is not None:

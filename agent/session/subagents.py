@@ -31,9 +31,6 @@ from agent.session.view import PromptInput
 from agent.store.store import Store
 from agent.tools.base import SpawnRequest, SpawnResult
 
-MAX_DEPTH = 3
-"""Sessions below the user's own, at most: sub-agents that may start others stop here."""
-
 
 class Sessions(Protocol):
     """What is wanted of the session service."""
@@ -92,7 +89,10 @@ class Subagents:
         child = await self._child(caller, request)
         agent = self._agents.get(request.agent)
         prompt = PromptInput(
-            text=request.prompt, agent=agent.name, model=agent.model or caller.model
+            text=request.prompt,
+            agent=agent.name,
+            model=agent.model or caller.model,
+            effort=agent.effort,
         )
         subscription = self._bus.subscribe(lambda event: _of(event, child.id))
         siblings = self._running.setdefault(caller.id, set())
@@ -121,8 +121,9 @@ class Subagents:
                 raise ToolError("That sub-agent is still at work. Wait for its report.")
             return child
         above = await lineage_of(self._store, caller)
-        if len(above.callers) >= MAX_DEPTH:
-            raise ToolError(f"Sub-agents may call others {MAX_DEPTH} deep. Do this task yourself.")
+        depth = self._agents.depth
+        if len(above.callers) >= depth:
+            raise ToolError(f"Sub-agents may call others {depth} deep. Do this task yourself.")
         return await self._directory.create(
             session_id=request.session_id,
             agent=request.agent,

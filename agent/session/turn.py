@@ -40,6 +40,7 @@ from agent.session.snapshot import Snapshots
 from agent.session.spending import Update, spend
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
+from agent.session.subtask import SubtaskClient, subtasks_due
 from agent.session.tracking import ChangeTracker
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
@@ -100,6 +101,7 @@ class TurnDeps:
             system=(self.briefing.head(agent, model), block_of(history)),
             tools=self.registry.schemas(offered) if model.tools else (),
             guards=self.limits.guards(agent.max_steps),
+            temperature=agent.temperature,
             target_tokens=self.limits.target,
             auto_compact=self.limits.auto_compact,
         )
@@ -253,7 +255,8 @@ class Turn:
         return self._step
 
     async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:
-        client = self._deps.clients.client_for(setting.model)
+        due = subtasks_due(self._conversation.all)
+        client = SubtaskClient(due) if due else self._deps.clients.client_for(setting.model)
         if self._tracker is not None:
             self._tracker.begin()
         with self._deps.tracing.span(

@@ -16,13 +16,25 @@ class Mention:
     last: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """Work that a sub-agent gets before the model is asked: its name, the work in a few words,
+    and all that it is told."""
+
+    agent: str
+    description: str
+    prompt: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptInput:
     """One prompt. What is None is taken from the session, then from config.
 
     *delivery* says when a message sent during a turn is taken up: ``steer`` at the next step
     boundary, ``follow_up`` when the turn would end (spec 1, L3). *files* carry ids that are
-    replaced when they are stored; *mentions* are read when the prompt is taken.
+    replaced when they are stored; *mentions* are read when the prompt is taken, *agents* are the
+    sub-agents that it names. *typed* is what the user sees of it, where that is not the *text*.
+    *passing*: its agent, model and effort hold for this prompt alone.
     """
 
     text: str
@@ -32,6 +44,15 @@ class PromptInput:
     delivery: Delivery = "steer"
     files: tuple[FilePart, ...] = ()
     mentions: tuple[Mention, ...] = ()
+    agents: tuple[str, ...] = ()
+    typed: str | None = None
+    subtask: Subtask | None = None
+    passing: bool = False
+
+    @property
+    def seen(self) -> str:
+        """What the user sees of it."""
+        return self.text if self.typed is None else self.typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

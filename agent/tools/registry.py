@@ -189,7 +189,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
         *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
-        *((TaskTool(deps.subagents),) if deps.subagents else ()),
+        *((TaskTool(deps.subagents),) if any(a.offered for a in deps.subagents) else ()),
         WebfetchTool(deps.web),
         *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
         TodoReadTool(deps.store),

@@ -38,10 +38,12 @@ class TaskArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class SubagentInfo:
-    """A sub-agent as the model is told of it."""
+    """A sub-agent. The model is told of those that are *offered*; a command of the user's may
+    have others do something too."""
 
     name: str
     description: str
+    offered: bool = True
 
 
 class TaskTool:
@@ -50,8 +52,11 @@ class TaskTool:
     args = TaskArgs
 
     def __init__(self, agents: tuple[SubagentInfo, ...]) -> None:
-        self._names = tuple(agent.name for agent in agents)
-        listed = "\n".join(f"- `{agent.name}`: {agent.description}" for agent in agents)
+        self._names = frozenset(agent.name for agent in agents)
+        self._offered = tuple(agent.name for agent in agents if agent.offered)
+        listed = "\n".join(
+            f"- `{agent.name}`: {agent.description}" for agent in agents if agent.offered
+        )
         self.spec = ToolSpec(
             name="task",
             verb="Task",
@@ -67,7 +72,7 @@ class TaskTool:
     async def prepare(self, args: TaskArgs, ctx: ToolContext) -> Plan[SpawnRequest]:
         _ = ctx
         if args.subagent_type not in self._names:
-            known = ", ".join(self._names)
+            known = ", ".join(self._offered)
             raise ToolError(f"There is no sub-agent {args.subagent_type!r}. There are: {known}.")
         request = SpawnRequest(
             session_id=args.session_id or new_id("ses"),

@@ -46,6 +46,7 @@ async def remember(context: Context, argument: str) -> None:
     "Session",
     slash=("init",),
     argument="[what matters]",
+    prompts=True,
 )
 async def init(context: Context, argument: str) -> None:
     """Send the request as a prompt. What the user has written themselves is trusted."""

@@ -1,10 +1,16 @@
 """Actions on the model, its effort, and the agent."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from app.commands import action
 from app.context import Context
 from app.screens.model import ModelScreen
 from app.screens.picker import Picker, Row
 from app.tasks import ask
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.agents import AgentInfo
 
 
 @action(
@@ -60,10 +66,35 @@ async def agent(context: Context, argument: str) -> None:
     agents = context.live.runtime.agents
     chosen: str | None = agents.get(argument).name if argument else None
     if chosen is None:
-        rows = [Row(info.name, info.name, info.description) for info in agents.primary()]
-        chosen = await ask(context.app, Picker("Agents", rows, current=context.live.agent))
+        rows = agent_rows(agents.listed())
+        screen = Picker("Agents", rows, current=context.live.agent)
+        chosen = await ask(context.app, screen)
+    if chosen is not None and agents.get(chosen).mode == "subagent":
+        context.prompt.put(f"{context.prompt.text}@{chosen} ")
+        return
     if chosen is not None:
         await context.live.use_agent(chosen)
+
+
+def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
+    """The user's own to talk to, then those that work for others; each with where it is from."""
+    return [
+        Row(
+            info.name,
+            info.name,
+            _about(info),
+            group="Works for others: its name is put into the prompt"
+            if info.mode == "subagent"
+            else "Talks to you",
+        )
+        for info in sorted(agents, key=lambda info: info.mode == "subagent")
+    ]
+
+
+def _about(info: "AgentInfo") -> str:
+    """What it is for, its model, and the file that says so."""
+    parts = (info.description, info.model or "", info.source)
+    return " · ".join(part for part in parts if part)
 
 
 @action("agent.cycle", "Next agent", "Model and agent", keys=("tab",))

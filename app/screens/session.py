@@ -1,10 +1,11 @@
 """The main screen: the session, the prompt, and one line below (spec 8, 8.1 and 8.2)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
@@ -18,7 +19,7 @@ from app.state import Change, SessionView
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
 from app.widgets.slash import Entry, SlashList
-from app.widgets.status import StatusLine, agent_tone
+from app.widgets.status import StatusLine, tone_of
 from app.widgets.transcript.view import Transcript
 from app.widgets.working import Work, WorkingLine
 
@@ -65,7 +66,7 @@ class SessionScreen(Screen[None]):
 
     def __init__(self, actions: Sequence[Action], facts: HomeFacts) -> None:
         super().__init__()
-        self._entries = [Entry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
+        self._entries = entries_of(actions)
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
@@ -101,6 +102,11 @@ class SessionScreen(Screen[None]):
         """Whether the list of commands is open."""
         return self.query_one(SlashList).is_open
 
+    def set_actions(self, actions: Sequence[Action]) -> None:
+        """Other commands to list."""
+        self._entries = entries_of(actions)
+        self.query_one(SlashList).set_entries(self._entries)
+
     def show_home(self, facts: HomeFacts) -> None:
         self.query_one(Home).show(facts)
 
@@ -125,9 +131,17 @@ class SessionScreen(Screen[None]):
             if change.messages:
                 self._show_page(view)
 
-    def show_agent(self, agent: str) -> None:
+    def show_agent(self, colour: str) -> None:
         """The prompt's edge has the colour of the agent that would get it."""
-        self.query_one("#prompt-box").set_class(agent_tone(agent) == "$tone-plan", "-plan")
+        tone = tone_of(colour)
+        box = self.query_one("#prompt-box")
+        box.set_class(tone == "$tone-plan", "-plan")
+        variables = cast("App[object]", self.app).get_css_variables()
+        own = tone if tone.startswith("#") else variables.get(tone.removeprefix("$"))
+        if own is None or tone.startswith("$tone-"):
+            box.styles.border_left = None
+        else:
+            box.styles.border_left = ("outer", own)
 
     def show_work(self, view: SessionView | None, to_send: int) -> None:
         """Bring the line above the prompt up to date."""
@@ -184,7 +198,8 @@ class SessionScreen(Screen[None]):
             self._put_file(chosen)
             return
         known = by_slash(chosen)
-        if event.move == "tab" or known is None:
+        wanted = known is not None and known.prompts and known.argument
+        if event.move == "tab" or known is None or wanted:
             self.prompt.put(f"/{chosen} ")
         else:
             self.prompt.take()
@@ -208,7 +223,7 @@ class SessionScreen(Screen[None]):
         event.stop()
         text = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
-        typed = text[1:] if text.startswith("/") and text[1:].replace("-", "").isalnum() else None
+        typed = text[1:] if NAME.fullmatch(text) else None
         mention = TYPED.search(self.prompt.before_cursor)
         self._file_typed = mention[1] if mention else None
         if mention is not None and typed is None:
@@ -216,10 +231,13 @@ class SessionScreen(Screen[None]):
         else:
             self._complete("" if text == "/" else typed)
 
-    def show_files(self, typed: str, paths: Sequence[str]) -> None:
-        """The files that fit *typed*; out of date once something else is typed."""
+    def show_files(
+        self, typed: str, paths: Sequence[str], agents: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """The files and *agents* (with what they are for) that fit *typed*; out of date once
+        something else is typed."""
         if typed == self._file_typed:
-            self.prompt.completing = self.query_one(SlashList).show_files(paths)
+            self.prompt.completing = self.query_one(SlashList).show_files(paths, agents)
 
     def _put_file(self, path: str) -> None:
         """Complete the mention; a folder stays open for what is in it."""
@@ -253,6 +271,15 @@ class SessionScreen(Screen[None]):
             "end": target.scroll_end,
         }
         moves[key](animate=False)
+
+
+NAME = re.compile(r"/[\w/:.-]+")
+"""A command's name while it is typed."""
+
+
+def entries_of(actions: Sequence[Action]) -> list[Entry]:
+    """The rows of the list of commands."""
+    return [Entry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
 
 
 def output_so_far(view: SessionView | None) -> int:

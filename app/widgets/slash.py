@@ -12,6 +12,9 @@ from app.clean import clean_line
 LIMIT = 8
 """Rows shown at once; the rest scrolls."""
 
+WIDEST = 24
+"""Cells of a name that the others are aligned with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -50,6 +53,10 @@ class SlashList(OptionList, can_focus=False):
         """Whether it is files that are offered, not commands."""
         self.display = False
 
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """Other commands; the list opens with them the next time."""
+        self._entries = tuple(entries)
+
     @property
     def is_open(self) -> bool:
         return bool(self.display)
@@ -65,19 +72,30 @@ class SlashList(OptionList, can_focus=False):
         self.files = False
         found = matching(self._entries, typed) if typed is not None else []
         if found:
-            width = max(len(entry.name) for entry in found) + 3
+            width = min(WIDEST, max(len(entry.name) for entry in found)) + 3
             self.set_options([_row(entry, width) for entry in found])
             self.highlighted = 0
         self.display = bool(found)
         return self.is_open
 
-    def show_files(self, paths: Sequence[str]) -> bool:
-        """Offer *paths*; none closes. Returns whether it is open."""
+    def show_files(self, paths: Sequence[str], agents: Sequence[tuple[str, str]] = ()) -> bool:
+        """Offer *agents* and *paths*; none closes. Returns whether it is open."""
         self.files = True
-        self.set_options([Option(Content(clean_line(path)), id=path) for path in paths])
-        if paths:
+        taken = {name for name, _ in agents}
+        rows = [
+            Option(
+                Content.assemble(
+                    (clean_line(name), "$tone-accent"), (f"   {clean_line(what)}", "$tone-muted")
+                ),
+                id=name,
+            )
+            for name, what in agents
+        ]
+        rows += [Option(Content(clean_line(path)), id=path) for path in paths if path not in taken]
+        self.set_options(rows)
+        if rows:
             self.highlighted = 0
-        self.display = bool(paths)
+        self.display = bool(rows)
         return self.is_open
 
     def move(self, step: int) -> None:
@@ -88,7 +106,7 @@ class SlashList(OptionList, can_focus=False):
 def _row(entry: Entry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
-        (f"/{entry.name}".ljust(width), "bold"),
+        (f"/{clean_line(entry.name)}".ljust(width - 1) + " ", "bold"),
         (entry.title, "$tone-muted"),
         (aliases, "$tone-muted"),
     )

@@ -1,5 +1,6 @@
 """The status line: who on the left, where on the right (spec 8, U5)."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -35,6 +36,7 @@ class Status:
     permissions are asked for, "" before that is known; *servers* are those of MCP."""
 
     agent: str = "build"
+    colour: str = "accent"
     model: str = ""
     effort: str | None = None
     branch: str | None = None
@@ -48,9 +50,18 @@ class Status:
     servers: Servers = field(default_factory=Servers)
 
 
-def agent_tone(agent: str) -> str:
-    """The theme variable an agent is drawn in: plan has its own, all else the accent."""
-    return "$tone-plan" if agent == "plan" else "$tone-accent"
+_ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+
+
+def tone_of(colour: str) -> str:
+    """What an agent of that *colour* is drawn in: a theme variable or a hex value. What is no
+    colour is the accent."""
+    if _HEX.fullmatch(colour):
+        return colour
+    if colour in _ROLES:
+        return f"${colour}"
+    return {"plan": "$tone-plan", "info": "$tone-blue"}.get(colour, "$tone-accent")
 
 
 def short_model(full_name: str) -> str:
@@ -88,7 +99,7 @@ def lay_out(status: Status, width: int) -> Content:
     """One line of *width* cells. What does not fit goes: servers, then cost, then context, then
     branch, then effort; at last the line is cut with an ellipsis."""
     left = Content.assemble(
-        (clean(status.agent), f"bold {agent_tone(status.agent)}"),
+        (clean(status.agent), f"bold {tone_of(status.colour)}"),
         "  ",
         (clean(short_model(status.model)), "$tone-muted"),
     )

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from agent.config.foreign import UNSUPPORTED
 from agent.config.model import Config
 
 
@@ -140,7 +141,9 @@ WRONG = {
     '{"retry": []}': "retry: expected an object in braces.",
     '{"snapshot": "perhaps"}': "snapshot: expected true or false.",
     '{"instructions": "a"}': "instructions: expected a list in brackets.",
-    '{"instructions": ["a", 1]}': "instructions: expected text in quotes.",
+    '{"instructions": ["a", 1]}': "instructions.1: expected text in quotes.",
+    '{"hooks": {"Stop": [{"hooks": [{"comand": "x", "command": "x"}]}]}}': "1: hooks.Stop.0.hooks.0"
+    ".comand: there is no such key; did you mean command?",
     '{"provider": {"x": {"optons": {}}}}': "x.optons: there is no such key; did you mean options?",
     '{"provider": {"x": {"options": {\n"baseUrl": "u"}}}}': "2: provider.x.options.baseUrl: there"
     " is no such key; did you mean baseURL?",
@@ -226,7 +229,9 @@ def test_keys_without_effect_are_named_with_the_reason(setting):
     assert [notice.split("/")[-1] for notice in loaded.notices] == [
         "config.json:3: share has no effect: sessions are never sent anywhere.",
         "config.json:2: lsp has no effect: this version does not support it yet.",
-        "config.json:3: compaction.tail_turns has no effect: this version does not support it yet.",
+        "config.json:3: compaction.tail_turns has no effect: "
+        + UNSUPPORTED["compaction.tail_turns"]
+        + ".",
     ]
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from agent.model import TextPart
+from agent.session.mentioned import mentions_in
 from agent.session.view import Mention
 from agent.tools.file_index import FileIndex, best
-from app.mentions import mentions_in, quoted
+from app.mentions import quoted
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
 from tests.ui.conftest import Starter

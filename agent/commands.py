@@ -1,0 +1,131 @@
+"""Slash commands of the user's own (spec 10, K8): what they are, and what they say once filled in.
+
+A template is taken apart before anything is filled in, so that what is typed behind a command
+is never run: only what its author put between the marks is.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.config.loading import LoadedConfig
+from agent.errors import CommandError
+
+Kind = Literal["built in", "command", "skill"]
+
+REVIEW = """\
+Review the changes of this project as a careful colleague would.
+
+What to look at: $ARGUMENTS
+If nothing stands there, look at what is not committed yet (git status, git diff, git diff
+--staged, files that are not tracked); if there is nothing of that kind, at the newest commit.
+If it is a commit, a branch or a pull request, look at that.
+
+Read enough of the code around each change to know what it does. Look first for what is wrong:
+behaviour that breaks, cases that are missed, errors that get lost, doors that are left open. Then
+for what is needlessly hard to read. Leave taste alone. Give for each finding the file and line,
+what happens and when, and how to mend it, the worst first; say so plainly if all is well.
+"""
+
+_SHELL = re.compile(r"!`([^`]+)`")
+_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
+_WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandInfo:
+    """One command. *agent*, *model* and *effort* are those that it asks for; *subtask* says
+    whether a sub-agent does it, None to go by its agent. *source* is the file it stands in."""
+
+    name: str
+    description: str
+    template: str
+    kind: Kind = "command"
+    hint: str = ""
+    agent: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    subtask: bool | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a filled-in template: *text* to send, or a command whose output is sent."""
+
+    kind: Literal["text", "shell"]
+    text: str
+
+
+BUILT_IN = (
+    CommandInfo(
+        name="review",
+        description="Have a sub-agent review changes",
+        template=REVIEW,
+        kind="built in",
+        hint="[commit, branch or pull request]",
+        agent="general",
+        subtask=True,
+        source="built in",
+    ),
+)
+
+
+def commands_of(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
+    """The commands that come with the program and those of the settings, which win, by name."""
+    found = {known.name: known for known in BUILT_IN}
+    for name, given in loaded.config.command.items():
+        if given.template is None or not given.template.strip():
+            continue
+        found[name] = CommandInfo(
+            name=name,
+            description=" ".join((given.description or _first_line(given.template)).split()),
+            template=given.template,
+            hint=given.argument_hint or _hint(given.template),
+            agent=given.agent,
+            model=given.model,
+            effort=given.effort,
+            subtask=given.subtask,
+            source=loaded.source_of(f"command.{name}."),
+        )
+    return tuple(found[name] for name in sorted(found))
+
+
+def expand(template: str, argument: str) -> tuple[Piece, ...]:
+    """*template* with *argument* filled in: all of it, or word by word, of which the last place
+    takes the rest. Where no place is named it stands at the end."""
+    words = [next(filter(None, found.groups()), "") for found in _WORD.finditer(argument)]
+    numbers = [int(found[1]) for found in _PLACE.finditer(template) if found[1].isdigit()]
+    last = max(numbers, default=0)
+
+    def filled(place: re.Match[str]) -> str:
+        if not place[1].isdigit():
+            return argument
+        number = int(place[1])
+        return " ".join(words[number - 1 :] if number == last else words[number - 1 : number])
+
+    pieces: list[Piece] = []
+    start = 0
+    for shell in _SHELL.finditer(template):
+        pieces.append(Piece("text", _PLACE.sub(filled, template[start : shell.start()])))
+        pieces.append(Piece("shell", _PLACE.sub(filled, shell[1])))
+        start = shell.end()
+    pieces.append(Piece("text", _PLACE.sub(filled, template[start:])))
+    if argument and not _PLACE.search(template):
+        pieces.append(Piece("text", f"\n\n{argument}"))
+    return tuple(piece for piece in pieces if piece.text)
+
+
+def unknown(name: str, known: tuple[CommandInfo, ...]) -> CommandError:
+    """The error for a command that there is none of."""
+    names = ", ".join(f"/{each.name}" for each in known)
+    return CommandError(f"There is no command /{name}. There are: {names}.")
+
+
+def _hint(template: str) -> str:
+    return "[arguments]" if _PLACE.search(template) else ""
+
+
+def _first_line(template: str) -> str:
+    lines = (line.strip().lstrip("#").strip() for line in template.splitlines())
+    return next((line for line in lines if line), "")[:80]

@@ -1,0 +1,55 @@
+"""A prompt that a sub-agent works on before the model is asked (spec 10, K8).
+
+The work is a call of the ``task`` tool like any other, but for who asks for it: a step whose
+answer is that call. So it is shown, cancelled, stored and told to the model in the usual way.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+
+from agent.model import MessageWithParts, SubtaskPart, UserMessage
+from agent.provider.client import (
+    ModelRequest,
+    StepFinish,
+    StreamEvent,
+    ToolCall,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
+)
+
+TASK = "task"
+
+
+class SubtaskClient:
+    """Answers with the calls that *subtasks* ask for; no server is asked."""
+
+    def __init__(self, subtasks: Sequence[SubtaskPart]) -> None:
+        self._subtasks = tuple(subtasks)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        _ = request
+        for index, part in enumerate(self._subtasks):
+            key = str(index)
+            arguments = json.dumps(
+                {
+                    "description": part.description,
+                    "prompt": part.prompt,
+                    "subagent_type": part.agent,
+                }
+            )
+            yield ToolInputStart(key, TASK)
+            yield ToolInputDelta(key, arguments)
+            yield ToolInputEnd(key)
+            yield ToolCall(key, TASK, arguments)
+        yield StepFinish("tool-calls")
+
+
+def subtasks_due(history: Sequence[MessageWithParts]) -> tuple[SubtaskPart, ...]:
+    """What the newest messages of the user want a sub-agent to do, oldest first."""
+    due: list[SubtaskPart] = []
+    for item in reversed(history):
+        if not isinstance(item.message, UserMessage):
+            break
+        due[:0] = [part for part in item.parts if isinstance(part, SubtaskPart)]
+    return tuple(due)

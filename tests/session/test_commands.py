@@ -1,0 +1,128 @@
+"""Commands as prompts: what they run and read goes through the rules, agents and models (K8)."""
+
+import asyncio
+
+import pytest
+
+from agent.errors import CommandError
+from agent.model import SubtaskPart, TextPart, ToolPart
+from agent.session.view import PromptInput
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Text, answer
+
+COMMANDS = {
+    "fix": {"template": "Fix $1. Look at @README.md.", "agent": "plan"},
+    "state": {"template": "The state is !`echo $1`."},
+    "look": {"template": "Find $ARGUMENTS", "agent": "explore"},
+    "apart": {"template": "Do $ARGUMENTS", "agent": "build", "subtask": True},
+}
+
+
+async def send(harness: Harness, name: str, argument: str):
+    session = await harness.session()
+    base = PromptInput(text=f"/{name} {argument}")
+    prompt = await harness.runtime.commands.prompt(name, argument, session, base)
+    before = len(harness.events)
+    await harness.runtime.sessions.prompt(session.id, prompt)
+    return session, await harness.idle(session, after=before)
+
+
+def last_user(body: dict) -> str:
+    content = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content)
+
+
+async def test_k8_a_command_is_sent_with_its_files_and_shown_as_typed(tmp_path):
+    async with open_harness(tmp_path, command=COMMANDS) as harness:
+        (harness.folder / "README.md").write_text("It sells things.\n")
+        harness.server.script(answer(Text("Done.")))
+        session, end = await send(harness, "fix", "12")
+        assert end.outcome == "completed"
+        told = last_user(harness.server.requests[0].body)
+        assert "Fix 12. Look at @README.md." in told
+        assert "It sells things." in told
+        texts = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
+        assert [p.text for p in texts if not p.synthetic] == ["/fix 12", "Done."]
+        # Its agent is for this prompt alone.
+        stored = await harness.runtime.store.session(session.id)
+        assert (stored.agent, stored.title) == ("build", "/fix 12")
+        assert (await harness.messages(session))[0].message.agent == "plan"
+
+
+async def test_k8_a_command_line_is_asked_about_like_any(tmp_path):
+    rules = {"bash": {"*": "ask"}}
+    async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
+        session = await harness.session()
+        prompting = harness.runtime.commands.prompt(
+            "state", "fine", session, PromptInput(text="/state fine")
+        )
+        task = asyncio.create_task(prompting)
+        request = await harness.asked()
+        assert request.needs[0].need.pattern == "echo fine"
+        harness.answer(request, "once")
+        assert "The state is fine" in (await task).text
+
+
+async def test_k8_what_a_rule_denies_is_not_run_and_nothing_is_sent(tmp_path):
+    rules = {"bash": {"echo *": "deny"}}
+    async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
+        session = await harness.session()
+        with pytest.raises(CommandError, match="/state was not sent"):
+            await harness.runtime.commands.prompt(
+                "state", "x", session, PromptInput(text="/state x")
+            )
+        assert not harness.server.requests
+
+
+async def test_k8_a_sub_agent_does_it_first_and_its_report_goes_on(tmp_path):
+    async with open_harness(tmp_path, command=COMMANDS) as harness:
+        harness.server.script(answer(Text("Three files.")), answer(Text("There are three.")))
+        session, end = await send(harness, "look", "the tests")
+        assert end.outcome == "completed"
+        child, parent = (r.body for r in harness.server.requests)
+        assert "Find the tests" in last_user(child)
+        assert "Three files." in str(parent["messages"][-1]["content"])
+        parts = await harness.parts(session)
+        assert any(isinstance(p, SubtaskPart) and p.agent == "explore" for p in parts)
+        (call,) = [p for p in parts if isinstance(p, ToolPart)]
+        assert call.tool == "task"
+
+
+async def test_k8_any_agent_may_do_a_command_apart_but_the_model_is_not_offered_it(tmp_path):
+    async with open_harness(tmp_path, command=COMMANDS) as harness:
+        harness.server.script(answer(Text("Made.")), answer(Text("It is made.")))
+        _, end = await send(harness, "apart", "it")
+        assert end.outcome == "completed"
+        tools = {t["function"]["name"]: t for t in harness.server.requests[1].body["tools"]}
+        assert "`build`" not in tools["task"]["function"]["description"]
+
+
+async def test_k8_an_unknown_command_is_told_with_those_there_are(tmp_path):
+    async with open_harness(tmp_path, command=COMMANDS) as harness:
+        with pytest.raises(CommandError, match="There are: /apart, /fix"):
+            await send(harness, "nosuch", "")
+
+
+async def test_k8_a_skill_is_a_command_unless_one_has_its_name(tmp_path):
+    folder = tmp_path / "home/config/skills/clean"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: clean\ndescription: Cleans.\n---\nSweep $1 !`x`.")
+    async with open_harness(tmp_path, command=COMMANDS) as harness:
+        found = {each.name: each for each in await harness.runtime.commands.all()}
+        assert (found["clean"].kind, found["clean"].description) == ("skill", "Cleans.")
+        harness.server.script(answer(Text("Clean.")))
+        await send(harness, "clean", "here")
+        assert "Sweep here !`x`." in last_user(harness.server.requests[0].body)
+
+
+async def test_k7_an_agent_named_with_at_is_handed_the_work(tmp_path):
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Text("Yes.")))
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "Find it, @explore", agents=("explore",))
+        await harness.idle(session, after=before)
+        told = last_user(harness.server.requests[0].body)
+        assert "names the sub-agent explore" in told

@@ -1,0 +1,163 @@
+"""The user's own commands and agents on the screen (K7, K8, U8, U13)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.commands import by_slash
+from app.screens.help import HelpScreen
+from app.screens.picker import Picker
+from tests.support.model_server import ModelServer
+from tests.support.script import Text, answer
+from tests.ui.conftest import Running, Starter
+
+
+def place(folders: Mapping[str, str]) -> Path:
+    return Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def last_user(server: ModelServer) -> str:
+    return str([m for m in server.requests[-1].body["messages"] if m["role"] == "user"][-1])
+
+
+async def known(running: Running, name: str) -> None:
+    await running.until(lambda: by_slash(name) is not None)
+
+
+async def test_k8_a_command_is_listed_filled_in_and_sent(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "commands/git/fix.md", "---\ndescription: Fix an issue\n---\nMend $1.")
+    scripted.script(answer(Text("Mended.")))
+    async with start() as running:
+        await known(running, "git/fix")
+        await running.type("/git")
+        await running.until_shown("Fix an issue")
+        # It wants an argument: enter puts its name there, and sends it once more is typed.
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt == "/git/fix ")
+        await running.type("12", "enter")
+        await running.until_idle()
+        await running.until_shown("/git/fix 12")
+        await running.until_shown("Mended.")
+        assert "Mend 12." in last_user(scripted)
+
+
+async def test_k8_commands_stand_in_the_palette_and_the_help(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "commands/tidy.md", "---\ndescription: Tidy up\n---\nTidy.")
+    async with start(size=(100, 60)) as running:
+        await known(running, "tidy")
+        await running.type("/help", "enter")
+        await running.until(lambda: isinstance(running.app.screen, HelpScreen))
+        await running.pilot.press("end")
+        await running.until_shown("Tidy up")
+        await running.pilot.press("escape")
+        titles = [c.title for c in running.app.get_system_commands(running.app.screen)]
+        assert "/tidy" in titles
+
+
+async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "commands/note.md", "Note:")
+    write(place(folders) / "commands/new.md", "Never.")
+    write(place(folders) / "commands/init.md", "My own init.")
+    scripted.script(answer(Text("Noted.")), answer(Text("Begun.")))
+    async with start() as running:
+        await running.until_shown("/new is taken")
+        await running.type("/note one", "ctrl+j")
+        await running.type("two", "enter")
+        await running.until_idle()
+        assert "Note:\\n\\none\\ntwo" in last_user(scripted)
+        await running.type("/init", "enter", "enter")
+        await running.until_shown("Begun.")
+        assert "My own init." in last_user(scripted)
+    assert by_slash("note") is None
+
+
+async def test_k8_what_is_refused_comes_back_into_the_prompt(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
+    async with start() as running:
+        await known(running, "state")
+        await running.type("/state", "enter")
+        await running.until_shown("rm -rf x")
+        await running.pilot.press("r")
+        await running.until_shown("was not sent")
+        assert running.prompt == "/state"
+        assert not scripted.requests
+
+
+async def test_k8_a_projects_commands_wait_for_trust(
+    scripted: ModelServer, start: Starter, work: Path
+) -> None:
+    write(work / ".opencode/command/theirs.md", "---\ndescription: Of theirs\n---\nTheirs.")
+    async with start(ready=False) as running:
+        await running.until_shown("Do you trust this folder?")
+        await running.until_shown("commands")
+        await running.pilot.press("n")
+        await running.until_ready()
+        await known(running, "review")
+        assert by_slash("theirs") is None
+        await running.type("/trust", "enter")
+        await running.until_shown("This folder is not trusted")
+        await running.pilot.press("y")
+        await known(running, "theirs")
+
+
+async def test_k7_an_agents_own_model_comes_and_goes_with_it(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(
+        place(folders) / "agents/deep.md",
+        "---\ndescription: Thinks long\nmode: primary\nmodel: scripted/other\ncolor: '#ff8800'\n"
+        "---\nThink.",
+    )
+    async with start() as running:
+        live = running.app.controller.live
+        assert live.model == "scripted/model-1"
+        await running.pilot.press("tab", "tab")
+        await running.until(lambda: live.agent == "deep")
+        await running.until_shown("other")
+        assert live.model == "scripted/other"
+        box = running.app.screen.query_one("#prompt-box")
+        assert box.styles.border_left[1].hex == "#FF8800"
+        await running.pilot.press("tab")
+        await running.until(lambda: live.agent == "build")
+        await running.until(lambda: live.model == "scripted/model-1")
+        assert box.styles.border_left[1].hex != "#FF8800"
+
+
+async def test_k7_the_picker_tells_where_each_agent_is_from(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "agents/look.md", "---\ndescription: Looks\nmode: subagent\n---\nLook.")
+    async with start(size=(120, 30)) as running:
+        await running.type("/agents", "enter")
+        await running.until(lambda: isinstance(running.app.screen, Picker))
+        await running.until_shown("agents/look.md")
+        await running.until_shown("built in")
+        await running.type("look.md", "enter")
+        await running.until(lambda: running.prompt == "@look ")
+
+
+async def test_k7_sub_agents_are_completed_behind_an_at(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Text("Found.")))
+    async with start() as running:
+        await running.type("find it @expl")
+        await running.until_shown("Read-only")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt == "find it @explore ")
+        await running.pilot.press("enter")
+        await running.until_idle()
+        await running.until_shown("asked  @explore")
+        assert "names the sub-agent explore" in last_user(scripted)
