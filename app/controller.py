@@ -258,9 +258,10 @@ class Controller:
     def _show(self) -> None:
         """The status line, the working line, the first-run page and the terminal's title."""
         live = self.live
+        colour = _colour(live)
         self.main.status.show(
             agent=live.agent,
-            colour=live.colour,
+            colour=colour,
             model=live.model,
             effort=live.effort,
             branch=self._place.branch,
@@ -272,7 +273,7 @@ class Controller:
             mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
         )
-        self.main.show_agent(live.colour)
+        self.main.show_agent(colour)
         self.main.show_work(live.view, live.waiting_to_send)
         self.main.show_home(
             HomeFacts(
@@ -287,6 +288,12 @@ class Controller:
         waits = live.view is not None and (live.view.permissions or live.view.questions)
         state = "◆ " if waits else ("◐ " if live.busy else "")
         self.terminal.title(f"{state}{title or 'opencode-py'}")
+
+
+def _colour(live: LiveSession) -> str:
+    """The colour of the next prompt's agent: a role of the theme, or a hex value."""
+    info = live.runtime.agents.find(live.agent) if live.is_ready else None
+    return info.colour if info is not None else "accent"
 
 
 def _context_limit(live: LiveSession) -> int | None:

@@ -84,12 +84,6 @@ class LiveSession:
         return self._runtime.config.config.default_agent if self._runtime else "build"
 
     @property
-    def colour(self) -> str:
-        """The colour of that agent: a role of the theme, or a hex value."""
-        info = self._runtime.agents.find(self.agent) if self._runtime else None
-        return info.colour if info is not None else "accent"
-
-    @property
     def model(self) -> str:
         """The model of the next prompt, ``provider/model``; empty before the runtime is open."""
         held = self.session
