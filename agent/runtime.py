@@ -11,15 +11,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.catalogue import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
-from agent.config.model import CompactionConfig, Config
+from agent.config.model import Config
 from agent.config.paths import Paths, ensure
-from agent.errors import AgentNotFound, ConfigError, ModelNotFound
+from agent.errors import ConfigError
 from agent.git import project_root
 from agent.jsontypes import Json
 from agent.mcp.opening import mcp_service
@@ -34,11 +32,8 @@ from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.commands import CommandDeps, Commands
 from agent.session.contents import Window
 from agent.session.directory import Directory
-from agent.session.guards import TurnLimits
 from agent.session.guidance import Guidance
-from agent.session.prune import PROTECTED
 from agent.session.queue import Queues
-from agent.session.room import RoomRules
 from agent.session.runner import CLOSING
 from agent.session.service import SessionService
 from agent.session.snapshot import Snapshots
@@ -46,15 +41,12 @@ from agent.session.titles import Titles
 from agent.session.turn import StopHook, TurnDeps
 from agent.settings import read_settings
 from agent.store.store import Store
-from agent.tools.addresses import Allowed
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
-from agent.tools.registry import Registry, ToolDeps, build_tools, build_truncator
+from agent.tools.registry import Registry, build_tools, build_truncator
 from agent.tools.shells import Shells
-from agent.tools.task import SubagentInfo
-from agent.tools.web import Web, WebLimits
-from agent.tools.websearch import ENGINES, engine_of
 from agent.tracing import Tracing
+from agent.wiring import Opened, named, permissions_of, room_rules, tool_deps, turn_limits
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +123,7 @@ async def open_runtime(
     try:
         await store.recover()
         return _compose(
-            _Opened(
+            Opened(
                 directory=directory,
                 project=project,
                 paths=paths,
@@ -149,47 +141,24 @@ async def open_runtime(
         raise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
-    """What is there before any service is."""
-
-    directory: Path
-    project: Path
-    paths: Paths
-    loaded: LoadedConfig
-    trust: Trust
-    bus: Bus
-    store: Store
-    env: Mapping[str, str]
-    auto: bool
-    stop_hooks: tuple[StopHook, ...]
-
-
-def _permissions(opened: _Opened, agents: Agents, config: Config) -> PermissionService:
-    return PermissionService(
-        opened.bus,
-        opened.store,
-        agents.rules,
-        mode="auto" if opened.auto else "ask",
-        trusted=opened.trust.trusted,
-        deny_wins=config.permission_mode == "deny-wins",
-    )
-
-
-def _compose(opened: _Opened) -> Runtime:
-    catalog, agents, loaded = _named(opened)
-    config = loaded.config
+def _turn_deps(
+    opened: Opened,
+    catalog: Catalog,
+    agents: Agents,
+    config: Config,
+    guidance: Guidance,
+    folder: Directory,
+) -> TurnDeps:
+    """What turns work with."""
     bus, store = opened.bus, opened.store
-    permissions = _permissions(opened, agents, config)
+    permissions = permissions_of(opened, agents, config)
     shells, tracing = Shells(bus), Tracing(opened.env)
     questions = QuestionService(bus)
-    guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
     tools = replace(
-        _tool_deps(opened, config, shells, agents), skills=guidance.skills, questions=questions
+        tool_deps(opened, config, shells, agents), skills=guidance.skills, questions=questions
     )
     registry, truncator = build_tools(tools), build_truncator(tools)
-    folder = Directory(store, str(opened.directory), str(opened.project))
-    deps = TurnDeps(
+    return TurnDeps(
         bus=bus,
         store=store,
         clients=Clients(catalog),
@@ -206,11 +175,19 @@ def _compose(opened: _Opened) -> Runtime:
         briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
-        limits=_limits(config),
+        limits=turn_limits(config),
         spills=truncator.spills,
-        room=_room_rules(config.compaction),
+        room=room_rules(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
     )
+
+
+def _compose(opened: Opened) -> Runtime:
+    catalog, agents, loaded = named(opened)
+    config, bus, store = loaded.config, opened.bus, opened.store
+    guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
+    folder = Directory(store, str(opened.directory), str(opened.project))
+    deps = _turn_deps(opened, catalog, agents, config, guidance, folder)
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
     return Runtime(
@@ -220,70 +197,23 @@ def _compose(opened: _Opened) -> Runtime:
         config=loaded,
         bus=bus,
         store=store,
-        permissions=permissions,
+        permissions=deps.permissions,
         sessions=SessionService(deps, bus, folder),
         agents=agents,
         catalog=catalog,
         clients=deps.clients,
-        registry=registry,
+        registry=deps.registry,
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
         window=Window(deps),
         notices=(*loaded.notices, *store.notices),
-        questions=questions,
+        questions=deps.questions,
         queues=deps.queues,
-        shells=shells,
-        mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, registry),
+        shells=deps.shells,
+        mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, deps.registry),
         commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline)),
     )
-
-
-def _named(opened: _Opened) -> tuple[Catalog, Agents, LoadedConfig]:
-    """The models and agents. A wrong name is told now, not at the first prompt: one of the
-    user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
-    loaded = opened.loaded
-    catalog = catalog_of(loaded, opened.paths, opened.env)
-    agents = Agents(loaded)
-    try:
-        catalog.model(catalog.default_model())
-    except ModelNotFound as error:
-        if not loaded.from_project("model"):
-            raise
-        loaded = _without(loaded, "model", error.message)
-        catalog = catalog_of(loaded, opened.paths, opened.env)
-    try:
-        agents.get(loaded.config.default_agent)
-    except AgentNotFound as error:
-        if not loaded.from_project("default_agent"):
-            raise
-        loaded = _without(loaded, "default_agent", error.message)
-    return catalog, agents, loaded
-
-
-def _without(
-    loaded: LoadedConfig, key: Literal["model", "default_agent"], why: str
-) -> LoadedConfig:
-    notice = f"{loaded.sources[key]}: {key} is left out: {why}"
-    default = getattr(Config(), key)
-    config = replace(loaded.config, **{key: default})
-    return replace(loaded, config=config, notices=(*loaded.notices, notice))
-
-
-def _limits(config: Config) -> TurnLimits:
-    return TurnLimits(
-        steps=config.limits.steps,
-        tokens=config.limits.tokens,
-        cost=config.limits.cost,
-        repeats=config.limits.repeats,
-        target=config.limits.target_tokens,
-        auto_compact=config.compaction.auto,
-    )
-
-
-def _room_rules(given: CompactionConfig) -> RoomRules:
-    keep = PROTECTED | {*given.protect}
-    return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
 
 
 def _opened(directory: Path) -> Path:
@@ -297,32 +227,3 @@ def _opened(directory: Path) -> Path:
     if not os.access(found, os.R_OK | os.X_OK):
         raise ConfigError(f"The folder {directory} cannot be read.")
     return found
-
-
-def _tool_deps(opened: _Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
-    secret = set(secret_variables(config))
-    secret |= {spec.key for spec in ENGINES.values() if spec.key}
-    search = config.websearch
-    return ToolDeps(
-        store=opened.store,
-        shells=shells,
-        data_dir=opened.paths.data,
-        web=Web(
-            allowed=Allowed.of(config.webfetch.allow),
-            limits=WebLimits(
-                seconds=config.webfetch.timeout / 1000, bytes=config.webfetch.max_bytes
-            ),
-        ),
-        search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
-        secret_names=frozenset(secret),
-        subagents=tuple(
-            SubagentInfo(a.name, a.description, offered=a.mode != "primary")
-            for a in agents.usable()
-        ),
-        strict_env=config.bash.env == "strict",
-        kept_env=config.bash.keep,
-        default_timeout=config.bash.timeout / 1000,
-        max_timeout=config.bash.max_timeout / 1000,
-        max_lines=config.tool_output.max_lines,
-        max_bytes=config.tool_output.max_bytes,
-    )

@@ -1,0 +1,131 @@
+"""The parts of a runtime, each made of what was opened and of the settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from agent.agents import Agents
+from agent.bus import Bus
+from agent.catalogue import catalog_of, secret_variables
+from agent.config.loading import LoadedConfig
+from agent.config.model import CompactionConfig, Config
+from agent.config.paths import Paths
+from agent.errors import AgentNotFound, ModelNotFound
+from agent.permission.service import PermissionService
+from agent.permission.trust import Trust
+from agent.provider.catalog import Catalog
+from agent.session.guards import TurnLimits
+from agent.session.prune import PROTECTED
+from agent.session.room import RoomRules
+from agent.session.turn import StopHook
+from agent.store.store import Store
+from agent.tools.addresses import Allowed
+from agent.tools.registry import ToolDeps
+from agent.tools.shells import Shells
+from agent.tools.task import SubagentInfo
+from agent.tools.web import Web, WebLimits
+from agent.tools.websearch import ENGINES, engine_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What is there before any service is."""
+
+    directory: Path
+    project: Path
+    paths: Paths
+    loaded: LoadedConfig
+    trust: Trust
+    bus: Bus
+    store: Store
+    env: Mapping[str, str]
+    auto: bool
+    stop_hooks: tuple[StopHook, ...]
+
+
+def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:
+    return PermissionService(
+        opened.bus,
+        opened.store,
+        agents.rules,
+        mode="auto" if opened.auto else "ask",
+        trusted=opened.trust.trusted,
+        deny_wins=config.permission_mode == "deny-wins",
+    )
+
+
+def named(opened: Opened) -> tuple[Catalog, Agents, LoadedConfig]:
+    """The models and agents. A wrong name is told now, not at the first prompt: one of the
+    user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
+    loaded = opened.loaded
+    catalog = catalog_of(loaded, opened.paths, opened.env)
+    agents = Agents(loaded)
+    try:
+        catalog.model(catalog.default_model())
+    except ModelNotFound as error:
+        if not loaded.from_project("model"):
+            raise
+        loaded = _without(loaded, "model", error.message)
+        catalog = catalog_of(loaded, opened.paths, opened.env)
+    try:
+        agents.get(loaded.config.default_agent)
+    except AgentNotFound as error:
+        if not loaded.from_project("default_agent"):
+            raise
+        loaded = _without(loaded, "default_agent", error.message)
+    return catalog, agents, loaded
+
+
+def _without(
+    loaded: LoadedConfig, key: Literal["model", "default_agent"], why: str
+) -> LoadedConfig:
+    notice = f"{loaded.sources[key]}: {key} is left out: {why}"
+    default = getattr(Config(), key)
+    config = replace(loaded.config, **{key: default})
+    return replace(loaded, config=config, notices=(*loaded.notices, notice))
+
+
+def turn_limits(config: Config) -> TurnLimits:
+    return TurnLimits(
+        steps=config.limits.steps,
+        tokens=config.limits.tokens,
+        cost=config.limits.cost,
+        repeats=config.limits.repeats,
+        target=config.limits.target_tokens,
+        auto_compact=config.compaction.auto,
+    )
+
+
+def room_rules(given: CompactionConfig) -> RoomRules:
+    keep = PROTECTED | {*given.protect}
+    return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
+
+
+def tool_deps(opened: Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
+    secret = set(secret_variables(config))
+    secret |= {spec.key for spec in ENGINES.values() if spec.key}
+    search = config.websearch
+    return ToolDeps(
+        store=opened.store,
+        shells=shells,
+        data_dir=opened.paths.data,
+        web=Web(
+            allowed=Allowed.of(config.webfetch.allow),
+            limits=WebLimits(
+                seconds=config.webfetch.timeout / 1000, bytes=config.webfetch.max_bytes
+            ),
+        ),
+        search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
+        secret_names=frozenset(secret),
+        subagents=tuple(
+            SubagentInfo(a.name, a.description, offered=a.mode != "primary")
+            for a in agents.usable()
+        ),
+        strict_env=config.bash.env == "strict",
+        kept_env=config.bash.keep,
+        default_timeout=config.bash.timeout / 1000,
+        max_timeout=config.bash.max_timeout / 1000,
+        max_lines=config.tool_output.max_lines,
+        max_bytes=config.tool_output.max_bytes,
+    )
