@@ -22,6 +22,7 @@ from app.controller import Controller, Opener
 from app.driver import TerminalDriver
 from app.launch import Launch
 from app.logs import start_log
+from app.look import Look
 from app.opening import load
 from app.screens.permission import QUIET
 from app.screens.session import SessionScreen
@@ -52,6 +53,7 @@ class OpencodeApp(App[int]):
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
         register(cast("App[object]", self))
+        self.look = Look()
         self._log_path = log_path
         self.controller = Controller(
             self, launch, env, open_runtime, log_path=log_path, grace=grace

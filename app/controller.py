@@ -32,6 +32,7 @@ from app.health import Health
 from app.interrupting import Interrupting
 from app.launch import Launch
 from app.live import LiveSession
+from app.look import wear
 from app.modes import Modes
 from app.own_commands import own_actions
 from app.paging import Paging
@@ -120,8 +121,7 @@ class Controller:
         left = provide("commands", own_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
-        if config.theme is not None and config.theme in self._app.available_themes:
-            self._app.theme = config.theme
+        wear(self._app, config)
         for notice in (*runtime.notices, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)

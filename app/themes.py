@@ -56,10 +56,24 @@ class Tones:
         """A style by the names of two tones and Rich attributes (``"bold italic"``)."""
         return _style(self, tone, on, attributes)
 
+    def legible(self, tone: str, on: str) -> str:
+        """*tone*, or a stronger one where it cannot be read on the ground *on*."""
+        return _legible(self, tone, on)
+
 
 @lru_cache(1024)
 def _style(tones: Tones, tone: str, on: str, attributes: str) -> Style:
     return Style.parse(f"{attributes} {getattr(tones, tone)} on {getattr(tones, on)}")
+
+
+@lru_cache(1024)
+def _legible(tones: Tones, tone: str, on: str) -> str:
+    ground = getattr(tones, on)
+    for name in (tone, "muted"):
+        color = getattr(tones, name)
+        if "#" not in color or "#" not in ground or contrast(color, ground) >= CONTRAST:
+            return name
+    return "text"
 
 
 DARK_TONES = Tones(

@@ -19,6 +19,7 @@ from agent.config.extending import (
 )
 from agent.config.keys import CHECKED
 from agent.config.mcp import McpConfig
+from agent.config.ui import UiConfig
 
 ProviderApi = Literal[
     "openai-chat",
@@ -301,6 +302,8 @@ class Config:
     """How deep sub-agents may call others."""
     theme: str | None = None
     """Name of the colour theme."""
+    ui: UiConfig = field(default_factory=UiConfig)
+    """How the full screen looks and behaves."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])
     """Keys by action, several with commas; ``none`` takes a key away."""
     tool_output: ToolOutputConfig = field(default_factory=ToolOutputConfig)

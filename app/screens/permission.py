@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from agent.display import ShellBlock
+from agent.display import DiffBlock, ShellBlock
 from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import need_rows, offer, reach
@@ -96,7 +96,8 @@ class PermissionScreen(Dialog[Outcome]):
 
     def compose(self) -> ComposeResult:
         request = self.request
-        with Vertical(id="ask"):
+        changes = any(isinstance(block, DiffBlock) for block in request.blocks)
+        with Vertical(id="ask", classes="-changes" if changes else ""):
             with Horizontal(id="ask-top"):
                 yield Static(Content.styled(clean(request.heading), "bold"), id="ask-heading")
                 yield Static(self._who(), id="ask-who")

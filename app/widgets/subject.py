@@ -15,6 +15,7 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.display import Block, DiffBlock, Hunk
+from app.look import look_of
 from app.themes import DARK_TONES, Tones, tones_for
 from app.typed import app_of
 from app.widgets.transcript.blocks import Shown, draw
@@ -117,7 +118,8 @@ class Subject(Widget):
         return Region(0, self._tops.get(self.choice.current, 0), 1, 4)
 
     def _draw(self, width: int) -> None:
-        page = Page(max(1, width), tones_for(app_of(self).current_theme))
+        tones = tones_for(app_of(self).current_theme)
+        page = Page(max(1, width), tones, look_of(self).diffs)
         self._page = page
         self._lines, self._tops = [], {}
         for number, block in enumerate(self._blocks):

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from textual.theme import BUILTIN_THEMES
 
 from agent.display import DiffBlock
-from app.themes import DARK_TONES
+from app.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
 from app.widgets.transcript.blocks import DIFF_LINES, Shown, draw
-from app.widgets.transcript.diff import changed_words, diff_lines
+from app.widgets.transcript.diff import diff_head, diff_lines, split_fits
 from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.words import changed_words
 from tests.support.records import diff
 
 PAGE = Page(80, DARK_TONES)
@@ -68,7 +70,7 @@ def test_changed_words_are_marked() -> None:
     added = list(diff_lines(EDIT, PAGE, 4))[2]
     ground = DARK_TONES.added_word
     marked = [s.text for s in added.strip if s.style and s.style.bgcolor.name == ground]
-    assert marked == [", None"]
+    assert "".join(marked) == ", None"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,117 @@ def test_long_lines_fold_within_the_width(width: int) -> None:
 
 def test_tabs_and_escapes_are_cleaned() -> None:
     assert texts(diff("a", "+\tif x:\x1b[2J")) == ["       1 +     if x:␛[2J"]
+
+
+LONG_EDIT = diff(
+    "src/imports/reader.py",
+    " def read_rows(path: Path) -> Iterator[Row]:",
+    '     """Rows of a file."""',
+    "-    header = next(rows)",
+    "-    # the first row names the columns",
+    "+    header = next(rows, None)",
+    " ",
+    " for 表 in rows:",
+    "+    if header is None:  # 漢字の注釈",
+    '+        return "' + "x" * 70 + '"',
+    first=38,
+)
+WIDE = Page(140, DARK_TONES)
+
+
+def test_wide_pages_show_old_and_new_side_by_side() -> None:
+    rows = list(diff_lines(LONG_EDIT, WIDE, 4))
+    texts = [row.strip.text for row in rows]
+    assert "next(rows)" in texts[2]
+    assert "next(rows, None)" in texts[2]
+    assert "names the columns" in texts[3]
+    assert all(row.strip.cell_length == WIDE.right for row in rows)
+    assert texts[0].index("def read_rows", 60) == texts[2].index("header", 60) - 4
+
+
+@pytest.mark.parametrize("width", [118, 119, 140, 200, 240])
+def test_side_by_side_keeps_its_columns_with_wide_characters(width: int) -> None:
+    page = Page(width, DARK_TONES)
+    rows = list(diff_lines(LONG_EDIT, page, 4))
+    assert {row.strip.cell_length for row in rows} == {page.right}
+
+
+def test_a_copy_of_side_by_side_is_the_new_text_or_what_was_removed_alone() -> None:
+    copied = "".join(
+        f"{row.join}{row.copied}" if at else row.copied
+        for at, row in enumerate(diff_lines(LONG_EDIT, WIDE, 4))
+    )
+    assert copied.split("\n") == [
+        "def read_rows(path: Path) -> Iterator[Row]:",
+        '    """Rows of a file."""',
+        "    header = next(rows, None)",
+        "    # the first row names the columns",
+        "",
+        "for 表 in rows:",
+        "    if header is None:  # 漢字の注釈",
+        '        return "' + "x" * 70 + '"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "block", "split"),
+    [
+        (WIDE, EDIT, True),
+        (Page(119, DARK_TONES), EDIT, True),
+        (Page(110, DARK_TONES), EDIT, False),
+        (Page(140, DARK_TONES, "unified"), EDIT, False),
+        (Page(80, DARK_TONES, "split"), EDIT, True),
+        (Page(50, DARK_TONES, "split"), EDIT, False),
+        (WIDE, diff("a.py", "+only", "+added"), False),
+    ],
+)
+def test_when_diffs_stand_side_by_side(page: Page, block: DiffBlock, split: bool) -> None:
+    assert split_fits(block, page, 4) is split
+
+
+def colors(line: Line) -> dict[str, str]:
+    """The colour of each piece of a row."""
+    return {s.text.strip(): s.style.color.name for s in line.strip if s.style and s.style.color}
+
+
+def test_code_has_the_colours_of_its_language() -> None:
+    context, removed, *_ = diff_lines(EDIT, PAGE, 4)
+    assert colors(context)["def"] == DARK_TONES.blue
+    assert colors(context)["read_rows"] == DARK_TONES.accent
+    assert colors(removed)["header"] == DARK_TONES.text
+    unknown = next(diff_lines(replace(EDIT, path="notes"), PAGE, 4))
+    assert colors(unknown)["def read_rows(path):"] == DARK_TONES.muted
+
+
+@pytest.mark.parametrize("tones", [DARK_TONES, LIGHT_TONES], ids=["dark", "light"])
+def test_u16_code_can_be_read_on_the_grounds_of_a_diff(tones: Tones) -> None:
+    page = Page(80, tones)
+    for line in diff_lines(LONG_EDIT, page, 4):
+        for part in line.strip:
+            if part.text.strip() and part.style and part.style.color and part.style.bgcolor:
+                assert contrast(part.style.color.name, part.style.bgcolor.name) >= CONTRAST
+
+
+def test_a_theme_without_grounds_tells_changes_by_the_colour_of_the_text() -> None:
+    ansi = tones_for(BUILTIN_THEMES["ansi-dark"])
+    _, removed, added, _ = diff_lines(EDIT, Page(80, ansi), 4)
+    assert {"red"} <= set(colors(removed).values()) <= {"red", "default"}
+    assert {"green"} <= set(colors(added).values()) <= {"green", "default"}
+
+
+def test_a_huge_diff_is_coloured_and_compared_in_part_and_drawn_as_far_as_it_is_seen() -> None:
+    long = diff(
+        "a.py", *[f"{sign} = {n} # {'y' * 40}" for n in range(2_000) for sign in ("-x", "+z")]
+    )
+    rows = list(diff_lines(long, PAGE, 4))
+    assert len(rows) == 4_000
+    assert colors(rows[0])[f"# {'y' * 40}"] != DARK_TONES.removed_text
+    assert DARK_TONES.removed_text in colors(rows[-2]).values()
+    assert DARK_TONES.removed_word in grounds(rows[2])
+    assert DARK_TONES.removed_word not in grounds(rows[-2])
+    head, left = diff_head(long, PAGE, 4, 40)
+    assert [row.copied for row in head] == [row.copied for row in rows[:40]]
+    assert left == 3_960
 
 
 def test_long_diff_folds() -> None:

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from rich.segment import Segment
@@ -29,7 +28,7 @@ from agent.display import (
 )
 from app.clean import AnsiStyle, clean, clean_ansi, clean_line
 from app.themes import Tones, readable
-from app.widgets.transcript.diff import diff_lines
+from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
 from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
@@ -113,9 +112,11 @@ def _capped(lines: list[Line], shown: Shown) -> list[Line]:
 
 
 def _diff(block: DiffBlock, shown: Shown) -> Drawn:
-    rows = diff_lines(block, shown.page, shown.indent, titled=shown.titled)
-    lines = list(islice(rows, shown.most))
-    return _head(lines, shown, DIFF_LINES)
+    limit = shown.most if shown.open else DIFF_LINES
+    lines, left = diff_head(block, shown.page, shown.indent, limit, titled=shown.titled)
+    if left:
+        return [*lines, more(shown, left, "lines left out" if shown.open else "more lines")], True
+    return lines, shown.open and len(lines) > DIFF_LINES + 1
 
 
 def _shell(block: ShellBlock, shown: Shown) -> Drawn:

@@ -1,55 +1,87 @@
-"""Diffs as full-width rows: line numbers, a sign, and changed words on a stronger ground."""
+"""Diffs as full-width rows: line numbers, a sign, code in its colours, and changed words on a
+stronger ground. Where there is room, old and new stand side by side."""
 
-import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from dataclasses import dataclass
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
+from textual.strip import Strip
 
-from agent.display import DiffBlock, DiffLine
+from agent.display import DiffBlock, Hunk
 from app.clean import clean_line
+from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
+from app.widgets.transcript.words import Marked, WordMarks
 
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+SPLIT_FROM = 112
+"""Cells for a diff from which its sides stand beside each other: a terminal of about 120."""
 
-WORDS_LIMIT = 500
-"""Characters of a line beyond which changed words are not looked for (it takes quadratic time)."""
-
-ALIKE = 0.4
-"""How alike two lines must be (0 to 1) for their words to be compared."""
+BETWEEN = 1
+"""Cells between the sides."""
 
 _GROUND = {"context": "ground", "add": "added", "remove": "removed"}
-_TEXT = {"context": "muted", "add": "added_text", "remove": "removed_text"}
 _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")}
 
-Span = tuple[int, int]
+_Code = tuple[Marked, Text]
+
+Row = tuple[int, Line]
+"""How many lines of the diff are done with this row, and the row."""
 
 
 def diff_lines(
     block: DiffBlock, page: Page, indent: int, *, titled: bool = False
 ) -> Iterator[Line]:
-    """All rows of *block*, unified, from column *indent* to the right margin; *titled*: below
-    its path, where a call has several."""
+    """All rows of *block* from column *indent* to the right margin; *titled*: below its path,
+    where a call has several."""
+    return (line for _, line in diff_rows(block, page, indent, titled=titled))
+
+
+def diff_head(
+    block: DiffBlock, page: Page, indent: int, limit: int, *, titled: bool = False
+) -> tuple[list[Line], int]:
+    """The first *limit* rows (one more if that is all), and how many lines of the diff come
+    after them. What is not shown is not drawn."""
+    lines: list[Line] = []
+    done = 0
+    for after, line in diff_rows(block, page, indent, titled=titled):
+        if len(lines) > limit:
+            total = sum(len(hunk.lines) for hunk in block.hunks)
+            return lines[:limit], max(1, total - done)
+        done = after if len(lines) < limit else done
+        lines.append(line)
+    return lines, 0
+
+
+def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False) -> Iterator[Row]:
+    """The rows of *block*, each drawn when it is asked for."""
     faint = page.tones.style("faint")
-    highest = max(
-        (line.new or line.old or 0 for hunk in block.hunks for line in hunk.lines), default=0
-    )
-    digits = max(4 if page.width >= 60 else 2, len(str(highest)))
     if titled:
-        yield title_line(block, page, indent)
+        yield 0, title_line(block, page, indent)
     elif block.change == "move" and block.moved_from:
         note = Segment(f"moved from {clean_line(block.moved_from)}", page.tones.style("muted"))
-        yield make_line([note], prefix=gutter(page, indent))
+        yield 0, make_line([note], prefix=gutter(page, indent))
+    split = split_fits(block, page, indent)
+    drawing: _Drawing = (_Split if split else _Unified)(block, page, indent)
     for index, hunk in enumerate(block.hunks):
         if index:
-            yield make_line([Segment(f"{'⋮':>{digits}}", faint)], prefix=gutter(page, indent))
-        for line, changed in with_words(hunk.lines):
-            yield from _rows(line, changed, page, indent, digits)
+            dots = Segment(f"{'⋮':>{drawing.digits}}", faint)
+            yield drawing.done, make_line([dots], prefix=gutter(page, indent))
+        yield from drawing.rows(hunk)
     if block.omitted:
         note = Segment(f"{block.omitted} more lines are not shown", faint)
-        yield make_line([note], prefix=gutter(page, indent))
+        yield drawing.done, make_line([note], prefix=gutter(page, indent))
+
+
+def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
+    """Whether *block* is drawn side by side: both sides have something, and there is room."""
+    if page.diffs == "unified" or not block.added or not block.removed:
+        return False
+    least = SPLIT_FROM if page.diffs == "auto" else SPLIT_FROM // 2
+    return page.columns(indent) >= least
 
 
 def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
@@ -66,77 +98,131 @@ def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
     )
 
 
-def _rows(
-    line: DiffLine, changed: Sequence[Span], page: Page, indent: int, digits: int
-) -> Iterator[Line]:
-    tones, ground = page.tones, _GROUND[line.kind]
-    text = Text(clean_line(line.text), style=tones.style(_TEXT[line.kind], ground))
-    for start, end in changed:
-        text.stylize(tones.style(_TEXT[line.kind], f"{ground}_word", "bold"), start, end)
-    number = line.old if line.kind == "remove" else line.new
-    sign, tone = _SIGN[line.kind]
-    margin = "faint" if line.kind == "context" else "muted"
-    fill = (page.right, tones.style("text", ground))
-    for row, join in fold(text, page.columns(indent + digits + 3)):
-        first = join == "\n"
-        shown = f"{number if first and number is not None else '':>{digits}}"
-        prefix = (
-            *gutter(page, indent),
-            Segment(f"{shown} ", tones.style(margin, ground)),
-            Segment(f"{sign if first else ' '} ", tones.style(tone, ground)),
+class _Drawing(ABC):
+    """What both ways to draw a diff share. *done* counts the lines that were drawn."""
+
+    def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
+        self.page, self.indent = page, indent
+        self.done: int = 0
+        highest = max(
+            (line.new or line.old or 0 for hunk in block.hunks for line in hunk.lines), default=0
         )
-        yield make_line(row, prefix=prefix, fill=fill, join=join)
+        self.digits = max(4 if page.width >= 60 else 2, len(str(highest)))
+        self.code = DiffCode(block.path, page.tones)
+        self.marks = WordMarks()
+
+    @abstractmethod
+    def rows(self, hunk: Hunk) -> Iterator[Row]:
+        """The rows of one hunk; hunks come in order."""
+
+    def margin(self, marked: Marked | None, number: int | None, *, first: bool) -> list[Segment]:
+        """The line number and the sign before a row; blank where a line goes on."""
+        tones = self.page.tones
+        if marked is None:
+            return [Segment(" " * (self.digits + 3), tones.style("faint", "panel"))]
+        kind = marked.line.kind
+        ground = _GROUND[kind]
+        sign, tone = _SIGN[kind]
+        shown = f"{number if first and number is not None else '':>{self.digits}}"
+        muted = "faint" if kind == "context" else "muted"
+        return [
+            Segment(f"{shown} ", tones.style(muted, ground)),
+            Segment(f"{sign if first else ' '} ", tones.style(tone, ground)),
+        ]
 
 
-def with_words(lines: Sequence[DiffLine]) -> Iterator[tuple[DiffLine, list[Span]]]:
-    """Each line with the spans of its changed words: removed lines are compared with the
-    added ones that follow them, pair by pair."""
-    index = 0
-    while index < len(lines):
-        if lines[index].kind != "remove":
-            yield lines[index], []
-            index += 1
-            continue
-        removed = _run(lines, index, "remove")
-        added = _run(lines, index + len(removed), "add")
-        pairs = [changed_words(a.text, b.text) for a, b in zip(removed, added, strict=False)]
-        for side, run in enumerate((removed, added)):
-            for place, line in enumerate(run):
-                yield line, pairs[place][side] if place < len(pairs) else []
-        index += len(removed) + len(added)
+class _Unified(_Drawing):
+    """Removed lines, then the added ones, one below the other."""
+
+    def rows(self, hunk: Hunk) -> Iterator[Row]:
+        code = self.code.hunk(hunk)
+        for run in self.marks.runs(hunk.lines):
+            if run.context is not None:
+                yield from self._line(run.context, code.both(run.context))
+            for marked in run.removed:
+                yield from self._line(marked, code.old(marked))
+            for marked in run.added:
+                yield from self._line(marked, code.new(marked))
+
+    def _line(self, marked: Marked, text: Text) -> Iterator[Row]:
+        page, line = self.page, marked.line
+        ground = page.tones.style("text", _GROUND[line.kind])
+        number = line.old if line.kind == "remove" else line.new
+        self.done += 1
+        for row, join in fold(text, page.columns(self.indent + self.digits + 3)):
+            margin = self.margin(marked, number, first=join == "\n")
+            prefix = (*gutter(page, self.indent), *margin)
+            yield self.done, make_line(row, prefix=prefix, fill=(page.right, ground), join=join)
 
 
-def _run(lines: Sequence[DiffLine], start: int, kind: str) -> Sequence[DiffLine]:
-    end = start
-    while end < len(lines) and lines[end].kind == kind:
-        end += 1
-    return lines[start:end]
+class _Split(_Drawing):
+    """The old side at the left, the new one at the right. What is copied of a row is the new
+    side, or the old one where nothing stands beside it."""
+
+    def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
+        super().__init__(block, page, indent)
+        room = page.columns(indent) - BETWEEN
+        margin = self.digits + 3
+        self._texts = (max(1, room // 2 - margin), max(1, room - room // 2 - margin))
+
+    def rows(self, hunk: Hunk) -> Iterator[Row]:
+        code = self.code.hunk(hunk)
+        for run in self.marks.runs(hunk.lines):
+            if run.context is not None:
+                text = code.both(run.context)
+                yield from self._pair((run.context, text), (run.context, text), done=1)
+            for gone, came in zip_longest(run.removed, run.added):
+                left = (gone, code.old(gone)) if gone is not None else None
+                right = (came, code.new(came)) if came is not None else None
+                yield from self._pair(left, right, done=(gone is not None) + (came is not None))
+
+    def _pair(self, left: _Code | None, right: _Code | None, *, done: int) -> Iterator[Row]:
+        self.done += done
+        widths = zip((left, right), self._texts, strict=True)
+        rows = [list(fold(side[1], width)) if side else [] for side, width in widths]
+        for place, (old, new) in enumerate(zip_longest(*rows)):
+            first = place == 0
+            before = self._half(left, old, 0, first=first)
+            after = self._half(right, new, 1, first=first)
+            copied = new if right is not None else old
+            join = copied[1] if copied is not None else ""
+            yield self.done, self._row(before, after, copies_new=right is not None, join=join)
+
+    def _row(self, before: "_Half", after: "_Half", *, copies_new: bool, join: str) -> Line:
+        edge = gutter(self.page, self.indent)
+        gap = Segment(" " * BETWEEN, self.page.tones.style())
+        left = [*edge, *before.margin]
+        middle = [*before.text, before.fill, gap, *after.margin]
+        skip = _characters([*left, *middle] if copies_new else left)
+        stop = skip + _characters(after.text if copies_new else before.text)
+        strip = Strip([*left, *middle, *after.text, after.fill])
+        return Line(strip, skip, stop, join)
+
+    def _half(
+        self,
+        side: _Code | None,
+        row: tuple[list[Segment], str] | None,
+        place: int,
+        *,
+        first: bool,
+    ) -> "_Half":
+        marked = side[0] if side is not None else None
+        number = (marked.line.new if place else marked.line.old) if marked is not None else None
+        ground = _GROUND[marked.line.kind] if marked is not None else "panel"
+        text = row[0] if row is not None else []
+        room = self._texts[place] - sum(segment.cell_length for segment in text)
+        fill = Segment(" " * room, self.page.tones.style("text", ground))
+        return _Half(self.margin(marked, number, first=first), text, fill)
 
 
-def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
-    """Spans of the words that differ, in the cleaned *old* and *new* line; none if the
-    lines have little in common."""
-    old, new = clean_line(old), clean_line(new)
-    if max(len(old), len(new)) > WORDS_LIMIT:
-        return [], []
-    before, after = _WORD.findall(old), _WORD.findall(new)
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < ALIKE:
-        return [], []
-    spans: tuple[list[Span], list[Span]] = ([], [])
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag != "equal":
-            _add(spans[0], before, i1, i2)
-            _add(spans[1], after, j1, j2)
-    return spans
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """One side of a row."""
+
+    margin: list[Segment]
+    text: list[Segment]
+    fill: Segment
 
 
-def _add(spans: list[Span], words: Sequence[str], start: int, end: int) -> None:
-    """Add the characters of words *start* to *end*, joined to a span close before it."""
-    if start == end:
-        return
-    left = sum(map(len, words[:start]))
-    right = left + sum(map(len, words[start:end]))
-    if spans and left - spans[-1][1] <= 1:
-        left = spans.pop()[0]
-    spans.append((left, right))
+def _characters(segments: Sequence[Segment]) -> int:
+    return sum(len(segment.text) for segment in segments)

@@ -1,5 +1,6 @@
 """Colours for code, by Pygments lexers and our own tones."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,12 @@ _TOKENS = (
 )
 
 
-@lru_cache(512)
-def _token_style(token: str, tones: Tones, on: str) -> Style:
+@lru_cache(1024)
+def token_style(token: str, tones: Tones, on: str) -> Style:
+    """The style of a token (a Pygments name) on a ground, readable there."""
     for prefix, tone, attributes in _TOKENS:
         if token.startswith(prefix):
-            return tones.style(tone, on, attributes)
+            return tones.style(tones.legible(tone, on), on, attributes)
     return tones.style("text", on)
 
 
@@ -63,6 +65,29 @@ def _lexer(language: str, path: str) -> "Lexer | None":
     return found(stripnl=False, ensurenl=False) if found is not None else None
 
 
+Piece = tuple[str, str]
+"""The name of a token and its text, which holds no line break."""
+
+
+def token_lines(code: str, *, path: str) -> Iterator[list[Piece]] | None:
+    """The tokens of *code* (already cleaned) line by line, each lexed when it is asked for;
+    None where the file's name tells no language."""
+    lexer = _lexer("", path)
+    return _lines(lexer, code) if lexer is not None else None
+
+
+def _lines(lexer: "Lexer", code: str) -> Iterator[list[Piece]]:
+    line: list[Piece] = []
+    for token, value in lexer.get_tokens(code):
+        first, *others = value.split("\n")
+        if first:
+            line.append((str(token), first))
+        for text in others:
+            yield line
+            line = [(str(token), text)] if text else []
+    yield line
+
+
 @lru_cache(32)
 def highlight(
     code: str, tones: Tones, *, language: str = "", path: str = "", on: str = "ground"
@@ -77,7 +102,7 @@ def highlight(
     for token, value in lexer.get_tokens(code):
         style = styles.get(token)
         if style is None:
-            style = styles[token] = _token_style(str(token), tones, on)
+            style = styles[token] = token_style(str(token), tones, on)
         for index, piece in enumerate(value.split("\n")):
             if index:
                 lines.append(Text(style=base))

@@ -16,6 +16,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from app.look import DiffStyle
 from app.themes import Tones
 
 TEXT_WIDTH = 110
@@ -27,10 +28,11 @@ _CONSOLE = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system="truecolor
 
 @dataclass(frozen=True)
 class Page:
-    """What lines are laid out for: the width of the widget and the tones."""
+    """What lines are laid out for: the width of the widget, the tones, and how diffs stand."""
 
     width: int
     tones: Tones
+    diffs: DiffStyle = "auto"
 
     @cached_property
     def left(self) -> int:

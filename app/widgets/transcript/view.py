@@ -22,6 +22,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from agent.model import SubtaskPart
+from app.look import look_of
 from app.state import Change, SessionView
 from app.themes import tones_for
 from app.widgets.transcript.items import Item
@@ -288,7 +289,8 @@ class Transcript(ScrollView, can_focus=True):
         if not self.size:
             return
         app = cast("App[object]", self.app)
-        page = Page(self.scrollable_content_region.width, tones_for(app.current_theme))
+        width, tones = self.scrollable_content_region.width, tones_for(app.current_theme)
+        page = Page(width, tones, look_of(self).diffs)
         if self._layout_now is None:
             self._layout_now = Layout(self._view, page)
         layout = self._layout_now

@@ -1,0 +1,33 @@
+"""Actions on how things look."""
+
+from dataclasses import replace
+
+from app.commands import action
+from app.context import Context
+from app.look import DiffStyle, look_of, show_look
+
+_NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
+_SAID: dict[DiffStyle, str] = {
+    "auto": "Diffs stand side by side where there is room.",
+    "unified": "Diffs stand one line below the other.",
+    "split": "Diffs stand side by side.",
+}
+
+
+@action(
+    "view.diffs",
+    "Diffs side by side or in one column",
+    "View",
+    slash=("diffs",),
+    argument="[auto|unified|split]",
+)
+async def diffs(context: Context, argument: str) -> None:
+    """Take the way that is named, or the next one."""
+    look = look_of(context.app)
+    if argument not in {"", *_SAID}:
+        context.tell("Say auto, unified or split.", warning=True)
+        return
+    named: list[DiffStyle] = [style for style in _SAID if style == argument]
+    style = named[0] if named else _NEXT[look.diffs]
+    show_look(context.app, replace(look, diffs=style))
+    context.tell(_SAID[style])

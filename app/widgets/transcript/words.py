@@ -1,0 +1,112 @@
+"""Which words of a changed line changed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from agent.display import DiffLine
+from app.clean import clean_line
+
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+
+WORDS_LIMIT = 500
+"""Characters of a line beyond which changed words are not looked for (it takes quadratic time)."""
+
+WORDS_BUDGET = 40_000
+"""Characters of one diff that are compared word by word, about 0.1 s; what comes after shows
+its lines only."""
+
+ALIKE = 0.4
+"""How alike two lines must be (0 to 1) for their words to be compared."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A line of a diff, cleaned, with the spans of its changed words."""
+
+    line: DiffLine
+    text: str
+    changed: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Lines that belong side by side: one unchanged line on both sides, or lines that were
+    *removed* and those *added* in their place."""
+
+    context: Marked | None = None
+    removed: tuple[Marked, ...] = ()
+    added: tuple[Marked, ...] = ()
+
+
+class WordMarks:
+    """Finds the changed words of one diff, within ``WORDS_BUDGET``."""
+
+    def __init__(self) -> None:
+        self._left = WORDS_BUDGET
+
+    def runs(self, lines: Sequence[DiffLine]) -> Iterator[Run]:
+        """The lines of a hunk in runs: removed lines are compared with the added ones that
+        follow them, pair by pair."""
+        index = 0
+        while index < len(lines):
+            if lines[index].kind == "context":
+                yield Run(context=Marked(lines[index], clean_line(lines[index].text)))
+                index += 1
+                continue
+            gone = _same(lines, index, "remove")
+            came = _same(lines, index + len(gone), "add")
+            index += len(gone) + len(came)
+            yield self._run(gone, came)
+
+    def _run(self, gone: Sequence[DiffLine], came: Sequence[DiffLine]) -> Run:
+        before = [clean_line(line.text) for line in gone]
+        after = [clean_line(line.text) for line in came]
+        pairs = [self._compare(*pair) for pair in zip(before, after, strict=False)]
+        marks: tuple[list[Marked], list[Marked]] = ([], [])
+        for side, (run, texts) in enumerate(((gone, before), (came, after))):
+            for place, line in enumerate(run):
+                spans = tuple(pairs[place][side]) if place < len(pairs) else ()
+                marks[side].append(Marked(line, texts[place], spans))
+        return Run(removed=tuple(marks[0]), added=tuple(marks[1]))
+
+    def _compare(self, old: str, new: str) -> tuple[list[Span], list[Span]]:
+        self._left -= len(old) + len(new)
+        return changed_words(old, new) if self._left >= 0 else ([], [])
+
+
+def _same(lines: Sequence[DiffLine], start: int, kind: str) -> Sequence[DiffLine]:
+    end = start
+    while end < len(lines) and lines[end].kind == kind:
+        end += 1
+    return lines[start:end]
+
+
+def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
+    """Spans of the words that differ in two lines; none if the lines have little in common."""
+    if max(len(old), len(new)) > WORDS_LIMIT:
+        return [], []
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return [], []
+    spans: tuple[list[Span], list[Span]] = ([], [])
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            _add(spans[0], before, i1, i2)
+            _add(spans[1], after, j1, j2)
+    return spans
+
+
+def _add(spans: list[Span], words: Sequence[str], start: int, end: int) -> None:
+    """Add the characters of words *start* to *end*, joined to a span close before it."""
+    if start == end:
+        return
+    left = sum(map(len, words[:start]))
+    right = left + sum(map(len, words[start:end]))
+    if spans and left - spans[-1][1] <= 1:
+        left = spans.pop()[0]
+    spans.append((left, right))
