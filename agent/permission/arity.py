@@ -76,6 +76,9 @@ _THREE = {
     "consul": "kv acl",
     "gh": "pr issue repo release run workflow auth gist label secret variable cache project "
     "ruleset search extension",
+    "argocd": "app repo cluster proj account cert",
+    "nomad": "job node alloc deployment namespace var volume acl operator",
+    "jj": "git bookmark operation op workspace config file",
     "glab": "mr issue repo release ci auth",
     "aws": "s3 ec2 iam lambda ecs eks ecr rds sqs sns logs cloudformation sts ssm dynamodb",
     "gcloud": "compute container projects config iam auth run functions storage services sql",
@@ -103,6 +106,17 @@ _THREE = {
     "stripe": "customers events listen",
 }
 
+_FOUR = {
+    "yarn": "workspace",
+    "gcloud": "compute container sql iam storage functions run projects services",
+    "az": "network storage sql keyvault aks role ad monitor",
+    "doctl": "compute kubernetes databases",
+    "wrangler": "kv",
+    "docker": "buildx/imagetools trust/key trust/signer",
+    "aws": "ec2/wait",
+}
+"""Groups in groups: four words tell what is done."""
+
 EXACT = names(
     "rm rmdir dd mkfs kill killall pkill chmod chown chgrp shutdown reboot curl wget mv cp ln tee "
     "truncate install rsync scp sftp tar unzip zip patch shred sed awk gawk mawk nawk vi vim nvim "
@@ -112,11 +126,39 @@ EXACT = names(
 """Programs whose every argument matters: only the exact line is offered."""
 
 
+EXACT_USES = {
+    name: names(uses)
+    for name, uses in {
+        "go": "run tool generate", "rails": "runner r console c dbconsole dbc",
+        "mix": "run eval", "artisan": "tinker", "yarn": "node create", "npm": "init create explore",
+        "pnpm": "create", "bun": "create", "drush": "php:eval php-eval ev eval php:script php:cli",
+        "wp": "eval eval-file shell", "stack": "exec runghc runhaskell ghci script eval",
+        "cabal": "exec repl", "dune": "exec utop", "opam": "exec", "swift": "run repl",
+        "dotnet": "run exec script fsi", "lein": "run repl exec", "nx": "exec", "lerna": "exec run",
+        "fly": "ssh", "flyctl": "ssh", "composer": "exec", "hatch": "shell", "poetry": "shell",
+        "symfony": "php console", "heroku": "ps:exec", "nix": "develop shell run eval repl",
+        "terraform": "console", "railway": "run shell ssh", "sequelize": "db", "uv": "tool",
+        "cargo": "script", "julia": "", "psql": "", "mysql": "", "mongosh": "", "sqlite3": "",
+        "sbt": "", "openssl": "", "corepack": "", "jenv": "exec",
+    }.items()
+}  # fmt: skip
+"""Subcommands that run any code or program, by program (all of it where none stands): their
+exact line is all that is offered."""
+
+
+def _runs_anything(texts: Sequence[str]) -> bool:
+    uses = EXACT_USES.get(texts[0])
+    return uses is not None and (not uses or (len(texts) > 1 and texts[1] in uses))
+
+
 def _table() -> dict[tuple[str, ...], int]:
-    table = {(name,): 1 for name in _ONE.split()}
+    table: dict[tuple[str, ...], int] = {(name,): 1 for name in _ONE.split()}
     table |= {(name,): 2 for name in _TWO.split()}
     for name, subcommands in _THREE.items():
         table |= {(name, subcommand): 3 for subcommand in subcommands.split()}
+    for program, subcommands in _FOUR.items():
+        for words in subcommands.split():
+            table[(program, *words.split("/"))] = 4
     return table
 
 
@@ -129,7 +171,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*([-:.][a-z0-9]+)*")
 def arity(words: Sequence[str]) -> int:
     """How many words name a command that begins with *words*, which may be fewer; 1 for a
     program that is not in the table."""
-    for length in (2, 1):
+    for length in (3, 2, 1):
         found = ARITY.get(tuple(words[:length]))
         if found is not None and len(words) >= length:
             return found
@@ -147,7 +189,7 @@ def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
     It is a literal prefix that ends before the first flag, with `` *``; else the exact line.
     """
     texts = [word.text for word in words]
-    exact_only = exact_only or "/" in texts[0]
+    exact_only = exact_only or "/" in texts[0] or _runs_anything(texts)
     known = (texts[0],) in ARITY and texts[0] not in EXACT
     if not exact_only and texts[0] not in EXACT:
         length = arity(texts) if known else 2

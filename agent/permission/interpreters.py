@@ -16,6 +16,11 @@ _CODE_FLAGS = ("--eval", "--print", "--require", "--import", "--loader", "--expe
 _VERSION = frozenset({"--version", "-V", "-v", "--help", "-h", "version"})
 
 
+def is_interpreter(base: str) -> bool:
+    """Whether *base*, with or without a version behind it, is one of them."""
+    return re.sub(r"[\d.]+$", "", base) in INTERPRETERS
+
+
 def interpreter(name: str, words: Sequence[Word]) -> str:
     """Code in a flag or on standard input. A script by name, and ``-m`` of Python, are plain:
     the pattern tells what runs."""

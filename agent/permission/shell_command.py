@@ -11,7 +11,9 @@ from agent.permission.carriers import carried, is_carrier
 from agent.permission.embedded import embedded
 from agent.permission.familiar import familiar
 from agent.permission.findings import Findings
+from agent.permission.interpreters import is_interpreter
 from agent.permission.lexicon import names
+from agent.permission.naming import called
 from agent.permission.readonly import Reading, read
 from agent.permission.shell_builtins import (
     FINDERS,
@@ -272,14 +274,20 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
         return None
     if inner is None:
         acts = base in FINDERS and bool(find_actions(base, call.words[1:]))
-        exact = destroys(base, call.words[1:])
+        code = is_interpreter(base) and (base,) not in arity.ARITY
+        exact = code or destroys(base, call.words[1:])
         return None if acts else arity.offered(call.words, exact_only=exact)
     if not inner.words or not wrappers.runner(call.words):
         return None
-    head = call.words[: len(call.words) - len(inner.words) + 1]
+    run = program(inner.words[0].text)
+    if wrappers.unwrap(run, inner.words) is not None or carried(run, inner.words[1:]):
+        return None
+    if run in arity.EXACT or is_interpreter(run):
+        return arity.offered(call.words, exact_only=True)
+    length = len(call.words) - len(inner.words) + arity.arity([w.text for w in inner.words])
+    head = call.words[:length]
     named = all(word.literal and re.fullmatch(r"\w[\w.:-]*", word.text) for word in head)
-    wide = wrappers.unwrap(posixpath.basename(inner.words[0].text), inner.words) is not None
-    return f"{as_written(head)} *" if named and not wide else None
+    return f"{as_written(head)} *" if named and len(head) == length else None
 
 
 def _aliases(base: str, call: Call) -> tuple[str, ...]:
@@ -289,6 +297,7 @@ def _aliases(base: str, call: Call) -> tuple[str, ...]:
         found.append(git_commands.parse(call.words[1:]).normal)
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
+    found += called(base, call.words[1:])
     text = as_written(call.words)
     return tuple(dict.fromkeys(alias for alias in found if alias != text))
 
