@@ -5,14 +5,10 @@ definition that is seen of a tool is kept; while the server tells another one, t
 with what was kept, and calling it asks, whatever the rules allow.
 """
 
-import json
-import os
 from pathlib import Path
-from typing import cast
 
-from agent.config.paths import ensure
-from agent.errors import StoreUnavailable
 from agent.jsontypes import JsonObject
+from agent.mcp.private_file import objects_in, read_object, write_object
 from agent.mcp.records import Definition, Server
 
 
@@ -40,43 +36,31 @@ class Pins:
         self._write(every)
 
     def _read(self) -> dict[str, dict[str, Definition]]:
-        try:
-            kept = json.loads(self._path.read_text("utf-8"))["servers"]
-            return {
-                str(identity): {str(name): _definition(name, one) for name, one in tools.items()}
-                for identity, tools in kept.items()
+        # Where it can't be read, what the servers tell next is what is kept.
+        servers = objects_in(read_object(self._path), "servers")
+        return {
+            identity: {
+                name: _definition(name, one) for name, one in objects_in(servers, identity).items()
             }
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            return {}  # then what the servers tell next is what is kept
+            for identity in servers
+        }
 
     def _write(self, every: dict[str, dict[str, Definition]]) -> None:
-        servers = {
+        servers: JsonObject = {
             identity: {
                 name: {"title": one.title, "description": one.description, "schema": one.schema}
                 for name, one in tools.items()
             }
             for identity, tools in every.items()
         }
-        try:
-            ensure(self._path.parent)
-            temporary = self._path.with_suffix(f".{os.getpid()}")
-            temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-                json.dump({"servers": servers}, file)
-            temporary.replace(self._path)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise StoreUnavailable(
-                f"What the tools of MCP servers are cannot be kept in {self._path}: {reason}."
-            ) from error
+        write_object(self._path, {"servers": servers}, "What the tools of MCP servers are")
 
 
 def _definition(name: str, kept: JsonObject) -> Definition:
-    schema = kept["schema"]
+    schema = kept.get("schema")
     return Definition(
         name=name,
-        title=str(kept["title"]),
-        description=str(kept["description"]),
-        schema=cast("JsonObject", schema),
+        title=str(kept.get("title", "")),
+        description=str(kept.get("description", "")),
+        schema=schema if isinstance(schema, dict) else {},
     )

@@ -5,17 +5,22 @@ import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.bus import Bus
 from agent.errors import ToolError
 from agent.events import McpChanged
-from agent.mcp.attempt import Login
 from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
 from agent.mcp.pins import Pins
 from agent.mcp.records import Answer, Resource, Server, Standing
 from agent.mcp.toolbox import Toolbox
 from agent.process.tree import become_subreaper
 from agent.tools.registry import Registry
+
+if TYPE_CHECKING:  # brings the SDK
+    import httpx2
+
+    from agent.mcp.login import Logins, Show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +32,22 @@ class McpDeps:
     root: Path
     data: Path
     environment: Mapping[str, str]
-    login: Login | None = None
     first_pause: float = FIRST_PAUSE
+
+
+class _Logins:
+    """The logins, which bring the SDK."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+
+    def load(self) -> "Logins":
+        from agent.mcp.login import Logins  # noqa: PLC0415 - the SDK, loaded in a thread by then
+
+        return Logins(self._data)
+
+    async def auth(self, server: Server) -> "httpx2.Auth | None":
+        return await self.load().auth(server)
 
 
 class McpService:
@@ -37,6 +56,7 @@ class McpService:
 
     def __init__(self, servers: Iterable[Server], deps: McpDeps) -> None:
         self._deps = deps
+        self._logins = _Logins(deps.data)
         self.toolbox = Toolbox(deps.registry, Pins(deps.data), deps.bus, self._known)
         self._starting: asyncio.Task[None] | None = None
         self._keepers = {server.name: self._keeper(server) for server in servers}
@@ -87,6 +107,23 @@ class McpService:
         if keeper is not None:
             await keeper.stop()
 
+    async def log_in(self, name: str, show: "Show") -> None:
+        """Log in at a server and connect it; *show* gets the address that the user has to open.
+        Raises ``ToolError``."""
+        server = self._known(name).standing.server
+        await self._load()
+        await self._logins.load().log_in(server, show)
+        await self.reconnect(name)
+
+    async def log_out(self, name: str) -> bool:
+        """Forget the login at a server; whether there was one. Raises ``StoreUnavailable``."""
+        keeper = self._known(name)
+        await self._load()
+        gone = self._logins.load().forget(keeper.standing.server)
+        if gone and keeper.standing.state != "disabled":
+            await self.reconnect(name)
+        return gone
+
     async def reconnect(self, name: str) -> None:
         """End a server's connection and make a new one."""
         await self.disconnect(name)
@@ -135,6 +172,7 @@ class McpService:
         """Load the SDK: half a second of work, which the screen must not wait for."""
         become_subreaper()
         await asyncio.to_thread(importlib.import_module, "agent.mcp.link")
+        await asyncio.to_thread(importlib.import_module, "agent.mcp.login")
 
     def _keeper(self, server: Server) -> Keeper:
         name = server.name
@@ -146,7 +184,7 @@ class McpService:
                 environment=self._deps.environment,
                 told=lambda: self._deps.bus.publish(McpChanged(name)),
                 offered=lambda offer: self.toolbox.take(server, offer),
-                login=self._deps.login,
+                login=self._logins,
                 first_pause=self._deps.first_pause,
             ),
         )

@@ -1,9 +1,15 @@
 """Actions on MCP servers."""
 
+import asyncio
+import os
+
+from agent.errors import OpencodePyError
 from agent.events import Event, McpChanged
+from app.browser import browser_of
+from app.clean import clean, clean_line
 from app.commands import action
 from app.context import Context
-from app.screens.mcp import McpScreen, ServerScreen, server_rows
+from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
 from app.tasks import ask
 
 
@@ -38,8 +44,43 @@ async def _do(context: Context, name: str, what: str) -> None:
         case "switch" if standing.state != "disabled":
             await service.disconnect(name)
             context.tell('Off until the next start. "enabled": false in its settings keeps it so.')
+        case "login":
+            await _log_in(context, name)
         case _:
             await service.reconnect(name)
+
+
+async def _log_in(context: Context, name: str) -> None:
+    """Log in at a remote server. Closing the screen that tells where gives up."""
+    screens: list[LoginScreen] = []
+    opener = browser_of(os.environ)
+
+    async def show(address: str) -> None:
+        screen = LoginScreen(name, address, opened=await opener(address))
+        screens.append(screen)
+        context.tasks.spawn(_until_closed(screen), "logging in")
+
+    async def _until_closed(screen: LoginScreen) -> None:
+        await ask(context.app, screen)
+        if not login.done():
+            login.cancel()
+
+    login = asyncio.ensure_future(context.live.runtime.mcp.log_in(name, show))
+    try:
+        (outcome,) = await asyncio.gather(login, return_exceptions=True)
+    finally:
+        for screen in screens:
+            if screen.is_attached:
+                screen.dismiss(None)
+    match outcome:
+        case None:
+            context.tell(f"You are logged in at {clean_line(name)}.")
+        case asyncio.CancelledError():
+            context.tell("The login was given up.")
+        case OpencodePyError():
+            context.tell(clean(outcome.message), warning=True)
+        case _:
+            raise outcome
 
 
 async def _follow(context: Context, screen: McpScreen) -> None:

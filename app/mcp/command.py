@@ -34,6 +34,10 @@ def parser() -> argparse.ArgumentParser:
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of its program"
     )
     add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
+    auth = parts.add_parser("auth", help="log in at a remote server; alone: where you are")
+    auth.add_argument("name", nargs="?", metavar="NAME", help="the server")
+    logout = parts.add_parser("logout", help="forget the login at a server")
+    logout.add_argument("name", metavar="NAME", help="the server")
     debug = parts.add_parser("debug", help="connect to a server and tell how that goes")
     debug.add_argument("name", metavar="NAME", help="the server")
     return made
@@ -75,6 +79,14 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
                 variables=given.env,
                 command=[*given.command, *behind],
             )
+        case "auth":
+            from app.mcp.logging_in import log_in  # noqa: PLC0415 - as above
+
+            return log_in(here, os.environ, given.name)
+        case "logout":
+            from app.mcp.logging_in import log_out  # noqa: PLC0415 - as above
+
+            return log_out(here, os.environ, given.name)
         case _:
             from app.mcp.probing import probe  # noqa: PLC0415 - as above
 

@@ -107,6 +107,23 @@ class ServerScreen(PageScreen):
         super().__init__(clean_line(standing.server.name), server_text(standing))
 
 
+class LoginScreen(PageScreen):
+    """Where to log in; closing it gives up."""
+
+    def __init__(self, name: str, address: str, *, opened: bool) -> None:
+        where = "Log in on the page that opens in your browser, or at:"
+        super().__init__(
+            f"Log in at {clean_line(name)}",
+            Content.assemble(
+                where if opened else "Open this page in a browser on this machine:",
+                "\n\n",
+                (clean_line(address), "$tone-accent"),
+                "\n\n",
+                ("Waiting for the browser to come back… esc gives up.", "$tone-muted"),
+            ),
+        )
+
+
 def server_text(standing: Standing) -> Content:
     """All that is known of a server."""
     state = Content.styled(

@@ -152,11 +152,19 @@ async def served(
 ) -> AsyncIterator[int]:
     """The workshop over HTTP (``http`` or ``sse``); its port once it answers."""
     port = port or free_port()
+    async with listening("workshop.py", kind, str(port), env=env):
+        yield port
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    program: str, *arguments: str, env: Mapping[str, str] | None = None
+) -> AsyncIterator[None]:
+    """A server of this folder that listens at a port."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(SERVERS / "workshop.py"),
-        kind,
-        str(port),
+        str(SERVERS / program),
+        *arguments,
         stderr=asyncio.subprocess.PIPE,
         env={**ENVIRONMENT, **(env or {})},
     )
@@ -167,7 +175,7 @@ async def served(
                 if b"Uvicorn running" in line:
                     break
         draining = asyncio.create_task(process.stderr.read())
-        yield port
+        yield
         draining.cancel()
     finally:
         with contextlib.suppress(ProcessLookupError):

@@ -1,0 +1,112 @@
+"""The workshop behind a login, with its own authorization server: ``guarded.py PORT SECONDS``.
+
+Tokens hold for SECONDS. Whoever comes to the page of the login is let in. ``GET /seen`` tells what
+was asked for, one line each.
+"""
+
+import secrets
+import sys
+import time
+from urllib.parse import urlencode
+
+from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToken
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthToken
+from starlette.responses import PlainTextResponse
+
+PORT, SECONDS = int(sys.argv[1]), int(sys.argv[2])
+BASE = f"http://127.0.0.1:{PORT}"
+seen: list[str] = []
+
+
+class Doorman:
+    """Keeps everything in memory."""
+
+    def __init__(self) -> None:
+        self.clients: dict = {}
+        self.codes: dict = {}
+        self.access: dict = {}
+        self.fresh: dict = {}
+
+    async def get_client(self, client_id):
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info):
+        seen.append(f"register {client_info.redirect_uris[0]}")
+        self.clients[client_info.client_id] = client_info
+
+    async def authorize(self, client, params):
+        seen.append(f"authorize pkce={bool(params.code_challenge)} state={bool(params.state)}")
+        code = AuthorizationCode(
+            code=secrets.token_urlsafe(16),
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            client_id=client.client_id,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        self.codes[code.code] = code
+        return f"{params.redirect_uri}?{urlencode({'code': code.code, 'state': params.state})}"
+
+    async def load_authorization_code(self, client, authorization_code):
+        return self.codes.get(authorization_code)
+
+    def _give(self, client, scopes, resource):
+        access, fresh = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+        self.access[access] = AccessToken(
+            token=access,
+            client_id=client.client_id,
+            scopes=scopes,
+            expires_at=int(time.time()) + SECONDS,
+            resource=resource,
+        )
+        self.fresh[fresh] = RefreshToken(
+            token=fresh, client_id=client.client_id, scopes=scopes, resource=resource
+        )
+        return OAuthToken(access_token=access, refresh_token=fresh, expires_in=SECONDS)
+
+    async def exchange_authorization_code(self, client, authorization_code):
+        seen.append("exchange")
+        del self.codes[authorization_code.code]
+        return self._give(client, authorization_code.scopes, authorization_code.resource)
+
+    async def load_refresh_token(self, client, refresh_token):
+        return self.fresh.get(refresh_token)
+
+    async def exchange_refresh_token(self, client, refresh_token, scopes):
+        seen.append("refresh")
+        del self.fresh[refresh_token.token]
+        return self._give(client, scopes, refresh_token.resource)
+
+    async def load_access_token(self, token):
+        return self.access.get(token)
+
+    async def revoke_token(self, token):
+        return None
+
+
+server = MCPServer(
+    "guarded",
+    auth_server_provider=Doorman(),
+    auth=AuthSettings(
+        issuer_url=BASE,
+        resource_server_url=f"{BASE}/mcp",
+        client_registration_options=ClientRegistrationOptions(enabled=True),
+    ),
+)
+
+
+@server.tool(description="Tells a secret.")
+def secret() -> str:
+    return "the key is under the mat"
+
+
+@server.custom_route("/seen", methods=["GET"])
+async def tell(_):
+    return PlainTextResponse("\n".join(seen))
+
+
+server.run("streamable-http", host="127.0.0.1", port=PORT)

@@ -1,0 +1,168 @@
+"""Logins at remote servers, against a real authorization server (X1; reference 9.2)."""
+
+import asyncio
+import contextlib
+import json
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import pytest
+
+from agent.config.mcp import McpOAuthConfig
+from agent.errors import ToolError
+from agent.mcp.loopback import PATH, open_loopback
+from agent.mcp.records import Server
+from agent.mcp.tokens import TokenFile
+from tests.mcp.shop import Shop, free_port, listening, open_shop
+
+
+@contextlib.asynccontextmanager
+async def guarded(seconds: int = 3600) -> AsyncIterator[int]:
+    port = free_port()
+    async with listening("guarded.py", str(port), str(seconds)):
+        yield port
+
+
+def remote(port: int, **more: object) -> Server:
+    return Server(**{"name": "safe", "url": f"http://127.0.0.1:{port}/mcp", **more})
+
+
+async def browse(address: str) -> None:
+    """What a browser does with the page of a login."""
+    async with httpx2.AsyncClient(follow_redirects=True) as client:
+        page = await client.get(address)
+    assert "You can close this page" in page.text
+
+
+def opening(address: str) -> asyncio.Task[None]:
+    return asyncio.create_task(browse(address))
+
+
+async def log_in(shop: Shop) -> list[str]:
+    """Log in; the addresses that were shown."""
+    shown: list[str] = []
+    pages: list[asyncio.Task[None]] = []
+
+    async def show(address: str) -> None:
+        shown.append(address)
+        pages.append(opening(address))
+
+    await shop.service.log_in("safe", show)
+    await asyncio.gather(*pages)
+    return shown
+
+
+async def seen(port: int) -> list[str]:
+    async with httpx2.AsyncClient() as client:
+        return (await client.get(f"http://127.0.0.1:{port}/seen")).text.splitlines()
+
+
+async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
+    async with guarded(seconds=1) as port, open_shop(tmp_path, remote(port)) as shop:
+        assert shop.standing("safe").state == "needs auth"
+        assert await seen(port) == []  # nothing is registered before somebody wants a login
+        (address,) = await log_in(shop)
+        asked = parse_qs(urlsplit(address).query)
+        assert asked["code_challenge_method"] == ["S256"]
+        assert asked["redirect_uri"][0].startswith("http://127.0.0.1:")
+        assert asked["state"][0]
+        await shop.connected("safe")
+        assert (await shop.call("safe_secret")).output == "the key is under the mat"
+        path = tmp_path / "data" / "mcp-auth.json"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        steps = [line.split()[0] for line in await seen(port)]
+        assert steps[:3] == ["register", "authorize", "exchange"]
+        # After a start the token has expired: it is renewed, and nobody is asked.
+        kept = json.loads(path.read_text())
+        for entry in kept["servers"].values():
+            entry["tokens"]["expires_at"] = 1.0
+        path.write_text(json.dumps(kept))
+        async with open_shop(tmp_path, remote(port)) as again:
+            assert again.standing("safe").state == "connected", again.standing("safe")
+        assert "refresh" in await seen(port)
+
+
+async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
+    async with guarded() as port:
+        async with open_shop(tmp_path, remote(port)) as shop:
+            await log_in(shop)
+        file = TokenFile(tmp_path / "data")
+        (url,) = file.urls()
+        file.put(url, "tokens", {"access_token": "stale", "token_type": "Bearer"})
+        before = await seen(port)
+        async with open_shop(tmp_path, remote(port)) as shop:
+            assert shop.standing("safe").state == "needs auth"
+            assert await seen(port) == before
+            await log_in(shop)
+            await shop.connected("safe")
+            assert await shop.service.log_out("safe")
+            await shop.until(lambda: shop.standing("safe").state == "needs auth")
+            assert not file.urls()
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"oauth": False},
+        {"headers": {"Authorization": "Bearer x"}},
+        {"url": "", "command": ("x",)},
+    ],
+)
+async def test_who_has_no_login(tmp_path: Path, server: dict[str, object]) -> None:
+    async def show(address: str) -> None:
+        raise AssertionError(address)
+
+    async with open_shop(tmp_path, remote(1, enabled=False, **server), start=False) as shop:
+        with pytest.raises(ToolError, match="has no login"):
+            await shop.service.log_in("safe", show)
+
+
+async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    shown = asyncio.Event()
+
+    async def show(_: str) -> None:
+        shown.set()
+
+    async with guarded() as port, open_shop(tmp_path, remote(port)) as shop:
+        login = asyncio.create_task(shop.service.log_in("safe", show))
+        await shown.wait()
+        login.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await login
+        assert TokenFile(tmp_path / "data").urls() == ()
+
+
+async def test_a_port_of_ones_own(tmp_path: Path) -> None:
+    port = free_port()
+    own = McpOAuthConfig(callback_port=port)
+    async with guarded() as at, open_shop(tmp_path, remote(at, oauth=own)) as shop:
+        (address,) = await log_in(shop)
+        assert f"127.0.0.1%3A{port}%2F" in address
+
+
+async def test_the_way_back_takes_one_answer_from_here_only() -> None:
+    async with open_loopback(None) as loopback, httpx2.AsyncClient() as client:
+        base = loopback.uri.removesuffix(PATH)
+        wrong = [
+            client.get(f"{base}/other?code=1"),
+            client.get(loopback.uri),
+            client.post(f"{loopback.uri}?code=1"),
+            client.get(f"{loopback.uri}?code=1", headers={"Host": "evil.test"}),
+            client.get(f"{loopback.uri}?code=1", headers={"Host": "localhost"}),
+        ]
+        for request in wrong:
+            assert (await request).status_code == 404
+        await client.get(f"{loopback.uri}?code=c%201&state=s&iss=i")
+        await client.get(f"{loopback.uri}?code=late&state=s")
+        returned = await loopback.returned()
+        assert (returned.code, returned.state, returned.issuer) == ("c 1", "s", "i")
+
+
+async def test_a_login_that_was_refused_says_why() -> None:
+    async with open_loopback(None) as loopback, httpx2.AsyncClient() as client:
+        page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
+        assert "not given" in page.text
+        assert (await loopback.returned()).error == "No way"
