@@ -18,6 +18,10 @@ COMMANDS: dict[str, str] = {
     "mcp": "app.mcp.command",
     "models": "app.providers.models",
     "run": "app.run.command",
+    "session": "app.sessions.command",
+    "export": "app.sessions.exporting",
+    "import": "app.sessions.importing",
+    "stats": "app.sessions.stats",
 }
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
 exit code. A folder of that name is opened as ``./run``."""
@@ -35,10 +39,6 @@ NOT_HERE: dict[str, str] = {
     "acp": "opencode-py does not speak the Agent Client Protocol yet.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
     "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
-    "session": "opencode-py has no session command yet: /sessions in the program lists them.",
-    "export": "opencode-py has no export command yet.",
-    "import": "opencode-py has no import command yet.",
-    "stats": "opencode-py has no stats command yet.",
     "plugin": "opencode-py has no plugins yet.",
     "completion": "opencode-py has no shell completion yet.",
 }

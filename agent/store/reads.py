@@ -12,6 +12,7 @@ from agent.store import queries
 from agent.store.core import StoreCore
 from agent.store.listing import Scope, SessionHit, SessionLine, found, lines
 from agent.store.search import SearchHit, search
+from agent.store.stats import Used, used
 
 _TRIES = 5
 
@@ -107,6 +108,10 @@ class Reads(StoreCore):
     async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
         """Up to *limit* finished texts that hold every word of *text*, newest first."""
         return await self._database.read(partial(search, text=text, limit=limit))
+
+    async def used(self, since: float = 0.0, project: str | None = None) -> tuple[Used, ...]:
+        """What models used from *since* on (seconds since the epoch), in *project* or in all."""
+        return await self._database.read(partial(used, since=since, project=project))
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the state that was read may

@@ -3,6 +3,7 @@
 from agent.model import UserMessage
 from agent.redact import secrets_of
 from agent.session.timeline import words_of
+from app.actions.transfer import export_session
 from app.commands import action
 from app.context import Context
 from app.screens.review import ReviewChoice, ReviewScreen
@@ -39,6 +40,10 @@ async def review(context: Context, session_id: str, message_id: str = "") -> Non
     )
     chosen = await ask(context.app, screen)
     if chosen is None:
+        return
+    if chosen.how == "export":
+        await export_session(context, chosen.session_id)
+        await review(context, chosen.session_id, chosen.message_id)
         return
     if chosen.how == "fork":
         await fork_from(context, chosen)

@@ -30,12 +30,15 @@ ROOMY = 120
 """Columns from which the timeline is wider."""
 
 
+How = Literal["resume", "fork", "export"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewChoice:
     """What to do after a review: go on with the session, at *message_id*, or in a copy that
-    ends with the response *message_id* or, where that is a prompt, before it."""
+    ends with the response *message_id* or, where that is a prompt, before it; or export it."""
 
-    how: Literal["resume", "fork"]
+    how: How
     session_id: str
     message_id: str
 
@@ -57,6 +60,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         Binding("D", "diff(True)", "Changes of the session"),
         Binding("q", "sent", "Request"),
         Binding("y", "copy", "Copy"),
+        Binding("x", "go('export')", "Export"),
         Binding("r", "go('resume')", "Resume"),
         Binding("k", "go('fork')", "Copy from here"),
         Binding("pageup", "scroll(-1)", "Up", priority=True),
@@ -180,6 +184,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             ("D", "all changes"),
             ("q", "request as sent"),
             ("y", "copy"),
+            ("x", "export"),
             ("r", "resume here"),
             ("k", "fork here"),
             ("esc", "close"),
@@ -327,7 +332,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         screen = SentScreen(self._messages, mark.step.message, self._secrets)
         self._spawn(lambda: ask(app_of(self), screen), "showing a request")
 
-    def action_go(self, how: Literal["resume", "fork"]) -> None:
+    def action_go(self, how: How) -> None:
         mark = self._mark
         if self._session is not None:
             message_id = mark.message_id if mark is not None else ""

@@ -1,0 +1,130 @@
+"""A session with everything that belongs to it, and its form as JSON (spec 7, D6)."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.display import TodoItem
+from agent.jsontypes import Json, JsonObject
+from agent.model import MessageWithParts, Session
+from agent.redact import redacted
+from agent.store.codec import (
+    decode_message,
+    decode_part,
+    decode_session,
+    encode_message,
+    encode_part,
+    encode_session,
+)
+from agent.store.store import Store
+
+FORMAT = "opencode-py/session"
+VERSION = 1
+
+DEEPEST = 8
+"""Sub-agents of sub-agents that are followed; deeper ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One session. *children* are the sessions of its sub-agents."""
+
+    session: Session
+    messages: tuple[MessageWithParts, ...]
+    todos: tuple[TodoItem, ...] = ()
+    children: tuple["Bundle", ...] = ()
+
+
+async def collect(store: Store, session_id: str, deepest: int = DEEPEST) -> Bundle:
+    """A session as it stands now. Raises ``SessionNotFound``."""
+    session = await store.session(session_id)
+    messages = tuple(await store.messages(session_id))
+    shown = session.undone_at
+    children = await store.children(session_id) if deepest else []
+    return Bundle(
+        session=session,
+        messages=tuple(m for m in messages if shown is None or m.message.id < shown),
+        todos=await store.todos(session_id),
+        children=tuple([await collect(store, child.id, deepest - 1) for child in children]),
+    )
+
+
+def to_json(bundle: Bundle) -> JsonObject:
+    """*bundle* as JSON values; ``from_json`` reads it back."""
+    return {"format": FORMAT, "version": VERSION, **_body(bundle)}
+
+
+def _body(bundle: Bundle) -> JsonObject:
+    return {
+        "session": json.loads(encode_session(bundle.session)),
+        "messages": [
+            {
+                "message": json.loads(encode_message(item.message)),
+                "parts": [json.loads(encode_part(part)) for part in item.parts],
+            }
+            for item in bundle.messages
+        ],
+        "todos": [
+            {"content": todo.content, "status": todo.status, "priority": todo.priority}
+            for todo in bundle.todos
+        ],
+        "children": [_body(child) for child in bundle.children],
+    }
+
+
+def from_json(data: Mapping[str, Json]) -> Bundle:
+    """The bundle in *data*. Raises ``ValueError`` or ``KeyError`` for what is none."""
+    session = decode_session(json.dumps(data["session"]))
+    return Bundle(
+        session=session,
+        messages=tuple(_message(item) for item in _objects(data["messages"])),
+        todos=tuple(_todo(item) for item in _objects(data.get("todos", []))),
+        children=tuple(from_json(child) for child in _objects(data.get("children", []))),
+    )
+
+
+def _message(item: JsonObject) -> MessageWithParts:
+    message = decode_message(json.dumps(item["message"]))
+    parts = tuple(decode_part(json.dumps(part)) for part in _objects(item["parts"]))
+    return MessageWithParts(message, parts)
+
+
+def _todo(item: JsonObject) -> TodoItem:
+    status, priority = item["status"], item["priority"]
+    if status not in {"pending", "in_progress", "completed", "cancelled"}:
+        raise ValueError("a to-do has no status that is known")
+    if priority not in {"high", "medium", "low"}:
+        raise ValueError("a to-do has no priority that is known")
+    return TodoItem(str(item["content"]), status, priority)  # pyright: ignore[reportArgumentType] - checked just above
+
+
+def _objects(value: Json) -> Sequence[JsonObject]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("a list of objects is missing")
+    return [item for item in value if isinstance(item, dict)]
+
+
+def without_secrets(bundle: Bundle, secrets: Sequence[str] = ()) -> Bundle:
+    """*bundle* with *secrets* and what looks like a key replaced in every text of it."""
+    return from_json(_walked(_body(bundle), lambda text: redacted(text, secrets)))
+
+
+def renamed(bundle: Bundle, ids: Mapping[str, str]) -> Bundle:
+    """*bundle* with every id that *ids* names replaced, wherever it stands."""
+    return from_json(_walked(_body(bundle), lambda text: ids.get(text, text)))
+
+
+def _walked(data: JsonObject, change: Callable[[str], str]) -> JsonObject:
+    return {key: _change(value, change) for key, value in data.items()}
+
+
+def _change(value: Json, change: Callable[[str], str]) -> Json:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_change(item, change) for item in value]
+        case dict():
+            return _walked(value, change)
+        case _:
+            return value

@@ -1,0 +1,188 @@
+"""A session as one HTML file that needs nothing else: no script, no font, no address.
+
+All text is escaped; Markdown is rendered with raw HTML off, and a policy in the page forbids
+whatever a browser might load.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from agent.display import Block, DiffBlock, ShellBlock, TodoBlock
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    FilePart,
+    MessageWithParts,
+    Part,
+    Pending,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
+from agent.session.timeline import TurnLine, failed, result_of, timeline, words_of
+from agent.transfer.bundle import Bundle
+from agent.transfer.markdown import moment, short
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+def as_html(bundle: Bundle) -> str:
+    """The page."""
+    style = files("agent.transfer").joinpath("export.css").read_text(encoding="utf-8")
+    title = escape(bundle.session.title or "Untitled")
+    body = "\n".join(_session(bundle, 0))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n</body>\n"
+        "</html>\n"
+    )
+
+
+def _session(bundle: Bundle, depth: int) -> Iterator[str]:
+    session = bundle.session
+    turns = timeline(bundle.messages)
+    level = min(6, depth + 1)
+    yield f'<header id="{escape(session.id)}"><h{level}>{escape(session.title or "Untitled")}'
+    yield f"</h{level}>"
+    facts = [moment(session.created), session.model or "", session.directory]
+    facts.append(f"{len(turns)} turn{'' if len(turns) == 1 else 's'}")
+    if session.cost is not None:
+        facts.append(f"${session.cost:.2f}")
+    yield f'<p class="facts">{_facts(facts)}</p></header>'
+    if depth == 0 and len(turns) > 1:
+        yield from _contents(turns)
+    for turn in turns:
+        yield from _turn(turn)
+    for child in bundle.children:
+        yield '<section class="child">'
+        yield from _session(child, depth + 1)
+        yield "</section>"
+
+
+def _contents(turns: Sequence[TurnLine]) -> Iterator[str]:
+    yield '<nav aria-label="Turns"><ol>'
+    for turn in turns:
+        first = (turn.text.strip().splitlines() or ["The agent went on"])[0][:120]
+        yield f'<li><a href="#{escape(turn.first_id)}">{escape(first)}</a></li>'
+    yield "</ol></nav>"
+
+
+def _turn(turn: TurnLine) -> Iterator[str]:
+    yield f'<section class="turn" id="{escape(turn.first_id)}">'
+    for item in turn.messages:
+        message = item.message
+        if isinstance(message, AssistantMessage):
+            yield from _step(item, message)
+        else:
+            yield f'<div class="user"><p class="when">{escape(moment(message.created))}</p>'
+            yield f"<pre>{escape(words_of(item))}</pre>"
+            yield "".join(_attached(part) for part in item.parts)
+            yield "</div>"
+    facts = [f"{len(turn.steps)} step{'' if len(turn.steps) == 1 else 's'}"]
+    if turn.seconds is not None:
+        facts.append(f"{turn.seconds:.0f} s")
+    if turn.cost is not None:
+        facts.append(f"${turn.cost:.4f}")
+    yield f'<p class="facts">{_facts(facts)}</p></section>'
+
+
+def _step(item: MessageWithParts, message: AssistantMessage) -> Iterator[str]:
+    for part in item.parts:
+        yield from _part(part)
+    if message.error is not None:
+        yield f'<p class="error">{escape(message.error.message)}</p>'
+    elif message.interrupted:
+        yield '<p class="note">Interrupted</p>'
+
+
+def _part(part: Part) -> Iterator[str]:
+    match part:
+        case TextPart(text=text, synthetic=False) if text.strip():
+            yield f'<div class="answer">{rendered(text)}</div>'
+        case ReasoningPart(text=text) if text.strip():
+            yield f"<details><summary>Thought</summary><div>{rendered(text)}</div></details>"
+        case ToolPart():
+            yield from _tool(part)
+        case _:
+            pass
+
+
+def _tool(part: ToolPart) -> Iterator[str]:
+    state = part.state
+    if isinstance(state, Pending):
+        yield f'<p class="tool">{escape(part.tool)} <span>not run</span></p>'
+        return
+    wrong = failed(part)
+    look = "bad" if wrong else "off" if isinstance(state, Failed) else "good"
+    facts = " ".join(state.facts) if isinstance(state, Completed) else ""
+    if isinstance(state, Failed):
+        facts = state.kind
+    summary = (
+        f'<summary class="{look}"><b>{escape(state.label.verb or part.tool)}</b> '
+        f"<code>{escape(state.label.object)}</code> {escape(state.label.note)} "
+        f"<span>{escape(facts)}</span></summary>"
+    )
+    body = "".join(_block(block) for block in state.blocks)
+    if not body or wrong:
+        body += f"<pre>{escape(short(result_of(part)))}</pre>"
+    is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
+    yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'
+
+
+def _block(block: Block) -> str:
+    match block:
+        case DiffBlock():
+            return _diff(block)
+        case ShellBlock():
+            text = f"$ {block.command}\n{short(block.output)}".strip()
+            return f"<pre>{escape(text)}</pre>"
+        case TodoBlock():
+            items = "".join(
+                f'<li class="{item.status}">{escape(item.content)}</li>' for item in block.items
+            )
+            return f'<ul class="todo">{items}</ul>'
+        case _:
+            return ""
+
+
+def _diff(block: DiffBlock) -> str:
+    sign = {"context": " ", "add": "+", "remove": "−"}
+    rows: list[str] = []
+    for number, hunk in enumerate(block.hunks):
+        if number:
+            rows.append('<tr class="gap"><td></td><td>⋮</td></tr>')
+        for line in hunk.lines:
+            at = line.old if line.kind == "remove" else line.new
+            text = escape(sign[line.kind] + " " + line.text)
+            rows.append(f'<tr class="{line.kind}"><td>{at or ""}</td><td>{text}</td></tr>')
+    if block.omitted:
+        rows.append(f'<tr class="gap"><td></td><td>{block.omitted} more lines</td></tr>')
+    caption = f"<caption>{escape(block.path)} +{block.added} −{block.removed}</caption>"
+    return f'<table class="diff">{caption}{"".join(rows)}</table>'
+
+
+def _attached(part: Part) -> str:
+    if not isinstance(part, FilePart):
+        return ""
+    if part.data is not None and part.mime in PICTURES:
+        name = escape(part.path or "an image")
+        return f'<img alt="{name}" src="data:{part.mime};base64,{escape(part.data)}">'
+    return f'<p class="note">attached {escape(part.path or part.mime)}</p>'
+
+
+def _facts(facts: Sequence[str]) -> str:
+    return " · ".join(escape(fact) for fact in facts if fact)
+
+
+def rendered(text: str) -> str:
+    """Markdown as HTML; pictures of it become links, as the page loads nothing."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - for this form only
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    return str(parser.render(text))

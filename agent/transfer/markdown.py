@@ -1,0 +1,121 @@
+"""A session as Markdown: what was said, and what was done in short."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from agent.display import DiffBlock, ShellBlock
+from agent.model import Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.session.timeline import TurnLine, result_of, timeline, words_of
+from agent.transfer.bundle import Bundle
+
+MOST_LINES = 60
+"""Lines of output that are shown of one call."""
+
+
+def as_markdown(bundle: Bundle) -> str:
+    """The document. Headings are turns; sub-agents' sessions follow at the end."""
+    return "\n".join(_document(bundle, 1)).strip() + "\n"
+
+
+def _document(bundle: Bundle, level: int) -> Iterator[str]:
+    session = bundle.session
+    yield f"{'#' * level} {session.title or 'Untitled'}\n"
+    facts = [moment(session.created), session.model or "", f"`{session.directory}`"]
+    if session.cost is not None:
+        facts.append(f"${session.cost:.2f}")
+    yield " · ".join(fact for fact in facts if fact) + "\n"
+    for turn in timeline(bundle.messages):
+        yield from _turn(turn, level + 1)
+    for child in bundle.children:
+        yield from _document(child, min(6, level + 1))
+
+
+def _turn(turn: TurnLine, level: int) -> Iterator[str]:
+    first = turn.prompts[0].message.id if turn.prompts else ""
+    yield f"{'#' * min(6, level)} {moment(turn.started)}\n"
+    for item in turn.messages:
+        if item.message.role == "user":
+            label = "" if item.message.id == first else "*(while it worked)* "
+            yield "\n".join(f"> {line}" for line in f"{label}{words_of(item)}".split("\n")) + "\n"
+            continue
+        for part in item.parts:
+            yield from _part(part)
+        if item.message.role == "assistant" and item.message.error is not None:
+            yield f"**Failed:** {item.message.error.message}\n"
+
+
+def _part(part: Part) -> Iterator[str]:
+    match part:
+        case TextPart(text=text, synthetic=False) if text.strip():
+            yield f"{text.strip()}\n"
+        case ReasoningPart(text=text) if text.strip():
+            quoted = "\n".join(text.strip().split("\n"))
+            yield f"<details><summary>Thought</summary>\n\n{quoted}\n\n</details>\n"
+        case ToolPart():
+            yield from _tool(part)
+        case _:
+            pass
+
+
+def _tool(part: ToolPart) -> Iterator[str]:
+    state = part.state
+    if isinstance(state, Pending):
+        yield f"- **{part.tool}** (not run)\n"
+        return
+    label = state.label
+    failed = f" ({state.kind})" if isinstance(state, Failed) else ""
+    thing = f" {code(label.object)}" if label.object else ""
+    yield f"- **{label.verb or part.tool}**{thing} {label.note}{failed}".rstrip() + "\n"
+    shown = False
+    for block in state.blocks:
+        if isinstance(block, DiffBlock):
+            shown = True
+            yield fenced("\n".join(diff_text(block)), "diff")
+        elif isinstance(block, ShellBlock):
+            shown = True
+            yield fenced(short(f"$ {block.command}\n{block.output}".strip()), "")
+    if isinstance(state, Failed) and not shown:
+        yield fenced(short(result_of(part)), "")
+
+
+def diff_text(block: DiffBlock) -> Iterator[str]:
+    """*block* as lines of a unified diff without file headers."""
+    sign = {"context": " ", "add": "+", "remove": "-"}
+    for hunk in block.hunks:
+        old = next((line.old for line in hunk.lines if line.old is not None), 0)
+        new = next((line.new for line in hunk.lines if line.new is not None), 0)
+        yield f"@@ -{old} +{new} @@"
+        yield from (sign[line.kind] + line.text for line in hunk.lines)
+    if block.omitted:
+        yield f"… {block.omitted} more lines"
+
+
+def fenced(text: str, language: str) -> str:
+    """*text* in a fence that is longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def code(text: str) -> str:
+    """*text* as code within a line."""
+    flat = " ".join(text.split())
+    ticks = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{pad}{flat}{pad}{ticks}"
+
+
+def short(text: str) -> str:
+    """The first and last lines of a long text."""
+    lines = text.split("\n")
+    if len(lines) <= MOST_LINES:
+        return text
+    half = MOST_LINES // 2
+    left = len(lines) - 2 * half
+    return "\n".join([*lines[:half], f"… {left} more lines", *lines[-half:]])
+
+
+def moment(when: float) -> str:
+    """Date and time, of the place where it is written."""
+    return datetime.fromtimestamp(when, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,118 @@
+"""Importing a session from a file: ours, or one that opencode exported (spec 7, D6)."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from agent.errors import NothingToDo
+from agent.ids import Kind, new_id
+from agent.jsontypes import Json, JsonObject
+from agent.model import MessageWithParts, Session
+from agent.store.recovery import closed_part
+from agent.store.store import Store
+from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, renamed
+from agent.transfer.opencode import from_opencode, is_opencode
+
+LARGEST = 512 * 1024 * 1024
+"""Bytes of a file that is read."""
+
+
+async def import_file(store: Store, path: Path, *, directory: str, project: str) -> Session:
+    """Keep the session in *path* as one of the folder *directory*, under ids of its own.
+
+    Raises ``NothingToDo`` when the file cannot be read or holds no session.
+    """
+    bundle = await asyncio.to_thread(_read, path, directory, project)
+    for one in _all(bundle):
+        await store.save(one.session)
+        for item in one.messages:
+            await store.save(item.message, *item.parts)
+        if one.todos:
+            await store.save_todos(one.session.id, one.todos)
+    return bundle.session
+
+
+def _all(bundle: Bundle) -> Iterator[Bundle]:
+    yield bundle
+    for child in bundle.children:
+        yield from _all(child)
+
+
+def _read(path: Path, directory: str, project: str) -> Bundle:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise NothingToDo(f"{path} is too large to be an exported session.")
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise NothingToDo(f"{path} cannot be read: {reason}.") from error
+    except (ValueError, RecursionError) as error:
+        raise NothingToDo(f"{path} is no JSON file. Export a session as .json first.") from error
+    return _placed(parsed(data, str(path)), directory, project, None)
+
+
+def parsed(data: Json, name: str) -> Bundle:
+    """The session in the JSON value of the file *name*. Raises ``NothingToDo``."""
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        return _ours(data, name)
+    if isinstance(data, dict) and is_opencode(data):
+        return _renewed(from_opencode(data))
+    raise NothingToDo(f"{name} holds no session of opencode-py or opencode.")
+
+
+def _ours(data: JsonObject, name: str) -> Bundle:
+    version = data.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise NothingToDo(f"{name} was written by a newer version of opencode-py.")
+    try:
+        return _renewed(from_json(data))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise NothingToDo(f"{name} is damaged: a part of it is missing or not known.") from error
+
+
+def _renewed(bundle: Bundle) -> Bundle:
+    """*bundle* under new ids, in the order of the old ones: a session may be imported twice."""
+    kinds: dict[str, Kind] = {}
+    for one in _all(bundle):
+        kinds[one.session.id] = "ses"
+        for item in one.messages:
+            message = item.message
+            kinds[message.id] = "msg"
+            if message.turn_id is not None:
+                kinds.setdefault(message.turn_id, "trn")
+            kinds |= dict.fromkeys((part.id for part in item.parts), cast("Kind", "prt"))
+    return renamed(bundle, {old: new_id(kind) for old, kind in kinds.items()})
+
+
+def _placed(bundle: Bundle, directory: str, project: str, parent: str | None) -> Bundle:
+    """*bundle* as one of another folder, with nothing in it that still runs or waits."""
+    session = replace(
+        bundle.session,
+        directory=directory,
+        project=project,
+        parent_id=parent,
+        forked_from=None,
+        undone_at=None,
+        undone_tree=None,
+        pinned=False,
+        archived=False,
+    )
+    return Bundle(
+        session=session,
+        messages=tuple(_settled(item) for item in bundle.messages if item.message.turn_id),
+        todos=bundle.todos,
+        children=tuple(_placed(child, directory, project, session.id) for child in bundle.children),
+    )
+
+
+def _settled(item: MessageWithParts) -> MessageWithParts:
+    message = item.message
+    if message.role == "user":
+        return item
+    parts = tuple(closed_part(part, message.created) for part in item.parts)
+    if message.completed is None:
+        message = replace(message, completed=message.created, interrupted=True)
+    return MessageWithParts(message, parts)

@@ -1,0 +1,85 @@
+"""A session as a file: which form for which name, and writing it where nothing is lost."""
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from agent.errors import NothingToDo
+from agent.model import Session
+from agent.store.store import Store
+from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
+
+Form = Literal["json", "md", "html"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+def text_of(bundle: Bundle, form: Form) -> str:
+    """*bundle* as the text of a file."""
+    match form:
+        case "json":
+            return json.dumps(to_json(bundle), ensure_ascii=False, indent=1) + "\n"
+        case "md":
+            from agent.transfer.markdown import as_markdown  # noqa: PLC0415 - for this form only
+
+            return as_markdown(bundle)
+        case "html":
+            from agent.transfer.html import as_html  # noqa: PLC0415 - for this form only
+
+            return as_html(bundle)
+
+
+def form_of(name: str) -> Form:
+    """The form that a file name asks for. Raises ``NothingToDo`` for another ending."""
+    ending = Path(name).suffix.lower().removeprefix(".")
+    for form in FORMS:
+        if ending in {form, {"md": "markdown", "html": "htm"}.get(form, "")}:
+            return form
+    raise NothingToDo("An export is named .html, .md or .json.")
+
+
+def name_for(session: Session, form: Form) -> str:
+    """A file name made of the title."""
+    words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-")[:50].strip("-")
+    return f"{words or session.id}.{form}"
+
+
+async def export(
+    store: Store,
+    session_id: str,
+    path: Path,
+    *,
+    redact: bool = True,
+    secrets: Sequence[str] = (),
+    overwrite: bool = False,
+) -> int:
+    """Write a session to *path*, in the form that its name asks for; returns the bytes.
+
+    With *redact* secrets are left out. Raises ``SessionNotFound``, and ``NothingToDo`` when the
+    file is there already (unless *overwrite*) or cannot be written.
+    """
+    form = form_of(path.name)
+    bundle = await collect(store, session_id)
+
+    def work() -> int:
+        left = without_secrets(bundle, secrets) if redact else bundle
+        return write(left, path, form, overwrite=overwrite)
+
+    return await asyncio.to_thread(work)
+
+
+def write(bundle: Bundle, path: Path, form: Form | None = None, *, overwrite: bool = False) -> int:
+    """Write *bundle* to *path*, in *form* or the one that the name asks for; returns the bytes.
+    Raises ``NothingToDo`` as ``export`` does."""
+    data = text_of(bundle, form or form_of(path.name)).encode("utf-8", "replace")
+    try:
+        with path.open("wb" if overwrite else "xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise NothingToDo(f"{path} is there already. Give another name.") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise NothingToDo(f"{path} cannot be written: {reason}.") from error
+    return len(data)

@@ -1,0 +1,90 @@
+"""Sessions in and out, and what was used (spec 7, D6)."""
+
+import time
+from pathlib import Path
+
+from agent.errors import NothingToDo
+from agent.redact import secrets_of
+from app.clean import clean_line
+from app.commands import action
+from app.context import Context
+from app.screens.page import PageScreen
+from app.screens.text import TextScreen
+from app.stats import DAYS, page
+from app.tasks import ask
+
+DAY = 86_400.0
+
+
+def placed(folder: Path, name: str) -> Path:
+    """A file by the name that was typed, in *folder* unless that says otherwise."""
+    return folder / Path(name).expanduser()
+
+
+@action(
+    "session.export",
+    "Export the session",
+    "Session",
+    slash=("export",),
+    keys=("<leader>x",),
+    argument="[file.html, .md or .json]",
+)
+async def export(context: Context, argument: str) -> None:
+    """Write the open session to a file; what looks like a key is left out."""
+    session = context.live.session
+    if session is None:
+        context.tell("No session is open yet: send a prompt first.")
+        return
+    await export_session(context, session.id, argument)
+
+
+async def export_session(context: Context, session_id: str, name: str = "") -> None:
+    """Write a session under the given name, or under one that is asked for."""
+    from agent.transfer.writing import export as write  # noqa: PLC0415 - when it is asked for
+    from agent.transfer.writing import name_for  # noqa: PLC0415 - as above
+
+    runtime = context.live.runtime
+    if not name:
+        session = await runtime.store.session(session_id)
+        question = "Export to which file? The ending tells the form: .html, .md or .json"
+        name = await ask(context.app, TextScreen(question, name_for(session, "html"))) or ""
+    if not name:
+        return
+    path = placed(runtime.directory, name)
+    await write(runtime.store, session_id, path, secrets=secrets_of(context.env))
+    context.tell(f"Exported to {clean_line(str(path))}. What looks like a key was left out.")
+
+
+@action(
+    "session.import",
+    "Import a session",
+    "Session",
+    slash=("import",),
+    argument="[file.json]",
+)
+async def import_session(context: Context, argument: str) -> None:
+    """Read a session that this program or opencode exported, and open it."""
+    from agent.transfer.reading import import_file  # noqa: PLC0415 - when it is asked for
+
+    runtime = context.live.runtime
+    name = argument or await ask(context.app, TextScreen("Import which file? (.json)"))
+    if not name:
+        return
+    session = await import_file(
+        runtime.store,
+        placed(runtime.directory, name),
+        directory=str(runtime.directory),
+        project=str(runtime.project),
+    )
+    await context.live.open(session.id)
+
+
+@action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
+async def stats(context: Context, argument: str) -> None:
+    """Tokens and cost by day, model and project."""
+    if argument and not (argument.isdigit() and int(argument)):
+        raise NothingToDo("Give a number of days, such as /stats 7.")
+    days = int(argument) if argument else DAYS
+    rows = await context.live.runtime.store.used(time.time() - days * DAY)
+    title = f"Tokens of the last {days} days, in all folders"
+    await ask(context.app, PageScreen(title, lambda width: page(rows, width)))

@@ -1,0 +1,1 @@
+"""``opencode-py session``, ``export``, ``import`` and ``stats`` (spec 11, F4)."""

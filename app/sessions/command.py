@@ -1,0 +1,146 @@
+"""``opencode-py session list|show|search|delete``."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from app.sessions.opening import here, run, table
+
+if TYPE_CHECKING:
+    from agent.jsontypes import JsonObject
+    from agent.store.listing import SessionLine
+    from agent.store.store import Store
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``session``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py session", description="List, read, search and delete sessions."
+    )
+    words = made.add_subparsers(dest="word", required=True, metavar="COMMAND")
+    listing = words.add_parser("list", help="the sessions of this folder, newest first")
+    listing.add_argument("-n", "--max-count", type=int, default=50, metavar="N", help="at most N")
+    search = words.add_parser("search", help="the texts in which every word occurs")
+    search.add_argument("words", nargs="+", metavar="WORD")
+    for each in (listing, search):
+        each.add_argument("--all", action="store_true", help="of every folder")
+        each.add_argument("--archived", action="store_true", help="archived ones too")
+        each.add_argument("--json", action="store_true", help="as JSON")
+    show = words.add_parser("show", help="what was said and done in a session")
+    show.add_argument("id", metavar="ID")
+    show.add_argument("--json", action="store_true", help="as JSON, whole")
+    delete = words.add_parser("delete", help="remove sessions, with those of their sub-agents")
+    delete.add_argument("id", nargs="+", metavar="ID")
+    delete.add_argument("-f", "--force", action="store_true", help="without asking")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run(parser(), argv, _answer)
+
+
+async def _answer(store: "Store", given: argparse.Namespace) -> None:
+    match given.word:
+        case "list":
+            await _list(store, given)
+        case "search":
+            await _search(store, given)
+        case "show":
+            await _show(store, given)
+        case _:
+            await _delete(store, given)
+
+
+async def _list(store: "Store", given: argparse.Namespace) -> None:
+    from agent.store.listing import Scope  # noqa: PLC0415 - not needed by --help
+    from app.words import money  # noqa: PLC0415 - as above
+
+    found = await store.lines(Scope(None if given.all else here(), given.archived))
+    found = found[: max(0, given.max_count)]
+    if given.json:
+        print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
+    elif found:
+        rows = [("ID", "UPDATED", "TURNS", "COST", "TITLE")]
+        rows += [
+            (line.id, _when(line.updated), str(line.turns), money(line.cost), line.title)
+            for line in found
+        ]
+        table(rows)
+    else:
+        where = "" if given.all else " in this folder (--all lists those of every folder)"
+        sys.stderr.write(f"There are no sessions{where}.\n")
+
+
+async def _search(store: "Store", given: argparse.Namespace) -> None:
+    from agent.store.listing import Scope  # noqa: PLC0415 - not needed by --help
+
+    scope = Scope(None if given.all else here(), given.archived)
+    hits = await store.found(" ".join(given.words), scope)
+    if given.json:
+        found = [
+            {**as_json(hit.line), "message": hit.hit.message_id, "text": hit.hit.snippet}
+            for hit in hits
+        ]
+        print(json.dumps({"hits": found}, indent=1))
+    elif hits:
+        rows = [("ID", "TITLE", "TEXT")]
+        rows += [
+            (hit.line.id, hit.line.title[:30], " ".join(hit.hit.snippet.split())) for hit in hits
+        ]
+        table(rows)
+    else:
+        sys.stderr.write("Nothing was found.\n")
+
+
+async def _show(store: "Store", given: argparse.Namespace) -> None:
+    from agent.transfer.bundle import collect  # noqa: PLC0415 - not needed by --help
+    from agent.transfer.writing import text_of  # noqa: PLC0415 - as above
+    from app.clean import clean  # noqa: PLC0415 - as above
+
+    text = text_of(await collect(store, given.id), "json" if given.json else "md")
+    sys.stdout.write(text if given.json else clean(text))
+
+
+async def _delete(store: "Store", given: argparse.Namespace) -> None:
+    from agent.errors import SessionBusy  # noqa: PLC0415 - not needed by --help
+    from app.clean import clean_line  # noqa: PLC0415 - as above
+
+    for session_id in given.id:
+        session = await store.session(session_id)
+        if await store.leased_elsewhere(session_id):
+            raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
+        name = clean_line(session.title) or "Untitled"
+        if not given.force and not _agreed(f"Delete “{name}” for good? (y/n) "):
+            sys.stderr.write(f"{session_id} was kept.\n")
+            continue
+        await store.delete_session(session_id)
+        print(f"Deleted {session_id}.")
+
+
+def _agreed(question: str) -> bool:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def as_json(line: "SessionLine") -> "JsonObject":
+    """A session in the lists that scripts read."""
+    return {
+        "id": line.id,
+        "title": line.title,
+        "directory": line.directory,
+        "updated": line.updated,
+        "turns": line.turns,
+        "cost": line.cost,
+        "archived": line.archived,
+        "pinned": line.pinned,
+        "parent": line.parent_id,
+    }
+
+
+def _when(seconds: float) -> str:
+    from agent.transfer.markdown import moment  # noqa: PLC0415 - not needed by --help
+
+    return moment(seconds)

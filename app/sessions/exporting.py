@@ -1,0 +1,64 @@
+"""``opencode-py export``: a session as JSON, Markdown or HTML."""
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from app.sessions.opening import here, named, run
+
+if TYPE_CHECKING:
+    from agent.store.store import Store
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``export``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py export",
+        description="Write a session: the named one, or the latest of this folder.",
+        epilog="Without -o it goes to standard output. What looks like a key is left out, unless "
+        "--with-secrets is given; read it all the same before you share it.",
+        allow_abbrev=False,
+    )
+    made.add_argument("id", nargs="?", metavar="ID", help="the session")
+    made.add_argument("-o", "--output", metavar="FILE", help="write it there (.json, .md, .html)")
+    made.add_argument("--format", choices=("json", "md", "html"), help="default: json, or by FILE")
+    made.add_argument("--json", action="store_true", help="the same as --format json")
+    made.add_argument("--sanitize", action="store_true", help="leave secrets out (the default)")
+    made.add_argument("--with-secrets", action="store_true", help="leave nothing out")
+    made.add_argument("-f", "--force", action="store_true", help="write over FILE")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run(parser(), argv, _answer)
+
+
+async def _answer(store: "Store", given: argparse.Namespace) -> None:
+    from agent.redact import secrets_of  # noqa: PLC0415 - not needed by --help
+    from agent.transfer.bundle import collect, without_secrets  # noqa: PLC0415 - as above
+    from agent.transfer.writing import text_of, write  # noqa: PLC0415 - as above
+
+    bundle = await collect(store, given.id or await _latest(store))
+    if not given.with_secrets:
+        bundle = without_secrets(bundle, secrets_of(os.environ))
+    form = "json" if given.json else given.format
+    if given.output is None:
+        sys.stdout.write(text_of(bundle, form or "json"))
+        return
+    path = named(given.output)
+    write(bundle, path, form, overwrite=given.force)
+    sys.stderr.write(f"Exported to {path}.\n")
+
+
+async def _latest(store: "Store") -> str:
+    from agent.errors import SessionNotFound  # noqa: PLC0415 - not needed by --help
+    from agent.store.listing import Scope  # noqa: PLC0415 - as above
+
+    found = await store.lines(Scope(here()))
+    if not found:
+        raise SessionNotFound(
+            "There is no session in this folder. opencode-py session list --all names all."
+        )
+    return max(found, key=lambda line: line.updated).id

@@ -1,0 +1,43 @@
+"""``opencode-py import``: a session that this program or opencode exported."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.sessions.opening import here, named, run
+
+if TYPE_CHECKING:
+    from agent.store.store import Store
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``import``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py import",
+        description="Read an exported session (.json, of opencode-py or opencode) and keep it as "
+        "one of this folder.",
+        allow_abbrev=False,
+    )
+    made.add_argument("file", metavar="FILE")
+    made.add_argument("--json", action="store_true", help="name the new session as JSON")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run(parser(), argv, _answer)
+
+
+async def _answer(store: "Store", given: argparse.Namespace) -> None:
+    from agent.git import project_root  # noqa: PLC0415 - not needed by --help
+    from agent.transfer.reading import import_file  # noqa: PLC0415 - as above
+
+    folder = here()
+    project = str(await project_root(Path(folder)))
+    path = named(given.file)
+    session = await import_file(store, path, directory=folder, project=project)
+    if given.json:
+        print(json.dumps({"session": session.id, "title": session.title}))
+    else:
+        print(f"Imported. To go on: opencode-py --session {session.id}")

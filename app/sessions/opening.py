@@ -1,0 +1,78 @@
+"""The session store for a command, without the rest of the harness."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.store.store import Store
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(
+    parser: argparse.ArgumentParser,
+    argv: list[str],
+    work: Callable[["Store", argparse.Namespace], Awaitable[None]],
+) -> int:
+    """Read *argv*, do *work* with the store and return the exit code."""
+    try:
+        given = parser.parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        asyncio.run(_with_store(work, given))
+    except OpencodePyError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return DONE
+
+
+async def _with_store(
+    work: Callable[["Store", argparse.Namespace], Awaitable[None]], given: argparse.Namespace
+) -> None:
+    from agent.bus import Bus  # noqa: PLC0415 - not needed by --help
+    from agent.config.paths import Paths, ensure  # noqa: PLC0415 - as above
+    from agent.store.store import Store  # noqa: PLC0415 - as above
+
+    paths = Paths.find(os.environ)
+    store = await Store.open(ensure(paths.data) / "sessions.db", Bus())
+    try:
+        for notice in store.notices:
+            sys.stderr.write(f"{notice}\n")
+        await work(store, given)
+    finally:
+        await store.close()
+
+
+def here() -> str:
+    """The folder that sessions are looked for in."""
+    return str(Path.cwd().resolve())
+
+
+def named(name: str) -> Path:
+    """A file as it was typed."""
+    return Path(name).expanduser()
+
+
+def table(rows: list[tuple[str, ...]]) -> None:
+    """Print *rows* in columns, the first of them as headings."""
+    from app.clean import clean_line  # noqa: PLC0415 - not needed by --help
+
+    cleaned = [tuple(map(clean_line, row)) for row in rows]
+    widths = [max(len(row[at]) for row in cleaned) for at in range(len(cleaned[0]))]
+    for row in cleaned:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())

@@ -1,0 +1,57 @@
+"""``opencode-py stats``: tokens and cost by day, model and project."""
+
+import argparse
+import json
+import shutil
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from app.sessions.opening import here, run
+
+if TYPE_CHECKING:
+    from agent.store.store import Store
+
+DAY = 86_400.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``stats``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py stats",
+        description="Tell how many tokens were used and what they cost.",
+        epilog="Costs are US dollars; – stands for what is not known.",
+        allow_abbrev=False,
+    )
+    made.add_argument("--days", type=_positive, default=30, metavar="N", help="default: 30")
+    made.add_argument("--here", action="store_true", help="of this project only")
+    made.add_argument("--json", action="store_true", help="a row for each day, model and project")
+    return made
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run(parser(), argv, _answer)
+
+
+async def _answer(store: "Store", given: argparse.Namespace) -> None:
+    from pathlib import Path  # noqa: PLC0415 - not needed by --help
+
+    from agent.git import project_root  # noqa: PLC0415 - as above
+
+    project = str(await project_root(Path(here()))) if given.here else None
+    rows = await store.used(time.time() - given.days * DAY, project)
+    if given.json:
+        print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
+        return
+    from app.stats import page  # noqa: PLC0415 - brings Textual
+
+    width = min(100, shutil.get_terminal_size().columns)
+    print(f"The last {given.days} days\n\n{page(rows, width).plain}")

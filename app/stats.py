@@ -1,0 +1,92 @@
+"""What was used, as bars: by day, model and project (spec 8, U11)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from app.clean import clean_line
+from app.words import count, money, tokens
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.store.stats import Total, Used
+
+DAYS = 30
+"""Days that are shown unless another number is asked for."""
+MOST_ROWS = 15
+"""Models and projects that are listed, those that used most first."""
+BAR = "█"
+PARTS = " ▏▎▍▌▋▊▉"
+
+
+def amount(total: "Total") -> float:
+    """What the bars measure: all tokens."""
+    return float(total.usage.input + total.usage.output)
+
+
+def groups(rows: Sequence["Used"]) -> list[tuple[str, Sequence["Total"]]]:
+    """The headings with their sums: days in order, the rest by what they used."""
+    from agent.store.stats import totals  # noqa: PLC0415 - brings the harness
+
+    days = totals(rows, lambda row: row.day)
+    models = sorted(totals(rows, lambda row: row.model), key=amount, reverse=True)
+    places = sorted(totals(rows, lambda row: row.project), key=amount, reverse=True)
+    return [
+        ("By day", days),
+        ("By model", models[:MOST_ROWS]),
+        ("By project", places[:MOST_ROWS]),
+    ]
+
+
+def bar(share: float, cells: int) -> str:
+    """A bar of *share* (0 to 1) of so many *cells*, in eighths; never nothing for something."""
+    eighths = round(share * cells * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    whole, rest = divmod(eighths, 8)
+    return (BAR * whole + (PARTS[rest] if rest else "")).ljust(cells)
+
+
+def page(rows: Sequence["Used"], width: int) -> Content:
+    """The whole page for *width* cells."""
+    from agent.store.stats import total  # noqa: PLC0415 - brings the harness
+
+    if not rows:
+        return Content.styled("Nothing was used in this time.", "$tone-muted")
+    all_of_it = total("", rows)
+    usage = all_of_it.usage
+    cached = f"{usage.cache_read / usage.input:.0%} of it cached" if usage.input else ""
+    facts = [
+        f"in {tokens(usage.input)}" + (f" ({cached})" if cached else ""),
+        f"out {tokens(usage.output)}",
+        count(all_of_it.steps, "step"),
+    ]
+    head = Content.assemble(
+        (money(all_of_it.cost), "bold"), ("   " + "   ".join(facts), "$tone-muted")
+    )
+    return Content("\n\n").join([head, *(_section(*group, width) for group in groups(rows))])
+
+
+def _section(heading: str, sums: Sequence["Total"], width: int) -> Content:
+    most = max(map(amount, sums), default=0.0)
+    names = [_name(each.name) for each in sums]
+    room = min(max(map(cell_len, names), default=0), max(10, width // 3))
+    facts = [f"{tokens(int(amount(each))):>7}  {money(each.cost):>8}" for each in sums]
+    cells = max(4, width - room - max(map(len, facts), default=0) - 4)
+    lines = [Content.styled(heading, "bold")]
+    for each, name, fact in zip(sums, names, facts, strict=True):
+        share = amount(each) / most if most else 0.0
+        lines.append(
+            Content.assemble(
+                f"{set_cell_size(name, room)}  ",
+                (bar(share, cells), "$tone-accent"),
+                (f"  {fact}", "$tone-muted"),
+            )
+        )
+    return Content("\n").join(lines)
+
+
+def _name(name: str) -> str:
+    """A project by its last folder, anything else as it is."""
+    return clean_line(name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name) or "/"
