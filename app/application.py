@@ -27,6 +27,7 @@ from app.opening import load
 from app.screens.permission import QUIET
 from app.screens.session import SessionScreen
 from app.themes import register
+from app.widgets.transcript.view import Transcript
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,10 @@ class OpencodeApp(App[int]):
         controller = self.controller
         controller.tasks.spawn(controller.paging.read(), "reading earlier messages")
 
+    def on_transcript_open_session(self, event: Transcript.OpenSession) -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.live.open(event.session_id), "opening a sub-agent")
+
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
         self.controller.send(event.text)
 
@@ -110,6 +115,8 @@ class OpencodeApp(App[int]):
     def on_session_screen_interrupted(self) -> None:
         if self.controller.live.busy:
             self.controller.cancel()
+        else:
+            self.controller.family.leave()
 
     def on_session_screen_leaving(self) -> None:
         self.exit(0)

@@ -26,6 +26,7 @@ from app.asking import Answer, Asking
 from app.clean import clean
 from app.commands import Action, actions, find, provide
 from app.context import Context
+from app.family import Family
 from app.finding import Finding
 from app.folder import Folder, Opener
 from app.health import Health
@@ -43,6 +44,7 @@ from app.spent import cached_of, spent_of
 from app.state import Change, SessionView
 from app.tasks import Tasks
 from app.terminal import Terminal
+from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.home import HomeFacts, model_reason
 from app.widgets.working import WorkingLine
 
@@ -86,6 +88,9 @@ class Controller:
         self.paging = Paging(self.live, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
         self._health = Health(self.tasks, lambda now: self.main.status.show(servers=now))
+        self.family = Family(
+            self.tasks, self.live, lambda kin: self.main.query_one(Breadcrumbs).show(kin)
+        )
         self.finding = Finding(self.main, self.live, self.tasks)
         self._interrupting = Interrupting(
             app, self.main, self.live, cancel=self.cancel, cleared=self._cleared
@@ -228,6 +233,7 @@ class Controller:
 
     def _opened(self, view: SessionView | None) -> None:
         self.main.show_view(view)
+        self.family.opened(view)
         self._show()
         self.sync_questions()
 

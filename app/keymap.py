@@ -39,6 +39,10 @@ ALIASES: Mapping[str, str] = {
     "agent_cycle": "agent.cycle",
     "messages_copy": "session.copy",
     "editor_open": "prompt.editor",
+    "session_child_first": "family.down",
+    "session_child_cycle": "family.next",
+    "session_child_cycle_reverse": "family.previous",
+    "session_parent": "family.up",
 }
 """Names that people have in their configs from the reference."""
 

@@ -1,6 +1,7 @@
 """The actions: importing this package fills the registry of ``app.commands``."""
 
 from app.actions import beside as beside
+from app.actions import family as family
 from app.actions import history as history
 from app.actions import instructions as instructions
 from app.actions import look as look

@@ -16,6 +16,7 @@ from agent.model import AssistantMessage, Busy, CompactionPart, Idle, Running, T
 from app.commands import TAKE_BACK, Action, by_slash, find, parse
 from app.mentions import TYPED, quoted
 from app.state import Change, SessionView
+from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
 from app.widgets.slash import Entry, SlashList
@@ -73,6 +74,7 @@ class SessionScreen(Screen[None]):
         self._file_typed: str | None = None
 
     def compose(self) -> ComposeResult:
+        yield Breadcrumbs(id="breadcrumbs")
         with VerticalScroll(id="home-scroll", can_focus=False):
             yield Home(self._facts, id="home")
         transcript = Transcript(id="transcript")

@@ -1,7 +1,8 @@
 """Items: the parts of a transcript in the order they are drawn, each with its cached lines."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, assert_never
 
 from agent.display import (
@@ -29,11 +30,12 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from app.state import Entry
+from app.state import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
+from app.widgets.transcript.tools import opens
 
 Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
@@ -78,8 +80,40 @@ class Item:
         return isinstance(record, ReasoningPart) and record.ended is None
 
 
-def items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
+def leads_to(item: Item) -> str | None:
+    """The session of a sub-agent that *item* is about."""
+    record = item.record
+    if isinstance(record, SubtaskPart):
+        return record.child_id
+    return opens(record) if isinstance(record, ToolPart) else None
+
+
+def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
     """The items of one message; nothing for what only the harness needs."""
+    asking = askers(view)
+    for item in _items_of(entry, view.queued):
+        record = item.record
+        if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
+            # The call of a sub-agent that asks waits for the user as one that asks itself.
+            waiting = record.state.waiting or asking.get(opens(record) or "")
+            item.record = replace(record, state=replace(record.state, waiting=waiting))
+        yield item
+
+
+def calls_of(items: Sequence[Item], sessions: AbstractSet[str]) -> set[str]:
+    """The messages with the calls that *sessions* of sub-agents belong to."""
+    return {item.message_id for item in items if sessions and leads_to(item) in sessions}
+
+
+def askers(view: SessionView | None) -> dict[str, str]:
+    """The sessions below this one with a question that is open, and its id."""
+    if view is None:
+        return {}
+    found = (*view.permissions, *view.questions)
+    return {one.session_id: one.id for one in found if one.session_id != view.session_id}
+
+
+def _items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
     message = entry.message
     if isinstance(message, UserMessage):
         if message.synthetic:

@@ -14,7 +14,7 @@ from rich.segment import Segment
 
 from app.state import Change, Entry, SessionView
 from app.widgets.transcript.drawing import Folds, draw_first, draw_item
-from app.widgets.transcript.items import Item, UserRecord, estimate, gap, items_of
+from app.widgets.transcript.items import Item, UserRecord, askers, calls_of, estimate, gap, items_of
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
 from app.widgets.transcript.tools import Moment
 
@@ -42,6 +42,7 @@ class Layout:
         self._laid = 0
         self._lead: tuple[int, int] = (0, 0)
         self._blank = blank(page)
+        self._asking = askers(view)
         self._rebuild()
 
     # --- what is in it ---
@@ -62,7 +63,9 @@ class Layout:
         if self._view is not None and self._view.older != self._lead[0]:
             self._rebuild()
             return set(self._changed)
-        for message_id in sorted(change.messages | change.parts_of):
+        before, self._asking = self._asking, askers(self._view)
+        asked = calls_of(self.items, before.keys() ^ self._asking.keys())
+        for message_id in sorted(change.messages | change.parts_of | asked):
             if self._refresh(message_id):
                 break
         return set(self._changed)
@@ -72,7 +75,7 @@ class Layout:
         view = self._view
         entry = view.entry(message_id) if view is not None else None
         start = self._starts.get(message_id)
-        found = list(items_of(entry, view.queued)) if view is not None and entry is not None else []
+        found = list(items_of(view, entry)) if view is not None and entry is not None else []
         if start is None and not found:
             return False
         if entry is None or not found or (start is None and _key(entry) < self._last_key):
@@ -114,7 +117,7 @@ class Layout:
         self._running = {}
         self._last_key = ("", "")
         for entry in entries:
-            found = list(items_of(entry, view.queued if view else ()))
+            found = list(items_of(view, entry)) if view is not None else []
             if found:
                 self._starts[entry.message.id] = len(self.items)
                 self._last_key = _key(entry)

@@ -60,6 +60,13 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
     return lines, foldable
 
 
+def opens(part: ToolPart) -> str | None:
+    """The session that a call leads to, None for one that leads nowhere."""
+    blocks = () if isinstance(part.state, Pending) else part.state.blocks
+    found = [block.session_id for block in blocks if isinstance(block, SubtaskBlock)]
+    return found[0] if found else None
+
+
 def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
     """The blocks of a call; the live output of a running one stands in its own block."""
     state = part.state

@@ -21,11 +21,10 @@ from textual.theme import Theme
 from textual.timer import Timer
 from textual.widget import Widget
 
-from agent.model import SubtaskPart
 from app.look import look_of
 from app.state import Change, SessionView
 from app.themes import tones_for
-from app.widgets.transcript.items import Item
+from app.widgets.transcript.items import Item, leads_to
 from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.overlay import hint_start, key_of, keys_below, with_cursor, with_hint
@@ -56,7 +55,8 @@ class Transcript(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,ctrl+down", "cursor(1)", "Next block", show=False),
         Binding("k,ctrl+up", "cursor(-1)", "Previous block", show=False),
-        Binding("enter,space", "toggle_fold", "Fold or unfold", show=False),
+        Binding("space", "toggle_fold", "Fold or unfold", show=False),
+        Binding("enter", "toggle_fold(True)", "Open, fold or unfold", show=False),
     ]
 
     class NewBelow(Message):
@@ -92,6 +92,7 @@ class Transcript(ScrollView, can_focus=True):
         self._timer: Timer | None = None
         self._layout_now: Layout | None = None
         self._viewport = Viewport()
+        self._places: dict[str, Viewport] = {}
         self._adjusting = False
         self._new: set[str] = set()
         self._cursor = ""
@@ -115,7 +116,12 @@ class Transcript(ScrollView, can_focus=True):
         held = self._view.session_id if self._view is not None else None
         same = view is not None and view.session_id == held
         self._view = view
-        self._viewport.renew(same=same)
+        if held is not None and not same:
+            self._places[held] = self._viewport
+        if not same:
+            # Who went to a sub-agent's session comes back to where they read.
+            self._viewport = self._places.pop(view.session_id if view else "", Viewport())
+        self._viewport.renew()
         if not same:
             self._cursor, self._marked, self._target = "", False, ("", "")
             self._set_new(set())
@@ -246,7 +252,7 @@ class Transcript(ScrollView, can_focus=True):
         row = event.y + self.scroll_offset.y
         index = layout.find(row)
         if index >= 0 and layout.line(row).toggles:
-            self._activate(layout.items[index])
+            self._activate(layout.items[index], opens=row == layout.top(index))
 
     def on_focus(self) -> None:
         self.refresh()
@@ -273,11 +279,12 @@ class Transcript(ScrollView, can_focus=True):
                 self.scroll_to(y=top - 1 if top <= y else top - self.size.height // 2)
             self.refresh()
 
-    def action_toggle_fold(self) -> None:
+    def action_toggle_fold(self, opens: bool = False) -> None:
+        """Fold the block under the cursor, or unfold it; *opens*: go where it leads instead."""
         layout = self._layout_now
         index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
         if layout is not None and index is not None:
-            self._activate(layout.items[index])
+            self._activate(layout.items[index], opens=opens)
 
     # --- layout and place ---
 
@@ -339,13 +346,13 @@ class Transcript(ScrollView, can_focus=True):
         if top < self.size.height:
             self.refresh(Region(0, top, layout.page.width, self.size.height - top))
 
-    def _activate(self, item: Item) -> None:
-        """What a click or Enter does to an item: fold it, or open its session."""
+    def _activate(self, item: Item, *, opens: bool) -> None:
+        """What a click or a key does to an item: fold it, or (*opens*) go to its session."""
         layout = self._layout_now
         if layout is None:
             return
-        if isinstance(item.record, SubtaskPart) and item.record.child_id:
-            self.post_message(self.OpenSession(item.record.child_id))
+        if opens and (session_id := leads_to(item)) is not None:
+            self.post_message(self.OpenSession(session_id))
             return
         if layout.toggle(item):
             # What was clicked stays where it is, also at the end of the page.

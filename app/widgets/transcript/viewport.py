@@ -21,11 +21,9 @@ class Viewport:
         self._top = 0
         self._asked = 0
 
-    def renew(self, *, same: bool) -> None:
-        """Another session is shown, or the *same* one was read again."""
+    def renew(self) -> None:
+        """The session was read again, or is shown again."""
         self._asked = 0
-        if not same:
-            self.following, self.rising = True, False
 
     def hold(self, layout: Layout, key: str) -> None:
         """Read on at the item *key*, with one row above it."""

@@ -1,0 +1,90 @@
+"""Actions on sub-agents: going to their sessions and back (spec 8, U12)."""
+
+from collections.abc import Sequence
+
+from agent.model import Idle, Session
+from app.commands import action
+from app.context import Context
+from app.family import kin_of
+from app.screens.picker import Picker, Row
+from app.tasks import ask
+
+NONE = "No sub-agent has worked for this session."
+OWN = "This is no sub-agent's session."
+
+
+@action("family.list", "Sub-agents", "Session", slash=("subagents",))
+async def subagents(context: Context, argument: str) -> None:
+    """List the sub-agents of the session, or those beside an open one; enter opens."""
+    del argument
+    found = await _children(context) or await _siblings(context)
+    if not found:
+        context.tell(NONE)
+        return
+    here = context.live.session.id if context.live.session is not None else None
+    rows = [_row(context, one) for one in found]
+    chosen = await ask(context.app, Picker("Sub-agents", rows, current=here, enter="open"))
+    if chosen is not None:
+        await context.live.open(chosen)
+
+
+def _row(context: Context, child: Session) -> Row:
+    works = not isinstance(context.live.runtime.sessions.status(child.id), Idle)
+    return Row(child.id, child.title or "Untitled", f"{child.agent}{', works' if works else ''}")
+
+
+async def _children(context: Context) -> Sequence[Session]:
+    session = context.live.session
+    return await context.live.runtime.store.children(session.id) if session is not None else ()
+
+
+async def _siblings(context: Context) -> Sequence[Session]:
+    session = context.live.session
+    return (await kin_of(context.live, session)).siblings if session is not None else ()
+
+
+@action("family.down", "Go to the newest sub-agent", "Session", keys=("<leader>down",))
+async def down(context: Context, argument: str) -> None:
+    """One that works is preferred."""
+    del argument
+    found = await _children(context)
+    if not found:
+        context.tell(NONE)
+        return
+    status = context.live.runtime.sessions.status
+    busy = [one for one in found if not isinstance(status(one.id), Idle)]
+    await context.live.open((busy or found)[-1].id)
+
+
+@action("family.up", "Go back to the session above", "Session", keys=("<leader>up",))
+async def up(context: Context, argument: str) -> None:
+    del argument
+    session = context.live.session
+    if session is None or session.parent_id is None:
+        context.tell(OWN)
+    else:
+        await context.live.open(session.parent_id)
+
+
+@action("family.next", "Go to the next sub-agent", "Session", keys=("<leader>right",))
+async def following(context: Context, argument: str) -> None:
+    del argument
+    await _beside(context, 1)
+
+
+@action("family.previous", "Go to the sub-agent before", "Session", keys=("<leader>left",))
+async def before(context: Context, argument: str) -> None:
+    del argument
+    await _beside(context, -1)
+
+
+async def _beside(context: Context, step: int) -> None:
+    session = context.live.session
+    if session is None or session.parent_id is None:
+        context.tell(OWN)
+        return
+    other = (await kin_of(context.live, session)).beside(step)
+    if other is None:
+        context.tell("There is no other sub-agent beside this one.")
+    else:
+        await context.live.open(other.id)
