@@ -11,6 +11,7 @@
     ├── ModelNotFound        no such provider or model
     ├── AgentNotFound        no agent of that name
     ├── CommandError         a slash command of the user's own cannot be sent
+    ├── PromptRefused        a hook of the user's refuses a prompt or a summary
     ├── MissingKey           a provider's key is not set
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
     ├── ToolError            a tool cannot do what was asked; the text goes to the model
@@ -68,6 +69,10 @@ class AgentNotFound(OpencodePyError):
 
 
 class CommandError(OpencodePyError):
+    pass
+
+
+class PromptRefused(OpencodePyError):
     pass
 
 

@@ -19,6 +19,7 @@ from agent.config.model import Config
 from agent.config.paths import Paths, ensure
 from agent.errors import ConfigError
 from agent.git import project_root
+from agent.hooks.service import Hooks
 from agent.jsontypes import Json
 from agent.mcp.opening import mcp_service
 from agent.mcp.service import McpService
@@ -33,6 +34,7 @@ from agent.session.commands import CommandDeps, Commands
 from agent.session.contents import Window
 from agent.session.directory import Directory
 from agent.session.guidance import Guidance
+from agent.session.hooked import SessionHooks
 from agent.session.queue import Queues
 from agent.session.runner import CLOSING
 from agent.session.service import SessionService
@@ -46,7 +48,7 @@ from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry, build_tools, build_truncator
 from agent.tools.shells import Shells
 from agent.tracing import Tracing
-from agent.wiring import Opened, named, permissions_of, room_rules, tool_deps, turn_limits
+from agent.wiring import Opened, hooks_of, named, permissions_of, room_rules, tool_deps, turn_limits
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,8 @@ class Runtime:
     queues: Queues
     mcp: McpService
     commands: Commands
+    hooks: Hooks
+    session_hooks: SessionHooks
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -88,6 +92,9 @@ class Runtime:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(self.sessions.close(), self.shells.close(), self.mcp.close())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await self.session_hooks.close()
         await self.titles.close()
         kill_all()
         await self.clients.aclose()
@@ -148,6 +155,7 @@ def _turn_deps(
     config: Config,
     guidance: Guidance,
     folder: Directory,
+    hooks: Hooks,
 ) -> TurnDeps:
     """What turns work with."""
     bus, store = opened.bus, opened.store
@@ -163,7 +171,7 @@ def _turn_deps(
         store=store,
         clients=Clients(catalog),
         catalog=catalog,
-        pipeline=Pipeline(registry, permissions, truncator, tracing),
+        pipeline=Pipeline(registry, permissions, truncator, tracing, hooks),
         tracing=tracing,
         permissions=permissions,
         agents=agents,
@@ -187,7 +195,11 @@ def _compose(opened: Opened) -> Runtime:
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
     folder = Directory(store, str(opened.directory), str(opened.project))
-    deps = _turn_deps(opened, catalog, agents, config, guidance, folder)
+    hooks, unused = hooks_of(opened, loaded)
+    session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
+    session_hooks.start()
+    deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks)
+    deps = replace(deps, hooks=session_hooks)
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
     return Runtime(
@@ -207,7 +219,9 @@ def _compose(opened: Opened) -> Runtime:
         guidance=guidance,
         titles=titles,
         window=Window(deps),
-        notices=(*loaded.notices, *store.notices),
+        notices=(*loaded.notices, *unused, *store.notices),
+        hooks=hooks,
+        session_hooks=session_hooks,
         questions=deps.questions,
         queues=deps.queues,
         shells=deps.shells,

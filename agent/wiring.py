@@ -12,8 +12,11 @@ from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths
 from agent.errors import AgentNotFound, ModelNotFound
+from agent.hooks.reading import find_hooks
+from agent.hooks.service import Hooks
 from agent.permission.service import PermissionService
 from agent.permission.trust import Trust
+from agent.process import child_environment, strict_environment
 from agent.provider.catalog import Catalog
 from agent.session.guards import TurnLimits
 from agent.session.prune import PROTECTED
@@ -86,6 +89,26 @@ def _without(
     return replace(loaded, config=config, notices=(*loaded.notices, notice))
 
 
+def hooks_of(opened: Opened, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ...]]:
+    """The hooks that count, started with the environment that commands get (H2); and sentences on
+    what has no effect. Reads files."""
+    found = find_hooks(
+        loaded, opened.directory, opened.project, opened.env, trusted=opened.trust.trusted
+    )
+    secret = _secrets(loaded.config)
+    if loaded.config.bash.env == "strict":
+        env = strict_environment(opened.env, secret, loaded.config.bash.keep)
+    else:
+        env = child_environment(opened.env, secret)
+    return Hooks(opened.bus, env, found.hooks), found.notes
+
+
+def _secrets(config: Config) -> frozenset[str]:
+    """The variables that nothing gets to see that is started from here."""
+    engines = {spec.key for spec in ENGINES.values() if spec.key}
+    return frozenset(engines | {*secret_variables(config)})
+
+
 def turn_limits(config: Config) -> TurnLimits:
     return TurnLimits(
         steps=config.limits.steps,
@@ -103,8 +126,6 @@ def room_rules(given: CompactionConfig) -> RoomRules:
 
 
 def tool_deps(opened: Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
-    secret = set(secret_variables(config))
-    secret |= {spec.key for spec in ENGINES.values() if spec.key}
     search = config.websearch
     return ToolDeps(
         store=opened.store,
@@ -117,7 +138,7 @@ def tool_deps(opened: Opened, config: Config, shells: Shells, agents: Agents) ->
             ),
         ),
         search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
-        secret_names=frozenset(secret),
+        secret_names=_secrets(config),
         subagents=tuple(
             SubagentInfo(a.name, a.description, offered=a.mode != "primary")
             for a in agents.usable()

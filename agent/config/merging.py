@@ -4,7 +4,8 @@ from agent.config.jsonc import KeyPath
 from agent.jsontypes import Json, JsonObject
 
 JOINED = ("instructions",)
-"""Lists that are joined, not replaced. (Permission rules are joined as rules.)"""
+"""The list that is joined, not replaced, as those of hooks are by event. (Permission rules are
+joined as rules.)"""
 
 
 def merge(
@@ -22,7 +23,8 @@ def merge(
             base[key] = branch
             merge(branch, value, source, sources, path)
             continue
-        base[key] = _joined(before, value) if path == JOINED else value
+        joined = path == JOINED or (len(path) == 2 and path[0] == "hooks")
+        base[key] = _joined(before, value) if joined else value
         sources[path] = source
 
 

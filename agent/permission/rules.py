@@ -233,6 +233,19 @@ def accepted(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
     return JudgedNeed(need, "allow", "edits are accepted")
 
 
+def vouched(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
+    """*one* where a hook of the user's allows the call (spec 3, T3): what asks only because nothing
+    says otherwise is allowed; a rule that asks, and what no rule covers, still asks. *how* is as
+    for ``decide``."""
+    need = one.need
+    if one.action != "ask" or need.strict:
+        return one
+    rule = decide(need.permission, need.pattern, rules, **how)
+    if rule is not None and rule.source != DEFAULT:
+        return one
+    return JudgedNeed(need, "allow", "a hook allows it")
+
+
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
     """The rule that denies *text* from one of its words on, or from a name in a path on."""
     for rule in denies:

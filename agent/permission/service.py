@@ -7,8 +7,8 @@ the waiting task takes the question away and says so on the bus.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent.bus import Bus
@@ -16,8 +16,15 @@ from agent.display import Block
 from agent.errors import PermissionRejected
 from agent.events import PermissionAsked, PermissionReplied
 from agent.ids import new_id
-from agent.permission.rules import ALWAYS, SAVED, Rule, accepted, judge
-from agent.questions import JudgedNeed, Need, PermissionMode, PermissionReply, PermissionRequest
+from agent.permission.rules import ALWAYS, SAVED, Rule, accepted, judge, vouched
+from agent.questions import (
+    Action,
+    JudgedNeed,
+    Need,
+    PermissionMode,
+    PermissionReply,
+    PermissionRequest,
+)
 
 _STRICTER = ("allow", "ask", "deny")
 
@@ -45,6 +52,8 @@ class RulesFor(Protocol):
 class AskContext:
     """Who asks. *callers* are the agents for which a sub-agent works, nearest first: their rules
     hold too (spec 3, S1). *on_asked* gets the question's id when it waits, None when it is over.
+    *vouched*: a hook allows the call. *consult* is asked before the user is: allow or deny, and
+    why; both only ever save a question that no rule asks (spec 3, T3).
     """
 
     session_id: str
@@ -56,6 +65,8 @@ class AskContext:
     folder: str
     callers: tuple[str, ...] = ()
     on_asked: Callable[[str | None], None] | None = None
+    vouched: bool = False
+    consult: Callable[[], Awaitable[tuple[Action | None, str]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +119,27 @@ class PermissionService:
         await self._load(request.root_id)
         judged = self._judge(request, needs)
         self._raise_denied(judged)
+        if request.consult is not None and any(one.action == "ask" for one in judged):
+            judged = await self._consulted(request, needs, request.consult)
         if all(one.action == "allow" for one in judged):
             return None
         if self.mode == "auto":
             return PermissionReply("once")
         return await self._question(_record(request, judged, heading, blocks), request.on_asked)
+
+    async def _consulted(
+        self,
+        request: AskContext,
+        needs: tuple[Need, ...],
+        consult: Callable[[], Awaitable[tuple[Action | None, str]]],
+    ) -> tuple[JudgedNeed, ...]:
+        """*needs* judged once more after what a hook said of them."""
+        word, reason = await consult()
+        if word == "deny":
+            raise PermissionRejected(reason, by_rule=True)
+        judged = self._judge(replace(request, vouched=True) if word == "allow" else request, needs)
+        self._raise_denied(judged)
+        return judged
 
     async def check(self, request: AskContext, needs: tuple[Need, ...]) -> None:
         """Raise ``PermissionRejected`` if a rule denies one of *needs*, which the user has given
@@ -211,6 +238,7 @@ class PermissionService:
     ) -> tuple[JudgedNeed, ...]:
         """Each need under the rules of the agent and of all its callers; the strictest holds."""
         always = self.always_rules(asker.root_id)
+        vouch = isinstance(asker, AskContext) and asker.vouched
         names = (asker.agent, *asker.callers)
         sets = [
             (*self._rules_for(name, child=place < len(asker.callers)), *always)
@@ -218,15 +246,16 @@ class PermissionService:
         ]
         return tuple(
             max(
-                (self._judged(need, rules) for rules in sets),
+                (self._judged(need, rules, vouch=vouch) for rules in sets),
                 key=lambda one: _STRICTER.index(one.action),
             )
             for need in needs
         )
 
-    def _judged(self, need: Need, rules: Sequence[Rule]) -> JudgedNeed:
+    def _judged(self, need: Need, rules: Sequence[Rule], *, vouch: bool) -> JudgedNeed:
         how = {"trusted": self.trusted, "deny_wins": self.deny_wins}
         one = judge(need, rules, **how)
+        one = vouched(one, rules, **how) if vouch else one
         return accepted(one, rules, **how) if self.mode == "accept edits" else one
 
     def _raise_denied(self, judged: tuple[JudgedNeed, ...]) -> None:

@@ -250,7 +250,7 @@ class StepExecutor:
             self._after(slot, outcome)
 
     def _after(self, slot: Slot, outcome: CallOutcome) -> None:
-        if isinstance(outcome, CallFailed) and outcome.stop_turn:
+        if outcome.stop_turn:
             self.stopped = True
             self._cancel_others(slot, REJECTED)
             self.on_stop()

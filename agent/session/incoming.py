@@ -65,6 +65,8 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
         )
     elif prompt.typed is not None:
         yield text(prompt.text, synthetic=True)
+    if prompt.context:
+        yield text(prompt.context, synthetic=True)
     for name in prompt.agents:
         yield AgentPart(
             id=new_id("prt"), session_id=message.session_id, message_id=message.id, name=name

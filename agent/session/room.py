@@ -44,6 +44,7 @@ from agent.session.context import weight
 from agent.session.conversation import Conversation
 from agent.session.estimate import Calibration, tokens
 from agent.session.gauge import Gauge
+from agent.session.hooked import SessionHooks
 from agent.session.pins import pinned_text, pins_of
 from agent.session.prompts import template
 from agent.session.prune import PROTECTED, excess, prunable, shorten
@@ -82,6 +83,7 @@ class RoomDeps:
     retry: RetryPolicy = DEFAULT_POLICY
     clock: Callable[[], float] = field(default=time.time)
     rng: random.Random = field(default_factory=random.Random)
+    hooks: SessionHooks | None = None
 
 
 class Room:
@@ -141,8 +143,11 @@ class Room:
         """Sum up what is old; what that took. *newest* is the request at hand, *focus* what to
         keep above all. Unless the user wanted it (not *auto*), the turn goes on behind it (C5).
 
-        Raises ``ProviderError`` with nothing changed when there is no summary.
+        Raises ``ProviderError`` with nothing changed when there is no summary, and
+        ``PromptRefused`` when a hook objects to one that the user wants.
         """
+        if self._deps.hooks is not None:
+            focus = await self._deps.hooks.compacting(self._session.id, auto=auto, focus=focus)
         before, visible = self.gauge.used(setting), self._conversation.visible
         budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
         start = tail_start(visible, budget.tail, lambda item: weight(item).total * factor)

@@ -76,10 +76,12 @@ class SessionService:
         """Store a prompt; it starts a turn, or waits in the queue of the one that runs (L3).
 
         Returns the message's id. Raises ``SessionNotFound``, ``ModelNotFound``, ``MissingKey``,
-        ``ToolError`` for a file it names that cannot be read, and
+        ``ToolError`` for a file it names that cannot be read, ``PromptRefused``, and
         ``SessionBusy`` when another instance of the program runs a turn in this session.
         """
         session = await self._deps.store.session(session_id)
+        if self._deps.hooks is not None:
+            prompt = await self._deps.hooks.prompted(session, prompt)
         agent = self._deps.agents.find(prompt.agent or session.agent)
         default = self._deps.catalog.default_model()
         item = user_message(session, prompt, default, self._clock(), agent)

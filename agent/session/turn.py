@@ -32,6 +32,7 @@ from agent.session.calls import CallDeps, SpawnFor, TurnCalls
 from agent.session.conversation import Conversation
 from agent.session.estimate import Calibration
 from agent.session.guards import TurnLimits
+from agent.session.hooked import SessionHooks
 from agent.session.loop_state import TurnEnd
 from agent.session.queue import Queues
 from agent.session.room import Room, RoomDeps, RoomRules
@@ -80,6 +81,7 @@ class TurnDeps:
     tracing: Tracing = field(default_factory=lambda: Tracing({}))
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
+    hooks: SessionHooks | None = None
     clock: Callable[[], float] = field(default=time.time)
 
     def setting(
@@ -162,6 +164,7 @@ class Turn:
             set_status=self._set_status,
             retry=deps.retry,
             clock=deps.clock,
+            hooks=deps.hooks,
         )
         callers = self._lineage.callers
         return Room(needed, self._session, callers, self._conversation, self.started)
@@ -304,7 +307,8 @@ class Turn:
         self._conversation.drop(message.id)
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:
-        for hook in self._deps.stop_hooks:
+        own = (self._deps.hooks.stopping,) if self._deps.hooks is not None else ()
+        for hook in (*self._deps.stop_hooks, *own):
             why = await hook(message)
             if why is not None:
                 return why

@@ -34,7 +34,8 @@ class PromptInput:
     boundary, ``follow_up`` when the turn would end (spec 1, L3). *files* carry ids that are
     replaced when they are stored; *mentions* are read when the prompt is taken, *agents* are the
     sub-agents that it names. *typed* is what the user sees of it, where that is not the *text*.
-    *passing*: its agent, model and effort hold for this prompt alone.
+    *passing*: its agent, model and effort hold for this prompt alone. *context* is told to the
+    model beside it.
     """
 
     text: str
@@ -48,6 +49,7 @@ class PromptInput:
     typed: str | None = None
     subtask: Subtask | None = None
     passing: bool = False
+    context: str = ""
 
     @property
     def seen(self) -> str:

@@ -1,19 +1,22 @@
 """What every tool call goes through, whatever the tool (spec 3, T2).
 
-    find by name → validate → prepare → permission → execute → truncate and spill
+    find by name → validate → hooks before → prepare → permission → execute → hooks after
+    → truncate and spill
 
 No tool steps around it. A call ends as one of two outcomes and never as an exception, but
 for ``CancelledError``, which passes untouched: this is the boundary at which a fault of a
-tool is caught, whatever it is. An edited command goes back to *validate*.
+tool is caught, whatever it is. An edited command, and what a hook changed, go back to *validate*.
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from agent.display import Block, ToolLabel
 from agent.errors import InvalidArguments, PermissionRejected, ToolError
+from agent.hooks.service import Hooks
 from agent.jsontypes import JsonObject
 from agent.model import FailureKind, FilePart
 from agent.permission.service import AskContext, PermissionService
@@ -21,6 +24,7 @@ from agent.questions import Need, PermissionReply
 from agent.tools.arguments import parse_arguments, validate
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.encodable import encodable, encodable_record
+from agent.tools.hooking import Before, CallHooks
 from agent.tools.registry import AnyTool, Registry
 from agent.tools.truncate import Truncated, Truncator
 from agent.tracing import Tracing
@@ -60,7 +64,7 @@ class ResolvedCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCompleted:
     """A call with a result. *failed_sibling*: it cancels the other calls of its step (L8);
-    *touched* are the files that it read or changed."""
+    *stop_turn*: a hook ends the turn with it; *touched* are the files that it read or changed."""
 
     input: JsonObject
     label: ToolLabel
@@ -71,6 +75,7 @@ class CallCompleted:
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
     failed_sibling: bool = False
+    stop_turn: bool = False
     touched: tuple[str, ...] = ()
 
 
@@ -111,7 +116,9 @@ class Pipeline:
         permissions: PermissionService,
         truncator: Truncator,
         tracing: Tracing | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
+        self._hooks = hooks
         self._tracing = tracing or Tracing({})
         self._registry = registry
         self._permissions = permissions
@@ -165,6 +172,10 @@ class Pipeline:
             outcome = await self._outcome(call, context, observer)
             if isinstance(outcome, CallFailed):
                 span.failed(outcome.kind, "")
+                hooks = self._hooks_of(call, context)
+                if outcome.kind == "error" and hooks is not None:
+                    notes = await hooks.failed(outcome.error)
+                    outcome = replace(outcome, error=_noted(outcome.error, notes))
             return outcome
 
     async def _outcome(
@@ -192,6 +203,9 @@ class Pipeline:
             return reply or PermissionReply("once")
 
         context = replace(context, ask=ask, waiting=observer.waiting)
+        hooks = self._hooks_of(call, context)
+        if hooks is not None:
+            asking = replace(asking, consult=hooks.consulted)
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
             return await self._steps(call, context, observer, asking, progress)
@@ -220,7 +234,15 @@ class Pipeline:
         comments: list[str] = []
         by_user = False
         while True:
+            before = Before()
+            if (hooks := self._hooks_of(call, context)) is not None:
+                before = await hooks.before()
+                call = self._changed(call, before)
+                asking = replace(asking, vouched=before.vouched, consult=hooks.consulted)
+                comments += before.notes
             plan = await self._prepare(call, context, observer, progress)
+            if before.need is not None:
+                plan = replace(plan, needs=(*plan.needs, before.need))
             reply: PermissionReply | None = None
             if context.by_user:
                 break
@@ -242,7 +264,24 @@ class Pipeline:
         if context.before_change is not None and (call.tool.spec.indirect or not call.safe):
             await context.before_change()
         result = await call.tool.execute(plan, reply, context)
-        return await self._completed(call, result, comments, progress)
+        stop = False
+        if (hooks := self._hooks_of(call, context)) is not None:
+            result, notes, stop = await hooks.after(result)
+            comments += notes
+        done = await self._completed(call, result, comments, progress)
+        return replace(done, stop_turn=stop) if stop else done
+
+    def _hooks_of(self, call: ResolvedCall, context: ToolContext) -> CallHooks | None:
+        if self._hooks is None or not self._hooks.all:
+            return None
+        return CallHooks(self._hooks, call.name, call.input, context)
+
+    def _changed(self, call: ResolvedCall, before: Before) -> ResolvedCall:
+        """*call* with the arguments that a hook gave it, checked like the model's."""
+        if before.input is None:
+            return call
+        args, values = validate(call.tool.args, before.input)
+        return replace(call, input=values, args=args, safe=self._safe(call.tool, args))
 
     async def _prepare(
         self,
@@ -263,9 +302,7 @@ class Pipeline:
         self, call: ResolvedCall, result: Result, comments: list[str], progress: _Progress
     ) -> CallCompleted:
         cut = await self._truncated(call.tool, result)
-        text = cut.text
-        if comments:
-            text = "\n\n".join((text, *(f"[{encodable(comment)}]" for comment in comments)))
+        text = _noted(cut.text, comments)
         blocks = progress.blocks if result.blocks is None else encodable_record(result.blocks)
         return CallCompleted(
             input=call.input,
@@ -303,6 +340,11 @@ class Pipeline:
             blocks=progress.blocks,
             stop_turn=stop_turn,
         )
+
+
+def _noted(text: str, notes: Sequence[str]) -> str:
+    """*text* with what was said of the call behind it."""
+    return "\n\n".join((text, *(f"[{encodable(note)}]" for note in notes)))
 
 
 def _edited(call: ResolvedCall, reply: PermissionReply | None) -> JsonObject | None:

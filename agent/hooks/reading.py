@@ -1,0 +1,117 @@
+"""Finds the hooks: those of the settings, and those of Claude Code's settings files (H1).
+
+The user's own always count, a project's once it is trusted (H2). What cannot be used is told.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.config import jsonc
+from agent.config.finding import folders, read_text
+from agent.config.loading import LoadedConfig
+from agent.config.paths import home_of, shown
+from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent
+from agent.jsontypes import Json, JsonObject
+
+FILES = (".claude/settings.json", ".claude/settings.local.json")
+"""Settings files of Claude Code, below the home folder or a project's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHooks:
+    """The hooks in the order in which they were found, and sentences on what has no effect."""
+
+    hooks: tuple[Hook, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_hooks(
+    loaded: LoadedConfig, directory: Path, project: Path, env: Mapping[str, str], *, trusted: bool
+) -> FoundHooks:
+    """All hooks that count for the opened *directory*. Reads files."""
+    hooks: list[Hook] = []
+    notes: list[str] = []
+    for name, groups in loaded.config.hooks.items():
+        source = loaded.sources.get(f"hooks.{name}", "your settings")
+        event = _event(name)
+        if event is None:
+            notes.append(f"{source}: hooks.{name}: there is no such event; {_KNOWN}.")
+            continue
+        hooks += [
+            Hook(
+                event=event,
+                source=source,
+                command=each.command,
+                matcher=group.matcher,
+                timeout=each.timeout if each.timeout is not None else TIMEOUT,
+            )
+            for group in groups
+            for each in group.hooks
+        ]
+    home = home_of(env)
+    places = [home, *(f for f in folders(directory, project) if trusted and f != home)]
+    for path in (place / name for place in places for name in FILES):
+        _read(path, shown(path, env), hooks, notes)
+    return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
+
+
+_KNOWN = f"known are {', '.join(EVENTS)}"
+
+
+def _event(name: str) -> HookEvent | None:
+    return next((event for event in EVENTS if event == name), None)
+
+
+def _read(path: Path, source: str, hooks: list[Hook], notes: list[str]) -> None:
+    """The hooks of one file of another program, of which nothing else is read."""
+    try:
+        values = jsonc.parse(read_text(path))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, jsonc.JsoncError) as error:
+        if path.exists():
+            reason = error.expected if isinstance(error, jsonc.JsoncError) else str(error)
+            notes.append(f"{source}: its hooks are left out, for it cannot be read: {reason}.")
+        return
+    table = values.get("hooks")
+    if not isinstance(table, dict) or values.get("disableAllHooks") is True:
+        return
+    for name, groups in table.items():
+        event = _event(name)
+        if event is None:
+            notes.append(f"{source}: hooks for {name[:60]} have no effect here; {_KNOWN}.")
+            continue
+        for matcher, each in _entries(groups):
+            command = each.get("command")
+            if each.get("type", "command") != "command" or not isinstance(command, str):
+                notes.append(f"{source}: a hook for {name} has no effect: only commands are run.")
+                continue
+            hooks.append(
+                Hook(
+                    event=event,
+                    source=source,
+                    command=command,
+                    matcher=matcher,
+                    timeout=_seconds(each.get("timeout")),
+                    foreign=True,
+                )
+            )
+
+
+def _seconds(value: Json) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return float(value)
+    return TIMEOUT
+
+
+def _entries(groups: Json) -> Iterator[tuple[str, JsonObject]]:
+    """Each hook in *groups* with its matcher."""
+    for group in groups if isinstance(groups, list) else []:
+        if not isinstance(group, dict):
+            continue
+        matcher = group.get("matcher")
+        entries = group.get("hooks")
+        for each in entries if isinstance(entries, list) else []:
+            if isinstance(each, dict):
+                yield (matcher if isinstance(matcher, str) else ""), each

@@ -1,0 +1,110 @@
+"""What hooks say of a tool call, before and after it (spec 3, T3; spec 10, H1)."""
+
+import json
+from dataclasses import dataclass, replace
+
+from agent.errors import PermissionRejected
+from agent.hooks.records import HookAnswer, HookCall, HookEvent
+from agent.hooks.service import Hooks
+from agent.jsontypes import Json, JsonObject
+from agent.questions import Action, Need
+from agent.tools.base import Result, ToolContext
+
+MOST_TOLD = 500_000
+"""Characters of a result that a hook is told."""
+
+REFUSED = "A hook refused this call: {reason}"
+OBJECTS = "A hook objects: {reason}"
+ADDS = "A hook adds: {context}"
+NO_REASON = "it gave no reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is to be done about a call: its *input*, None as it was; whether a hook *vouches* for
+    it; a *need* that asks the user; *notes* for the model."""
+
+    input: JsonObject | None = None
+    vouched: bool = False
+    need: Need | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallHooks:
+    """The hooks of one call: the tool's *name*, its arguments and where it runs."""
+
+    hooks: Hooks
+    name: str
+    input: JsonObject
+    context: ToolContext
+
+    async def before(self) -> Before:
+        """Ask the hooks. Raises ``PermissionRejected`` for a call that one refuses."""
+        if self.context.by_user or not self.hooks.wants("PreToolUse", self.name):
+            return Before()
+        answer = await self._tell("PreToolUse", {})
+        reason = answer.reason or NO_REASON
+        if answer.stop is not None:
+            raise PermissionRejected(REFUSED.format(reason=answer.stop))
+        if answer.decision == "deny":
+            raise PermissionRejected(REFUSED.format(reason=reason), by_rule=True)
+        asks = None
+        if answer.decision == "ask":
+            # No rule covers it: what a hook asks is asked (T3).
+            why = answer.reason or "a hook wants you to look"
+            asks = Need("hook", self.name, shown=self.name, reason=why, strict="guarded")
+        return Before(answer.input, answer.decision == "allow", asks, _notes(answer))
+
+    async def consulted(self) -> tuple[Action | None, str]:
+        """What hooks say of a question before the user sees it, and why."""
+        if not self.hooks.wants("PermissionRequest", self.name):
+            return None, ""
+        answer = await self._tell("PermissionRequest", {})
+        if answer.stop is not None:
+            return "deny", REFUSED.format(reason=answer.stop)
+        reason = REFUSED.format(reason=answer.reason or NO_REASON)
+        return answer.decision, reason if answer.decision == "deny" else ""
+
+    async def after(self, result: Result) -> tuple[Result, tuple[str, ...], bool]:
+        """*result* as hooks left it, what they say to the model, and whether the turn ends."""
+        if self.context.by_user or not self.hooks.wants("PostToolUse", self.name):
+            return result, (), False
+        response: JsonObject = {"output": result.output[:MOST_TOLD]}
+        if result.exit_code is not None:
+            response["exit_code"] = result.exit_code
+        answer = await self._tell("PostToolUse", {"tool_response": response})
+        if answer.output is not None:
+            result = replace(result, output=answer.output)
+        return result, _notes(answer), answer.stop is not None
+
+    async def failed(self, error: str) -> tuple[str, ...]:
+        """What hooks say to the model of a call that failed."""
+        if self.context.by_user or not self.hooks.wants("PostToolUseFailure", self.name):
+            return ()
+        return _notes(await self._tell("PostToolUseFailure", {"error": error[:MOST_TOLD]}))
+
+    async def _tell(self, event: HookEvent, more: JsonObject) -> HookAnswer:
+        details: dict[str, Json] = {
+            "tool_name": self.name,
+            "tool_input": json.loads(json.dumps(self.input)),  # a function must not change it
+            "tool_use_id": self.context.call_id,
+            "agent": self.context.agent,
+            **more,
+        }
+        return await self.hooks.tell(
+            HookCall(
+                event=event,
+                session_id=self.context.session_id,
+                directory=self.context.directory,
+                about=self.name,
+                details=details,
+            )
+        )
+
+
+def _notes(answer: HookAnswer) -> tuple[str, ...]:
+    objects = answer.decision == "deny" or answer.stop is not None
+    reason = answer.stop if answer.stop is not None else answer.reason or NO_REASON
+    said = (OBJECTS.format(reason=reason),) if objects else ()
+    return (*said, *((ADDS.format(context=answer.context),) if answer.context else ()))

@@ -1,0 +1,31 @@
+"""Hooks as people write them: small shell scripts."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Script = Callable[..., dict[str, object]]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    """``script(body)`` gives the entry of a settings file that runs *body* in a shell; what it was
+    told stands in ``told`` afterwards, one line of JSON each time."""
+
+    def make(body: str, *, name: str = "hook", matcher: str = "", timeout: float = 0):
+        path = tmp_path / f"{name}.sh"
+        told = tmp_path / f"{name}.told"
+        path.write_text(f"cat >> '{told}'; echo >> '{told}'\n{body}\n")
+        command: dict[str, object] = {"type": "command", "command": f"sh '{path}'"}
+        if timeout:
+            command["timeout"] = timeout
+        return {"matcher": matcher, "hooks": [command]}
+
+    return make
+
+
+def told(tmp_path: Path, name: str = "hook") -> list[dict]:
+    path = tmp_path / f"{name}.told"
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]

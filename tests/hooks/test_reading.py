@@ -1,0 +1,108 @@
+"""Where hooks come from, and which calls they are for (H1, H2)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.config.loading import load_config
+from agent.config.paths import Paths
+from agent.hooks.names import fits
+from agent.hooks.reading import find_hooks
+
+
+def group(command: str, matcher: str = "", **more: object) -> dict[str, object]:
+    return {"matcher": matcher, "hooks": [{"type": "command", "command": command, **more}]}
+
+
+def write(path: Path, values: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(values if isinstance(values, str) else json.dumps(values))
+
+
+@pytest.fixture
+def place(tmp_path: Path):
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+
+    def load(*, trusted: bool):
+        paths = Paths.find(env)
+        loaded = load_config(project, project, env, paths=paths, trusted=trusted)
+        return loaded, find_hooks(loaded, project, project, env, trusted=trusted)
+
+    return home, project, load
+
+
+def test_h2_the_users_own_count_and_a_projects_only_with_trust(place) -> None:
+    home, project, load = place
+    write(home / ".config/opencode-py/config.json", {"hooks": {"Stop": [group("mine")]}})
+    write(home / ".claude/settings.json", {"hooks": {"Stop": [group("theirs")]}, "model": "x"})
+    write(project / ".claude/settings.json", {"hooks": {"PreToolUse": [group("p", "Bash")]}})
+    write(project / ".claude/settings.local.json", {"hooks": {"Stop": [group("local")]}})
+    write(project / ".opencode-py/config.json", {"hooks": {"Stop": [group("added")]}})
+    _, found = load(trusted=False)
+    assert [hook.command for hook in found.hooks] == ["mine", "theirs"]
+    _, found = load(trusted=True)
+    # A project adds to the user's own, it takes none of them away.
+    assert [h.command for h in found.hooks] == ["mine", "added", "theirs", "p", "local"]
+    assert [h.foreign for h in found.hooks] == [False, False, True, True, True]
+    assert not found.notes
+
+
+def test_h1_what_cannot_be_used_is_told_and_the_rest_counts(place) -> None:
+    home, _, load = place
+    write(home / ".config/opencode-py/config.json",
+          {"hooks": {"Stopp": [group("a")], "Stop": [group("b", timeout=5)]}})  # fmt: skip
+    write(
+        home / ".claude/settings.json",
+        {
+            "hooks": {
+                "WorktreeCreate": [group("c")],
+                "Stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}, group("d", timeout=7)],
+            }
+        },
+    )
+    _, found = load(trusted=False)
+    assert [(hook.command, hook.timeout) for hook in found.hooks] == [("b", 5.0), ("d", 7.0)]
+    assert ["hooks.Stopp: there is no such event" in found.notes[0],
+            "WorktreeCreate" in found.notes[1],
+            "only commands are run" in found.notes[2]] == [True, True, True]  # fmt: skip
+
+
+def test_h1_a_broken_file_of_another_program_is_told(place) -> None:
+    home, _, load = place
+    write(home / ".claude/settings.json", "{broken")
+    _, found = load(trusted=False)
+    assert not found.hooks
+    assert "its hooks are left out" in found.notes[0]
+
+
+def test_h1_hooks_of_another_program_can_be_switched_off(place) -> None:
+    home, _, load = place
+    write(home / ".claude/settings.json",
+          {"disableAllHooks": True, "hooks": {"Stop": [group("x")]}})  # fmt: skip
+    assert not load(trusted=False)[1].hooks
+
+
+@pytest.mark.parametrize(
+    ("matcher", "about", "expected"),
+    [
+        ("", "bash", True),
+        ("*", "bash", True),
+        ("Bash", "bash", True),
+        ("bash", "bash", True),
+        ("Bash", "bash_output", False),
+        ("Edit|Write", "write", True),
+        ("Edit|Write", "multiedit", False),
+        ("Multi.*", "multiedit", True),
+        ("LS", "list", True),
+        ("mcp__github__.*", "github_search_code", True),
+        ("mcp__git.*", "git_hub_search", True),
+        ("mcp__github__.*", "gitlab_search", False),
+        ("Bash(", "bash", False),
+        ("manual", "auto", False),
+    ],
+)
+def test_h1_matchers(matcher: str, about: str, expected: bool) -> None:
+    assert fits(matcher, about) is expected
