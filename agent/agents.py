@@ -167,6 +167,7 @@ class Agents:
     def __init__(self, loaded: LoadedConfig) -> None:
         self._loaded = loaded
         self._agents = builtin_agents()
+        self._offered: dict[tuple[str, tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
         for name, given in loaded.config.agent.items():
             if given.disable:
                 self._agents.pop(name, None)
@@ -216,8 +217,12 @@ class Agents:
     ) -> frozenset[str]:
         """Those of *tools* that the agent is shown: not the ones that it, or one of its
         *callers* (nearest first), is denied outright."""
-        sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
-        return frozenset(t for t in tools if not any(_denied(t, rules) for rules in sets))
+        key = (name, tuple(tools), callers)
+        if key not in self._offered:  # asked before each step, and the rules stay
+            sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
+            shown = (t for t in key[1] if not any(_denied(t, rules) for rules in sets))
+            self._offered[key] = frozenset(shown)
+        return self._offered[key]
 
 
 def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:

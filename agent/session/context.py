@@ -1,7 +1,7 @@
 """What fits into a model's window: limits, and what each message takes of it (spec 2, C1)."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from agent.model import (
@@ -117,19 +117,41 @@ _COUNTS = tuple(field.name for field in fields(Weight) if field.name != "pruned"
 
 
 class Scales:
-    """Weighs messages, each only once as long as it stays the same object."""
+    """Weighs the messages of one conversation. A list that only grew is not looked through
+    again, and a message is weighed once as long as it stays the same object."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[MessageWithParts, Weight]] = {}
+        self._list: Sequence[MessageWithParts] = ()
+        self._weights: list[Weight] = []
+        self._total = 0
+        self._pruned = 0.0
 
-    def weigh(self, item: MessageWithParts) -> Weight:
+    def weigh(self, messages: Sequence[MessageWithParts]) -> Sequence[Weight]:
+        """The weights of *messages*, a list that nobody changes but at its end."""
+        if messages is not self._list or len(messages) < len(self._weights):
+            self._list, self._weights, self._total, self._pruned = messages, [], 0, 0.0
+        for item in messages[len(self._weights) :]:
+            weighed = self._weight(item)
+            self._weights.append(weighed)
+            self._total += weighed.total
+            self._pruned = max(self._pruned, weighed.pruned)
+        return self._weights
+
+    def total(self, messages: Sequence[MessageWithParts]) -> int:
+        self.weigh(messages)
+        return self._total
+
+    def pruned(self, messages: Sequence[MessageWithParts]) -> float:
+        """When an output among *messages* was last left out (seconds since the epoch)."""
+        self.weigh(messages)
+        return self._pruned
+
+    def _weight(self, item: MessageWithParts) -> Weight:
         known = self._known.get(item.message.id)
         if known is None or known[0] is not item:
             known = self._known[item.message.id] = (item, weight(item))
         return known[1]
-
-    def total(self, messages: Iterable[MessageWithParts]) -> int:
-        return sum(self.weigh(item).total for item in messages)
 
 
 def weight(item: MessageWithParts) -> Weight:

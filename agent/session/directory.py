@@ -1,6 +1,5 @@
 """The sessions of a folder: create, list, rename, fork (spec 7, D6)."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +22,6 @@ class Directory:
         self._path = directory
         self._project = project
         self._clock = clock
-        self._locks: dict[str, asyncio.Lock] = {}
 
     async def create(
         self,
@@ -55,10 +53,7 @@ class Directory:
 
     async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         """Replace a session's record; changes of one session never overwrite each other."""
-        async with self._locks.setdefault(session_id, asyncio.Lock()):
-            session = change(await self._store.session(session_id))
-            await self._store.save(session)
-            return session
+        return await self._store.update(session_id, change)
 
     async def list(
         self, *, everywhere: bool = False, limit: int = 100, before: float | None = None

@@ -44,8 +44,7 @@ class Gauge:
         """What the last step reported with what came since; None where it does not hold: it was
         another model's, or the conversation was made shorter."""
         visible, marker = self._conversation.visible, self._conversation.marker
-        weights = [self._scales.weigh(item) for item in visible]
-        pruned = max((weight.pruned for weight in weights), default=0.0)
+        weights, pruned = self._scales.weigh(visible), self._scales.pruned(visible)
         since = 0
         for item, weight in zip(reversed(visible), reversed(weights), strict=True):
             message = item.message

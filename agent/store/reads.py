@@ -14,6 +14,10 @@ from agent.store.listing import Scope, SessionHit, SessionLine, found, lines
 from agent.store.search import SearchHit, search
 from agent.store.stats import Used, used
 
+NO_SESSION = (
+    "There is no session {session_id}. It may have been deleted; list the sessions to see which "
+    "there are."
+)
 _TRIES = 5
 
 T = TypeVar("T")
@@ -34,10 +38,7 @@ class Reads(StoreCore):
         """Raises ``SessionNotFound``."""
         found = await self._database.read(partial(queries.session, session_id=session_id))
         if found is None:
-            raise SessionNotFound(
-                f"There is no session {session_id}. It may have been deleted; list the sessions "
-                "to see which there are."
-            )
+            raise SessionNotFound(NO_SESSION.format(session_id=session_id))
         return found
 
     async def sessions(

@@ -8,8 +8,10 @@ published as they change and are durable within 250 ms; every read sees them.
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
 
 from agent.bus import Bus
 from agent.errors import SessionNotFound
@@ -25,10 +27,10 @@ from agent.events import (
     SessionUpdated,
 )
 from agent.model import AssistantMessage, Message, Part, Session, UserMessage, is_open
-from agent.store import lease, records
+from agent.store import lease, queries, records
 from agent.store.database import Database
 from agent.store.lease import Leases
-from agent.store.reads import Reads
+from agent.store.reads import NO_SESSION, Reads
 from agent.store.records import Record
 from agent.store.recovery import recover
 from agent.store.side_records import SideRecords
@@ -94,6 +96,28 @@ class Store(Reads, SideRecords):
             else:
                 closed.append(part)
         await self._finished(self._commit(given, parts, closed))
+
+    async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+        """Replace a session's record by what *change* makes of it, in one transaction, so that no
+        change is lost, of whichever program. *change* runs in another thread, at times twice.
+
+        Raises ``SessionNotFound``.
+        """
+        return await self._finished(self._update(session_id, change))
+
+    async def _update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+        def work(connection: Connection) -> Session | None:
+            found = queries.session(connection, session_id)
+            changed = change(found) if found is not None else None
+            if changed is not None:
+                records.write(connection, (changed,))
+            return changed
+
+        session = await self._database.write(work)
+        if session is None:
+            raise SessionNotFound(NO_SESSION.format(session_id=session_id))
+        self._bus.publish(SessionUpdated(session))
+        return session
 
     async def _commit(
         self, given: tuple[Record, ...], parts: list[Part], closed: list[Part]

@@ -14,6 +14,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.media import PDF
+from agent.provider.quirks.same import Remembered
 from agent.provider.wire_json import arguments_of
 
 
@@ -27,7 +28,7 @@ def messages_of(request: ModelRequest) -> list[Json]:
             case UserTurn():
                 messages.append({"role": "user", "content": _user_content(turn.content)})
             case AssistantTurn():
-                messages.append(_assistant(turn))
+                messages.append(dict(_REMEMBERED(turn)))  # quirks add to a message
             case ToolTurn():
                 messages.extend(
                     {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
@@ -109,3 +110,6 @@ def _add_reasoning(
 def _details(opaque: JsonObject) -> list[Json]:
     details = opaque.get("reasoning_details")
     return details if isinstance(details, list) else []
+
+
+_REMEMBERED = Remembered(_assistant)

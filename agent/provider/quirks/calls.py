@@ -22,6 +22,7 @@ from agent.provider.quirks.turns import calls_of
 from agent.provider.tool_names import ToolNames
 
 C = TypeVar("C", ToolCallContent, ToolResultContent)
+N = TypeVar("N", ToolCallContent, ToolResultContent, ToolSchema)
 
 LONGEST_ID = 40
 LETTERS = string.ascii_letters + string.digits
@@ -97,7 +98,7 @@ def _called(item: C, call_id: str) -> C:
     return item if item.call_id == call_id else replace(item, call_id=call_id)
 
 
-def _named(item: C, name: str) -> C:
+def _named(item: N, name: str) -> N:
     return item if item.name == name else replace(item, name=name)
 
 
@@ -125,7 +126,7 @@ def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
                 )
             case _:
                 turns.append(turn)
-    tools = tuple(replace(tool, name=names.sent(tool.name)) for tool in request.tools)
+    tools = tuple(_named(tool, names.sent(tool.name)) for tool in request.tools)
     return replace(with_turns(request, turns), tools=tools)
 
 

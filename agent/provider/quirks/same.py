@@ -5,6 +5,7 @@ records that are made anew for nothing are what a step of a long session would s
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
+from typing import Generic, TypeVar
 
 from agent.provider.client import (
     AssistantTurn,
@@ -17,7 +18,32 @@ from agent.provider.client import (
     Turn,
 )
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+MOST_HELD = 4_096
+"""Records that are remembered; the oldest is forgotten first."""
+
 Content = TextContent | ReasoningContent | ToolCallContent
+
+
+class Remembered(Generic[Given, Made]):
+    """*make*, called once for each record as long as that is the same object: the turns and tools
+    of a session come again with each of its requests. What is made is not to be changed."""
+
+    def __init__(self, make: Callable[[Given], Made]) -> None:
+        self._make = make
+        self._held: dict[int, tuple[Given, Made]] = {}
+
+    def __call__(self, given: Given) -> Made:
+        held = self._held.get(id(given))
+        if held is not None and held[0] is given:
+            return held[1]
+        made = self._make(given)
+        if len(self._held) >= MOST_HELD:
+            del self._held[next(iter(self._held))]
+        self._held[id(given)] = (given, made)
+        return made
 
 
 def all_same(one: Sequence[object], other: Sequence[object]) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agent.jsontypes import Json, JsonObject
-from agent.provider.client import ModelRequest
+from agent.provider.client import ModelRequest, ToolSchema
 from agent.provider.quirks.gemini_schema import reduced, resolved
+from agent.provider.quirks.same import Remembered
 from agent.provider.quirks.target import Target
 from agent.provider.wire_json import object_in, objects_in
 
@@ -20,7 +21,7 @@ def object_at_the_top(request: ModelRequest, target: Target) -> ModelRequest:
     level", Anthropic likewise. The properties of all choices are offered, those are required
     that each of them requires."""
     _ = target
-    return _with_schemas(request, _one_object)
+    return _with_tools(request, _AS_OBJECT)
 
 
 def _one_object(schema: JsonObject) -> JsonObject:
@@ -49,54 +50,59 @@ def no_words_about_the_schema(request: ModelRequest, target: Target) -> ModelReq
     """Groq, xAI and others: "additional properties '$schema' not allowed"; a schema's name and
     dialect say nothing to a model."""
     _ = target
+    return _with_tools(request, _BARE)
 
-    def bare(schema: JsonObject) -> JsonObject:
-        return {key: value for key, value in schema.items() if key not in ABOUT_ITSELF}
 
-    return _with_schemas(request, lambda schema: _deep(schema, bare))
+def _bare(schema: JsonObject) -> JsonObject:
+    return {key: value for key, value in schema.items() if key not in ABOUT_ITSELF}
 
 
 def arrays_have_items(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI: "array schema missing items"."""
     _ = target
+    return _with_tools(request, _FILLED)
 
-    def filled(schema: JsonObject) -> JsonObject:
-        kinds = schema.get("type")
-        array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-        return {**schema, "items": {}} if array and "items" not in schema else schema
 
-    return _with_schemas(request, lambda schema: _deep(schema, filled))
+def _filled(schema: JsonObject) -> JsonObject:
+    kinds = schema.get("type")
+    array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+    return {**schema, "items": {}} if array and "items" not in schema else schema
 
 
 def plain_references_and_items(request: ModelRequest, target: Target) -> ModelRequest:
     """Moonshot: "when using $ref, no other keywords may be present", and no list of items."""
     _ = target
+    return _with_tools(request, _PLAIN)
 
-    def plain(schema: JsonObject) -> JsonObject:
-        if "$ref" in schema:
-            return {"$ref": schema["$ref"]}
-        items = schema.get("items", schema.get("prefixItems"))
-        if not isinstance(items, list):
-            return schema
-        kept: JsonObject = {key: value for key, value in schema.items() if key != "prefixItems"}
-        kept["items"] = (objects_in({"items": items}, "items") or [{}])[0]
-        return kept
 
-    return _with_schemas(request, lambda schema: _deep(schema, plain))
+def _plain(schema: JsonObject) -> JsonObject:
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    items = schema.get("items", schema.get("prefixItems"))
+    if not isinstance(items, list):
+        return schema
+    kept: JsonObject = {key: value for key, value in schema.items() if key != "prefixItems"}
+    kept["items"] = (objects_in({"items": items}, "items") or [{}])[0]
+    return kept
 
 
 def gemini_subset(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini: "Unknown name "$ref" at 'tools…': Cannot find field", "enum: only allowed for
     STRING type", "properties: should be non-empty for OBJECT type"."""
     _ = target
-    return _with_schemas(request, reduced)
+    return _with_tools(request, _REDUCED)
 
 
-def _with_schemas(
-    request: ModelRequest, change: Callable[[JsonObject], JsonObject]
-) -> ModelRequest:
-    tools = tuple(replace(tool, parameters=change(tool.parameters)) for tool in request.tools)
-    return replace(request, tools=tools)
+_Changed = Remembered[ToolSchema, ToolSchema]
+
+
+def _with_tools(request: ModelRequest, change: _Changed) -> ModelRequest:
+    return replace(request, tools=tuple(map(change, request.tools)))
+
+
+def _each(change: Callable[[JsonObject], JsonObject]) -> _Changed:
+    """A tool with its schema as *change* has it."""
+    return Remembered(lambda tool: replace(tool, parameters=change(tool.parameters)))
 
 
 def _deep(
@@ -120,3 +126,10 @@ def _inner(value: Json, change: Callable[[JsonObject], JsonObject], depth: int) 
     if isinstance(value, list):
         return [_inner(one, change, depth + 1) for one in value]
     return _deep(value, change, depth + 1) if isinstance(value, dict) else value
+
+
+_AS_OBJECT = _each(_one_object)
+_BARE = _each(lambda schema: _deep(schema, _bare))
+_FILLED = _each(lambda schema: _deep(schema, _filled))
+_PLAIN = _each(lambda schema: _deep(schema, _plain))
+_REDUCED = _each(reduced)
