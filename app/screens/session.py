@@ -72,6 +72,7 @@ class SessionScreen(Screen[None]):
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
         self._file_typed: str | None = None
+        self._edge = ("", "")
 
     def compose(self) -> ComposeResult:
         yield Breadcrumbs(id="breadcrumbs")
@@ -110,7 +111,11 @@ class SessionScreen(Screen[None]):
         self.query_one(SlashList).set_entries(self._entries)
 
     def show_home(self, facts: HomeFacts) -> None:
-        self.query_one(Home).show(facts)
+        """Bring the first-run page up to date, or keep what is to be on it: a page that nobody
+        sees is not worth a layout of the screen."""
+        self._facts = facts
+        if self.query_one("#home-scroll").display:
+            self.query_one(Home).show(facts)
 
     def show_view(self, view: SessionView | None) -> None:
         """Show another session, keeping what was being typed with the one before."""
@@ -135,6 +140,10 @@ class SessionScreen(Screen[None]):
 
     def show_agent(self, colour: str) -> None:
         """The prompt's edge has the colour of the agent that would get it."""
+        shown = (colour, cast("App[object]", self.app).theme)
+        if shown == self._edge:
+            return
+        self._edge = shown
         tone = tone_of(colour)
         box = self.query_one("#prompt-box")
         box.set_class(tone == "$tone-plan", "-plan")
@@ -168,6 +177,8 @@ class SessionScreen(Screen[None]):
         filled = view is not None and bool(view.message_ids)
         self.transcript.display = filled
         self.query_one("#home-scroll").display = not filled
+        if not filled:
+            self.query_one(Home).show(self._facts)
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
