@@ -103,9 +103,7 @@ class Store(Reads, SideRecords):
 
         Raises ``SessionNotFound``.
         """
-        return await self._finished(self._update(session_id, change))
 
-    async def _update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         def work(connection: Connection) -> Session | None:
             found = queries.session(connection, session_id)
             changed = change(found) if found is not None else None
@@ -113,11 +111,14 @@ class Store(Reads, SideRecords):
                 records.write(connection, (changed,))
             return changed
 
-        session = await self._database.write(work)
-        if session is None:
-            raise SessionNotFound(NO_SESSION.format(session_id=session_id))
-        self._bus.publish(SessionUpdated(session))
-        return session
+        async def updated() -> Session:
+            session = await self._database.write(work)
+            if session is None:
+                raise SessionNotFound(NO_SESSION.format(session_id=session_id))
+            self._bus.publish(SessionUpdated(session))
+            return session
+
+        return await self._finished(updated())
 
     async def _commit(
         self, given: tuple[Record, ...], parts: list[Part], closed: list[Part]

@@ -293,3 +293,21 @@ async def test_a_closed_store_says_so(path: Path):
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.save(make_session())
+
+
+async def test_d1_changes_of_one_session_by_two_programs_are_all_kept(store: Store, path: Path):
+    session = make_session()
+    await store.save(replace(session, turns=0))
+    other = await Store.open(path, Bus())
+    try:
+        await asyncio.gather(
+            *(
+                each.update(session.id, lambda held: replace(held, turns=held.turns + 1))
+                for each in (store, other) * 10
+            )
+        )
+    finally:
+        await other.close()
+    assert (await store.session(session.id)).turns == 20
+    with pytest.raises(SessionNotFound, match="There is no session ses_none"):
+        await store.update("ses_none", lambda held: held)

@@ -28,7 +28,7 @@ def messages_of(request: ModelRequest) -> list[Json]:
             case UserTurn():
                 messages.append({"role": "user", "content": _user_content(turn.content)})
             case AssistantTurn():
-                messages.append(dict(_REMEMBERED(turn)))  # quirks add to a message
+                messages.append(_assistant(turn))
             case ToolTurn():
                 messages.extend(
                     {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
@@ -67,7 +67,7 @@ def _assistant(turn: AssistantTurn) -> JsonObject:
         entry: JsonObject = {
             "id": call.call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": arguments_of(call.input)},
+            "function": {"name": call.name, "arguments": _ARGUMENTS(call)},
         }
         opaque = call.opaque or {}
         if "extra_content" in opaque:
@@ -112,4 +112,8 @@ def _details(opaque: JsonObject) -> list[Json]:
     return details if isinstance(details, list) else []
 
 
-_REMEMBERED = Remembered(_assistant)
+def _arguments(call: ToolCallContent) -> str:
+    return arguments_of(call.input)
+
+
+_ARGUMENTS = Remembered(_arguments)
