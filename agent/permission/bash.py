@@ -15,6 +15,7 @@ from pathlib import Path
 from agent.permission.embedded import code_strings
 from agent.permission.findings import Findings
 from agent.permission.shell_guess import guessed
+from agent.permission.shell_operands import in_code
 from agent.permission.shell_paths import Place
 from agent.permission.shell_text import LIMIT, CannotAnalyseError
 from agent.permission.shell_walk import Walker
@@ -77,6 +78,8 @@ def analyse(
         aliases = _fed(found, walker)
         if aliases:
             found.unknown(command, "text in it may be run as code", aliases=tuple(aliases))
+    for text in (*found.data, *([command] if problem else [])) if found.programs or problem else ():
+        in_code(found, text, frozenset({directory}))
     if not problem and found.code and found.evaluating:
         found.unknown(command, "quoted text with code in it may be evaluated")
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.permission import git_commands
 from agent.permission.findings import Findings
+from agent.permission.interpreters import is_interpreter
 from agent.permission.lexicon import names
 from agent.permission.protected import is_guarded, is_secret
 from agent.permission.readonly import Reading
@@ -19,9 +20,15 @@ _COMPOSED = re.compile(r"^-|[=:,@]")
 _FLAG_LETTERS = 6
 """Letters before a joined value that are looked behind: ``-at.git/hooks``."""
 _PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
+_STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`", re.DOTALL)
 
 _MAKE_ONLY = names("rm rmdir touch mkdir chmod chown chgrp truncate tee shred mkfifo mknod")
 """Programs of ``WRITERS`` that read no operand."""
+_SCRIPTED = names("awk gawk mawk nawk sed gsed psql mysql sqlite3 ed ex vi vim nvim emacs")
+"""Programs beside the interpreters that take code as an argument."""
+_CODE = re.compile(r"[\s;(){}]")
+"""Stands in code, hardly in a file's name."""
+_SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")
 _INTO_LAST = names("cp mv install ln rsync")
 """Their last operand is written, not read."""
 _GIT_WRITES = names(
@@ -40,6 +47,7 @@ def report(
     """
     if base in ("cd", "pushd"):
         return _folder(found, words, dirs)
+    _scripts(found, base, words, dirs)
     writes = reading is None or carries
     if base == "git":
         writes = bool({word.text for word in words} & _GIT_WRITES)
@@ -57,7 +65,9 @@ def report(
     by_look(found, words, dirs)
     operands = [word for word in words if not word.text.startswith("-")]
     if base not in _MAKE_ONLY:
-        secrets(found, operands[:-1] if base in _INTO_LAST else words, dirs)
+        shown = operands[:-1] if base in _INTO_LAST else words
+        code = is_interpreter(base)
+        secrets(found, [w for w in shown if not (code and _CODE.search(w.text))], dirs)
     if base in WRITERS:
         if base in ("chmod", "chown", "chgrp"):
             operands = operands[1:]
@@ -66,6 +76,13 @@ def report(
             if not found.touch(target if base == "dd" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
+
+
+def _scripts(found: Findings, base: str, words: Sequence[Word], dirs: Dirs) -> None:
+    """Ask for the files that code among the arguments names."""
+    if base in _SCRIPTED or is_interpreter(base):
+        for word in words:
+            in_code(found, word.text, dirs, sed="sed" in base)
 
 
 def _once(words: Sequence[Word]) -> list[Word]:
@@ -144,16 +161,23 @@ def secrets(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
             found.read(word, dirs)
 
 
-def in_code(found: Findings, text: str, dirs: Dirs) -> None:
-    """Ask for each guarded or secret file that program *text* names."""
-    tokens = {token for token in _PATH_TOKENS.findall(text) if is_guarded(token)}
-    for token in sorted(tokens):
-        for path in paths_of(Word(token, token), dirs, found.place) or ():
-            if found.place.guarded(path):
-                found.write_need(path)
-    for token in sorted(set(_PATH_TOKENS.findall(text))):
+def in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> None:
+    """Ask for each guarded or secret file that program *text* names in a string of its own, a
+    script of *sed* behind a command that reads or writes."""
+    tokens: dict[str, None] = dict.fromkeys(_SED_FILE.findall(text) if sed else ())
+    for quoted in _STRINGS.finditer(text):
+        string = next(part for part in quoted.groups() if part is not None)
+        tokens |= dict.fromkeys((string, *_PATH_TOKENS.findall(string)))
+    for token in tokens:
+        if not re.search(r"[./]", token) or "\n" in token:
+            continue  # a bare word is a key more often than a file
+        word = Word(token, token)
+        if is_guarded(token):
+            for path in paths_of(word, dirs, found.place) or ():
+                if found.place.guarded(path):
+                    found.write_need(path)
         if is_secret(token):
-            found.read(Word(token, token), dirs)
+            found.read(word, dirs)
 
 
 def meets_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:

@@ -3,25 +3,32 @@ notebook comes out as it does for the model, and the file counts as read (spec 8
 
 from dataclasses import replace
 
-from agent.errors import ToolError
+from agent.errors import PermissionRejected, ToolError
 from agent.files import FileTracker
 from agent.ids import new_id
 from agent.model import FilePart, MessageWithParts, Part, Session, TextPart
+from agent.permission.service import AskContext, PermissionService
 from agent.provider.client import ModelInfo
 from agent.questions import Need, PermissionReply
 from agent.session.view import Mention
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
 
+HEADING = "Send this file to the model?"
+
 ATTACHED = '<attached path="{path}">\n{text}\n</attached>'
 
 
 class Mentions:
-    """Reads what prompts name. The user named the files: nobody is asked again."""
+    """Reads what prompts name. The user named the files, so only those that may hold secrets are
+    asked about: their content leaves the machine with the prompt (spec 4, M4)."""
 
-    def __init__(self, registry: Registry, files: FileTracker) -> None:
+    def __init__(
+        self, registry: Registry, files: FileTracker, permissions: PermissionService
+    ) -> None:
         self._registry = registry
         self._files = files
+        self._permissions = permissions
 
     async def added(
         self,
@@ -64,6 +71,7 @@ class Mentions:
             if mention.last is not None:
                 given["limit"] = max(1, mention.last - mention.first + 1)
         plan = await tool.prepare(tool.args(**given), context)
+        await self._consent(mention, plan.needs, context)
         result = await tool.execute(plan, None, context)
         text = TextPart(
             id=new_id("prt"),
@@ -76,6 +84,25 @@ class Mentions:
         )
         files: list[FilePart] = [replace(f, message_id=message.id) for f in result.files]
         return [text, *files]
+
+    async def _consent(
+        self, mention: Mention, needs: tuple[Need, ...], context: ToolContext
+    ) -> None:
+        asker = AskContext(
+            session_id=context.session_id,
+            root_id=context.root_id,
+            message_id=context.message_id,
+            call_id=context.call_id,
+            agent=context.agent,
+            tool="read",
+            folder=context.directory,
+        )
+        reads = tuple(need for need in needs if need.permission == "read")
+        try:
+            await self._permissions.ask(asker, reads, HEADING)
+        except PermissionRejected as error:
+            why = error.message if error.by_rule else "it was not allowed."
+            raise ToolError(f"{mention.path} is not attached: {why}") from error
 
 
 def _ignore(text: str) -> None:

@@ -48,7 +48,7 @@ class SessionService:
         self._directory = directory
         self._clock = clock
         self._files = FileTracker()
-        self._mentions = Mentions(deps.registry, self._files)
+        self._mentions = Mentions(deps.registry, self._files, deps.permissions)
         self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
         spawned = self._subagents
         self._runner = Runner(

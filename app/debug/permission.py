@@ -2,17 +2,21 @@
 
 import asyncio
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from agent.agents import Agents
 from agent.permission.bash import bash_needs
 from agent.permission.cases import Case, verdict
-from agent.permission.rules import Rule, judge
+from agent.permission.rules import DEFAULT, Rule, decide, judge
 from agent.process import shell
-from agent.questions import Need
+from agent.questions import JudgedNeed, Need
 from app.clean import clean
 from app.debug.settings import settings_here
+
+SHOWN = 5
+"""Other names of one command that are told."""
 
 
 def answer_cases(lines: TextIO, out: TextIO) -> int:
@@ -55,6 +59,8 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
         what = clean(one.need.shown or one.need.pattern)
         name = "" if one.need.permission == permission else f"{one.need.permission}: "
         print(f"{one.action:6}{name}{what}   {clean(one.reason)}")
+        for line in _seen(one, rules, trusted=trust.trusted, deny_wins=deny_wins):
+            print(f"      {clean(line)}")
     words = [one.action for one in judged]
     whole = next((action for action in ("deny", "ask") if action in words), "allow")
     print(f"\nTogether: {whole}, for agent {agent} in {clean(str(directory))}.")
@@ -68,3 +74,31 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     for notice in loaded.notices:
         print(clean(notice))
     return 0
+
+
+def _seen(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
+    """What a person needs to follow a verdict: what was matched, and the rule that decided."""
+    need = one.need
+    if need.shown and need.shown != need.pattern:
+        yield f"seen as: {need.pattern}"
+    others = [alias for alias in need.aliases if " " in alias or alias.isalpha()]
+    if others:
+        yield f"for deny rules also: {', '.join(others[:SHOWN])}"
+    rule = decide(need.permission, need.pattern, rules, **how)
+    if rule is None:
+        yield "no rule fits it"
+    elif rule.source == DEFAULT and need.permission == "bash":
+        only = (
+            "only reads, inside the project"
+            if one.action == "allow"
+            else "is not proven to only read"
+        )
+        yield f"no rule of yours fits it; it {only}"
+    elif rule.source == DEFAULT:
+        yield f"no rule of yours fits it; {need.permission} is {rule.action} by default"
+    elif f"`{rule.pattern}`" not in one.reason:
+        yield f"the rule is {rule.permission} `{rule.pattern}`: {rule.action} ({rule.source})"
+    if need.strict == "unknown":
+        yield "no narrower rule than one that allows everything covers it"
+    elif need.strict == "guarded":
+        yield "no rule covers it: it is always asked about"

@@ -65,6 +65,10 @@ def test_m3_a_person_is_told_which_rule_decides_and_what_always_stores(place: Pa
     assert "git push *" in told
     assert "config.json" in told
     assert "Together: deny" in told
+    told = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
+    assert "for deny rules also: npm publish" in told
+    assert "no rule covers it" in told
+    assert "nothing is offered" in told
     assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
 
 

@@ -1,0 +1,62 @@
+"""Files with secrets that a prompt names with @ (spec 4, M4; spec 8, U8)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ToolError
+from agent.session.view import Mention
+from tests.support.harness import open_harness
+from tests.support.script import Text, answer
+
+
+async def test_m4_a_named_secret_is_sent_once_the_user_says_so(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        (harness.folder / ".env").write_text("TOKEN=abc\n")
+        harness.server.script(answer(Text("Seen.")))
+        session = await harness.session()
+        sending = asyncio.ensure_future(
+            harness.send(session, "read @.env", mentions=(Mention(".env"),))
+        )
+        request = await harness.asked()
+        assert request.needs[0].need.permission == "read"
+        assert not sending.done()
+        assert await harness.messages(session) == []
+        harness.answer(request, "once")
+        await sending
+        await harness.idle(session)
+        assert "TOKEN=abc" in str(harness.server.requests[-1].body)
+
+
+@pytest.mark.parametrize("name", [".env", "keys/server.pem"])
+async def test_m4_what_is_refused_is_not_sent(tmp_path: Path, name: str) -> None:
+    async with open_harness(tmp_path) as harness:
+        file = harness.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("TOKEN=abc\n")
+        session = await harness.session()
+        sending = asyncio.ensure_future(harness.send(session, "x", mentions=(Mention(name),)))
+        request = await harness.asked()
+        harness.answer(request, "reject")
+        with pytest.raises(ToolError, match="is not attached"):
+            await sending
+        assert await harness.messages(session) == []
+
+
+async def test_m4_a_rule_that_denies_reading_holds_for_named_files(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"read": {"*.sql": "deny"}}) as harness:
+        (harness.folder / "dump.sql").write_text("x")
+        session = await harness.session()
+        with pytest.raises(ToolError, match=r"dump\.sql is not attached: .*denied"):
+            await harness.send(session, "x", mentions=(Mention("dump.sql"),))
+
+
+async def test_u8_a_plain_file_is_attached_without_a_question(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        (harness.folder / "a.txt").write_text("one\n")
+        harness.server.script(answer(Text("Seen.")))
+        session = await harness.session()
+        await harness.send(session, "read @a.txt", mentions=(Mention("a.txt"),))
+        await harness.idle(session)
+        assert "one" in str(harness.server.requests[-1].body)
