@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 JOBS ?= auto
 
-.PHONY: run test check unit bench soak snapshots lock clean
+.PHONY: run test check unit bench bench-store soak snapshots lock clean
 
 run: $(STAMP)
 	@$(BIN)/opencode-py $(ARGS)
@@ -37,6 +37,7 @@ unit: $(STAMP)
 # The property tests with every point instead of a sample, then a table of what was tried.
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
+	KILL_POINTS=500 $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
 
@@ -45,6 +46,10 @@ snapshots: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+# Makes a store of 10,000 sessions and 1,000,000 parts first, which takes some minutes.
+bench-store: $(STAMP)
+	$(BIN)/python -m bench.storing
 
 # Regenerates the hashed lock from pyproject.toml; no index address is written.
 lock:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from agent.errors import NothingToDo
 from agent.events import Event, Notice, PluginFailed
 from agent.model import Delivery, Idle, Session
 from agent.session.mentioned import agents_in, mentions_in
@@ -53,9 +54,10 @@ class LiveSession:
 
     @property
     def runtime(self) -> "Runtime":
-        """The harness; only once it is there."""
+        """The harness. Raises ``NothingToDo`` before it is there: an action may be called
+        while it is still being opened."""
         if self._runtime is None:
-            raise RuntimeError("the runtime is not open yet")
+            raise NothingToDo("Still starting. Try again in a moment.")
         return self._runtime
 
     @property

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.model import Usage
 from agent.store.stats import Used
+from app.commands import find
 from app.stats import bar, page
 from tests.support import records
 from tests.ui.conftest import Starter
@@ -56,6 +57,16 @@ async def test_stats_are_bars(start: Starter) -> None:
         await running.until_shown("By model")
         assert "$0.50" in running.text()
         assert "█" in running.text()
+
+
+async def test_what_needs_the_harness_says_so_while_it_is_opened(start: Starter) -> None:
+    """Actions of every group, not only those on sessions."""
+    async with start(size=(80, 24), ready=False) as running:
+        found = find("app.stats")
+        assert found is not None
+        running.app.controller.call(found)
+        await running.until_shown("Still starting.")
+        await running.until_ready()
 
 
 def test_bars_are_in_proportion_and_nothing_is_hidden() -> None:

@@ -1,0 +1,192 @@
+"""``python -m bench.storing [sessions]``: a large store, and how long looking into it takes.
+
+The store is made once in the folder BENCH_STORE (default: a temporary one, removed again):
+10,000 sessions of 100 parts each unless told otherwise. Every row is a whole read as the program
+does it, in wall time, the median of several; the bound is what feels like at once (spec 7, D4).
+"""
+
+import asyncio
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from agent.bus import Bus
+from agent.display import ShellBlock, ToolLabel
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Session,
+    TextPart,
+    ToolPart,
+    Usage,
+    UserMessage,
+)
+from agent.store.listing import Scope
+from agent.store.records import Record, write
+from agent.store.store import Store
+from app.screens.session_rows import Wanted, arranged, close
+from bench.__main__ import show
+from bench.row import Row, calibration, ms
+
+SESSIONS = 10_000
+TURNS = 5
+TOOLS = 17
+"""With a question and two answers a turn these are 20 parts, 100 a session."""
+TRIES = 7
+BOUND = 0.1
+START = 1_700_000_000.0
+
+
+def main(arguments: list[str]) -> int:
+    sessions = int(arguments[0]) if arguments else SESSIONS
+    rows = [calibration()]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(os.environ.get("BENCH_STORE", temporary))
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"sessions-{sessions}.db"
+        rows += asyncio.run(_measured(path, sessions, known=path.exists()))
+        rows.append(Row("store: size of the file", f"{path.stat().st_size / 2**20:,.0f} MiB"))
+    rows.append(calibration())
+    show(rows)
+    return 0
+
+
+async def _measured(path: Path, sessions: int, *, known: bool) -> list[Row]:
+    begun = time.perf_counter()
+    store = await Store.open(path, Bus())
+    opened = time.perf_counter() - begun
+    rows: list[Row] = []
+    try:
+        if not known:
+            await _fill(store, sessions)
+            took = time.perf_counter() - begun
+            rows.append(Row(f"store: made {sessions:,} sessions", f"{took:.0f} s"))
+        else:
+            rows.append(Row("store: opened", ms(opened), ms(BOUND)))
+        for name, work in _works(store, sessions).items():
+            rows.append(await _row(f"store: {name}", work))
+    finally:
+        await store.close()
+    return rows
+
+
+def _works(store: Store, sessions: int) -> dict[str, Callable[[], Awaitable[object]]]:
+    here, everywhere = Scope("/work/p3"), Scope()
+    middle = f"ses_{sessions // 2:06}"
+    return {
+        "list of a folder": lambda: store.lines(here),
+        "list of all folders": lambda: store.lines(everywhere),
+        "filter of all titles": partial(_filtered, store),
+        "search, a word in many texts": lambda: store.found("word1", everywhere),
+        "search, two words": lambda: store.found("word77 word1200", everywhere),
+        "search, a word in one text": lambda: store.found("needle", everywhere),
+        "search, part of a word": lambda: store.found("eedl", everywhere),
+        "search, two signs of Chinese": lambda: store.found("会话", everywhere),
+        "search, nothing": lambda: store.found("absent everywhere", everywhere),
+        "search, in one folder": lambda: store.found("word12", here),
+        "open a session (last page)": lambda: store.page(middle, limit=400),
+        "what was used in 30 days": lambda: store.used(START + (sessions - 100) * 60),
+        "what was ever used": store.used,
+    }
+
+
+async def _filtered(store: Store) -> object:
+    lines = await store.lines(Scope())
+    near = await close("titel of thing", lines)
+    wanted = Wanted("title 77", everywhere=True)
+    return arranged(lines, (), near, typed=wanted.typed, wanted=wanted, now=START)
+
+
+async def _row(name: str, work: Callable[[], Awaitable[object]]) -> Row:
+    took: list[float] = []
+    for _ in range(TRIES):
+        begun = time.perf_counter()
+        await work()
+        took.append(time.perf_counter() - begun)
+    value = statistics.median(took)
+    return Row(name, f"{ms(value)} (first {ms(took[0])})", ms(BOUND), f"{value / BOUND:.2f} ×")
+
+
+async def _fill(store: Store, sessions: int) -> None:
+    chance = random.Random(7)
+    for first in range(0, sessions, 50):
+        batch = [r for n in range(first, min(first + 50, sessions)) for r in _session(n, chance)]
+        await store._database.write(partial(write, records=batch))
+
+
+def _session(n: int, chance: random.Random) -> Iterator[Record]:
+    id_, when = f"ses_{n:06}", START + n * 60
+    yield Session(
+        id=id_,
+        directory=f"/work/p{n % 40}",
+        project=f"/work/p{n % 40}",
+        title=f"Title {n} of {_words(chance, 4)}",
+        created=when,
+        updated=when,
+        turns=TURNS,
+        cost=0.1,
+    )
+    for turn in range(TURNS):
+        key = f"{n:06}{turn:02}"
+        ask, reply = f"msg_{key}a", f"msg_{key}b"
+        yield UserMessage(
+            id=ask, session_id=id_, created=when, agent="build", model="bench/one", turn_id=key
+        )
+        yield _text(f"prt_{key}00", id_, ask, _words(chance, 30))
+        yield AssistantMessage(
+            id=reply,
+            session_id=id_,
+            created=when,
+            parent_id=ask,
+            turn_id=key,
+            step=1,
+            agent="build",
+            model="bench/one",
+            completed=when + 1,
+            usage=Usage(input=1000, output=100),
+            cost=0.02,
+        )
+        rare = " needle" if n == 17 and turn == 0 else " 我想保存会话记录" if n % 500 == 3 else ""
+        yield _text(f"prt_{key}01", id_, reply, _words(chance, 60) + rare)
+        for tool in range(TOOLS):
+            yield _tool(f"prt_{key}{tool + 2:02}", id_, reply, chance)
+        yield _text(f"prt_{key}99", id_, reply, _words(chance, 60))
+
+
+def _words(chance: random.Random, count: int) -> str:
+    return " ".join(f"word{min(1999, int(chance.expovariate(1 / 300)))}" for _ in range(count))
+
+
+def _text(id_: str, session_id: str, message_id: str, text: str) -> TextPart:
+    return TextPart(
+        id=id_, session_id=session_id, message_id=message_id, text=text, started=1.0, ended=2.0
+    )
+
+
+def _tool(id_: str, session_id: str, message_id: str, chance: random.Random) -> ToolPart:
+    output = "\n".join(f"line {chance.random()}" for _ in range(10))
+    return ToolPart(
+        id=id_,
+        session_id=session_id,
+        message_id=message_id,
+        call_id=id_,
+        tool="bash",
+        state=Completed(
+            input={"command": "make"},
+            label=ToolLabel("Bash", "make"),
+            started=1.0,
+            ended=2.0,
+            output=output,
+            blocks=(ShellBlock("make", output, 0),),
+        ),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
