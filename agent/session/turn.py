@@ -34,6 +34,7 @@ from agent.session.estimate import Calibration
 from agent.session.guards import TurnLimits
 from agent.session.hooked import SessionHooks
 from agent.session.loop_state import TurnEnd
+from agent.session.on_demand import wanted
 from agent.session.queue import Queues
 from agent.session.room import Room, RoomDeps, RoomRules
 from agent.session.setting import TurnSetting
@@ -95,7 +96,8 @@ class TurnDeps:
         are the agents above the session's, nearest first."""
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
         tools = useful(self.registry.names_for(model.id), history)
-        offered = self.agents.offered(agent.name, tools, callers)
+        allowed = self.agents.offered(agent.name, tools, callers)
+        offered = wanted(self.registry, allowed, model, history)
         return TurnSetting(
             agent=agent.name,
             model=model,

@@ -30,6 +30,7 @@ from agent.tools.shells import Shells
 from agent.tools.skill import SkillTool
 from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
+from agent.tools.tool_search import ToolSearchTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
 from agent.tools.web import Web
 from agent.tools.webfetch import WebfetchTool
@@ -128,6 +129,11 @@ class Registry:
         """The tools' own names, in order."""
         return tuple(self._tools)
 
+    @property
+    def on_demand(self) -> tuple[str, ...]:
+        """The names of the tools that a request may leave out, in order."""
+        return tuple(tool.spec.name for tool in self if tool.spec.on_demand)
+
     def names_for(self, model: str) -> tuple[str, ...]:
         """The names of the tools that the model of id *model* is offered, in order."""
         specs = [tool.spec for tool in self]
@@ -194,6 +200,8 @@ def build_tools(deps: ToolDeps) -> Registry:
         *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
         TodoReadTool(deps.store),
         TodoWriteTool(deps.store),
+        ToolSearchTool(lambda: registry.schemas(registry.on_demand)),
         WriteTool(),
     )
-    return Registry(tools, limits=truncator.limits)
+    registry = Registry(tools, limits=truncator.limits)
+    return registry

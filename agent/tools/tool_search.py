@@ -1,0 +1,97 @@
+"""The ``tool_search`` tool: finds tools that are not in the request (spec 10, X5)."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from pydantic import Field
+
+from agent.display import ListingBlock, ToolLabel
+from agent.provider.client import ToolSchema
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+
+MOST = 8
+DESCRIBED = 300
+"""Characters of a description; the whole of it comes with the tool."""
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+class ToolSearchArgs(ToolArgs):
+    """Arguments of ``tool_search``."""
+
+    query: str = Field(min_length=1, max_length=400, description="What the tool should do")
+
+
+class ToolSearchTool:
+    """Looks through what *others* gives: the tools that can be found."""
+
+    spec = ToolSpec(
+        name="tool_search", verb="Find tools", finds=True, variables={"most": str(MOST)}
+    )
+    args = ToolSearchArgs
+
+    def __init__(self, others: Callable[[], Sequence[ToolSchema]]) -> None:
+        self._others = others
+
+    def concurrency_safe(self, args: ToolSearchArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: ToolSearchArgs, ctx: ToolContext) -> Plan[str]:
+        _ = ctx
+        return Plan(label=ToolLabel("Find tools", f'"{args.query}"'), payload=args.query)
+
+    async def execute(
+        self, plan: Plan[str], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply, ctx
+        others = self._others()
+        found = ranked(others, plan.payload)[:MOST]
+        if not found:
+            servers = ", ".join(sorted({schema.name.split("_", 1)[0] for schema in others}))
+            return Result(
+                f"None of {len(others)} tools fits. Try other words, or a server: {servers}.",
+                blocks=(ListingBlock((), 0),),
+                facts=("nothing",),
+            )
+        lines = [f"{schema.name}: {_brief(schema.description)}" for schema in found]
+        return Result(
+            "\n".join((*lines, "", "These can be called from your next step on.")),
+            blocks=(ListingBlock(tuple(schema.name for schema in found), len(found)),),
+            facts=(f"{len(found)} {'tool' if len(found) == 1 else 'tools'}",),
+        )
+
+
+def ranked(schemas: Sequence[ToolSchema], query: str) -> list[ToolSchema]:
+    """Those of *schemas* that have to do with *query*, the best first. Words in a name weigh more
+    than in a description, whole words more than beginnings."""
+    asked = set(_WORD.findall(query.lower()))
+    scored: list[tuple[float, str, ToolSchema]] = []
+    for schema in schemas:
+        named = _WORD.findall(schema.name.lower())
+        told = _WORD.findall(f"{schema.description} {' '.join(_arguments(schema))}".lower())
+        score = sum(3 * _fit(word, named) + _fit(word, told) for word in asked)
+        if score:
+            scored.append((-score, schema.name, schema))
+    return [schema for _, _, schema in sorted(scored, key=lambda one: one[:2])]
+
+
+def _fit(word: str, words: Sequence[str]) -> float:
+    if word in words:
+        return 1.0
+    near = any(
+        len(min(word, other, key=len)) > 2 and (other.startswith(word) or word.startswith(other))
+        for other in words
+    )
+    return 0.5 if near else 0.0
+
+
+def _arguments(schema: ToolSchema) -> list[str]:
+    properties = schema.parameters.get("properties")
+    return list(properties) if isinstance(properties, dict) else []
+
+
+def _brief(description: str) -> str:
+    text = " ".join(description.split())
+    return text if len(text) <= DESCRIBED else text[:DESCRIBED] + "…"
