@@ -87,7 +87,7 @@ class Controller:
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = Paging(self.live, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
-        self._health = Health(self.tasks, lambda now: self.main.status.show(servers=now))
+        self._health = Health(self.tasks, self.main)
         self.family = Family(
             self.tasks, self.live, lambda kin: self.main.query_one(Breadcrumbs).show(kin)
         )
@@ -136,6 +136,7 @@ class Controller:
         """Stop the front end's tasks, then the harness."""
         await self.tasks.close()
         provide("commands", ())
+        self._health.close()
         if self.live.is_ready:
             await self.live.runtime.close()
 

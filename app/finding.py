@@ -1,4 +1,4 @@
-"""Looks for the files and sub-agents that a mention may mean (spec 8, U8)."""
+"""Looks for the files, sub-agents and resources of servers that a mention may mean (spec 8, U8)."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,10 @@ from app.tasks import Tasks
 
 if TYPE_CHECKING:  # brings the harness
     from agent.tools.file_index import FileIndex
+
+
+RESOURCES = 5
+"""Resources of MCP servers that are offered at once."""
 
 
 class Finding:
@@ -35,4 +39,10 @@ class Finding:
             for info in runtime.agents.callable()
             if not info.hidden and info.name.lower().startswith(typed.lower())
         ]
-        self._screen.show_files(typed, await self._index.matches(typed), agents)
+        resources = [
+            f"{server}:{uri}"
+            for server, uri in runtime.mcp.readable()
+            if typed and typed.lower() in f"{server}:{uri}".lower()
+        ][:RESOURCES]
+        files = await self._index.matches(typed)
+        self._screen.show_files(typed, [*resources, *files], agents)

@@ -1,54 +1,45 @@
 """Tells the status line how the MCP servers stand (spec 8, U5)."""
 
 from asyncio import Task
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Event, McpChanged
+from app.commands import actions, provide
+from app.server_prompts import prompt_actions
+from app.servers import servers_of
 
 if TYPE_CHECKING:  # bring the harness
-    from agent.mcp.records import Standing
     from agent.runtime import Runtime
+    from app.screens.session import SessionScreen
     from app.tasks import Tasks
 
-
-@dataclass(frozen=True, slots=True)
-class Servers:
-    """How many servers are wanted and connected; *ill* names those that need somebody."""
-
-    wanted: int = 0
-    connected: int = 0
-    ill: tuple[str, ...] = ()
-
-
-def servers_of(standings: "Sequence[Standing]") -> Servers:
-    """The short form of *standings*; those that are switched off don't count."""
-    wanted = [one for one in standings if one.state != "disabled"]
-    return Servers(
-        wanted=len(wanted),
-        connected=sum(one.state == "connected" for one in wanted),
-        ill=tuple(one.server.name for one in wanted if one.state in {"failed", "needs auth"}),
-    )
+OWNER = "mcp"
+"""The owner of the servers' prompts among the actions."""
 
 
 class Health:
-    """Starts the servers of each runtime once it is open, and follows them."""
+    """Starts the servers of each runtime once it is open, and follows them: on the status line,
+    and with their prompts among the commands."""
 
-    def __init__(self, tasks: "Tasks", show: Callable[[Servers], object]) -> None:
+    def __init__(self, tasks: "Tasks", main: "SessionScreen") -> None:
         self._tasks = tasks
-        self._show = show
+        self._main = main
         self._following: Task[object] | None = None
+        self._prompts: tuple[str, ...] = ()
 
     def follow(self, runtime: "Runtime") -> None:
         """Of this runtime from now on."""
         if self._following is not None:
             self._following.cancel()
             self._following = None
-        self._show(servers_of(runtime.mcp.standings()))
+        self._show(runtime)
         if runtime.mcp:
             self._following = self._tasks.spawn(self._follow(runtime), "following MCP servers")
             runtime.mcp.start()
+
+    def close(self) -> None:
+        """Take the servers' prompts away again."""
+        provide(OWNER, ())
 
     async def _follow(self, runtime: "Runtime") -> None:
         def ours(event: Event) -> bool:
@@ -56,4 +47,14 @@ class Health:
 
         with runtime.bus.subscribe(ours) as events:
             async for _ in events:
-                self._show(servers_of(runtime.mcp.standings()))
+                self._show(runtime)
+
+    def _show(self, runtime: "Runtime") -> None:
+        standings = runtime.mcp.standings()
+        self._main.status.show(servers=servers_of(standings))
+        prompts = prompt_actions(standings)
+        names = tuple(one.id for one in prompts)
+        if names != self._prompts:
+            self._prompts = names
+            provide(OWNER, prompts)
+            self._main.set_actions(actions())

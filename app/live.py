@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent.errors import NothingToDo
 from agent.events import Event, Notice, PluginFailed
 from agent.model import Delivery, Idle, Session
-from agent.session.mentioned import agents_in, mentions_in
+from agent.session.mentioned import agents_in, mentions_in, resources_in
 from agent.session.view import PromptInput
 from app.bridge import pump
 from app.launch import Launch
@@ -168,7 +168,10 @@ class LiveSession:
                     model=self.model,
                     effort=self.effort,
                     delivery=delivery,
-                    mentions=mentions_in(text, self.runtime.directory),
+                    mentions=(
+                        *mentions_in(text, self.runtime.directory),
+                        *resources_in(text, self.runtime.mcp.readable()),
+                    ),
                     agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
                 )
                 if make is not None:

@@ -12,7 +12,7 @@ from agent.errors import ToolError
 from agent.events import McpChanged
 from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
 from agent.mcp.pins import Pins
-from agent.mcp.records import Answer, Resource, Server, Standing
+from agent.mcp.records import Answer, Server, Standing
 from agent.mcp.toolbox import Toolbox
 from agent.process.tree import become_subreaper
 from agent.tools.registry import Registry
@@ -57,7 +57,7 @@ class McpService:
     def __init__(self, servers: Iterable[Server], deps: McpDeps) -> None:
         self._deps = deps
         self._logins = _Logins(deps.data)
-        self.toolbox = Toolbox(deps.registry, Pins(deps.data), deps.bus, self._known)
+        self.toolbox = Toolbox(deps.registry, Pins(deps.data), deps.bus, self._known, self.read)
         self._starting: asyncio.Task[None] | None = None
         self._keepers = {server.name: self._keeper(server) for server in servers}
 
@@ -129,10 +129,10 @@ class McpService:
         await self.disconnect(name)
         await self.connect(name)
 
-    def resources(self) -> tuple[tuple[str, Resource], ...]:
-        """What can be read, with the name of its server."""
+    def readable(self) -> tuple[tuple[str, str], ...]:
+        """The resources of connected servers: the server's name and the address."""
         return tuple(
-            (one.server.name, resource)
+            (one.server.name, resource.uri)
             for one in self.standings()
             if one.state == "connected"
             for resource in one.resources

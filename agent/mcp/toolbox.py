@@ -8,7 +8,8 @@ from agent.errors import StoreUnavailable
 from agent.events import McpChanged, Notice
 from agent.mcp.naming import name_tools
 from agent.mcp.pins import Pins
-from agent.mcp.records import Definition, Offer, Server
+from agent.mcp.records import Definition, Offer, Resource, Server
+from agent.mcp.resource_tool import NAME, Read, ResourceTool
 from agent.mcp.tool import Caller, McpTool
 from agent.tools.registry import Registry
 
@@ -23,18 +24,25 @@ class _Held:
     server: Server
     told: dict[str, Definition]
     holds: dict[str, Definition]
+    resources: tuple[Resource, ...]
 
 
 class Toolbox:
-    """*caller* gives what reaches a server, by its name."""
+    """*caller* gives what reaches a server, by its name; *read* reads a resource of one."""
 
     def __init__(
-        self, registry: Registry, pins: Pins, bus: Bus, caller: Callable[[str], Caller]
+        self,
+        registry: Registry,
+        pins: Pins,
+        bus: Bus,
+        caller: Callable[[str], Caller],
+        read: Read,
     ) -> None:
         self._registry = registry
         self._pins = pins
         self._bus = bus
         self._caller = caller
+        self._read = read
         self._held: dict[str, _Held] = {}
         self._names: dict[str, tuple[tuple[str, Definition], ...]] = {}
         self._changed: dict[str, tuple[str, ...]] = {}
@@ -60,7 +68,7 @@ class Toolbox:
         except StoreUnavailable as error:
             self._bus.publish(Notice(error.message))
             holds = dict(told)
-        self._held[server.name] = _Held(server, told, holds)
+        self._held[server.name] = _Held(server, told, holds, offer.resources)
         self._register()
         changed = self.changed(server.name)
         if changed and changed != before:
@@ -82,9 +90,11 @@ class Toolbox:
 
     def _register(self) -> None:
         keys = [(server, tool) for server, held in self._held.items() for tool in held.told]
-        names = name_tools(keys, self._registry.claims)
+        names = name_tools(keys, lambda name: name == NAME or self._registry.claims(name))
         tools = {key: self._tool(key, name) for key, name in names.items()}
-        self._registry.put(OWNER, tools.values())
+        resources = [(name, one) for name, held in self._held.items() for one in held.resources]
+        reading = [ResourceTool(resources, self._read)] if resources else []
+        self._registry.put(OWNER, [*tools.values(), *reading])
         self._names = {
             server: tuple((names[server, tool], one) for tool, one in held.told.items())
             for server, held in self._held.items()

@@ -34,6 +34,13 @@ def agents_in(text: str, names: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def resources_in(text: str, resources: Collection[tuple[str, str]]) -> tuple[Mention, ...]:
+    """Those of *resources* (server and address) that *text* names as ``@server:address``."""
+    known = {f"{server}:{uri}": (server, uri) for server, uri in resources}
+    named = (known[word] for word in agents_in(text, known))
+    return tuple(Mention(uri, server=server) for server, uri in named)
+
+
 def _mention(word: str, directory: Path) -> Mention | None:
     while word:
         lines = LINES.search(word)

@@ -48,7 +48,9 @@ class Mentions:
         self, mention: Mention, item: MessageWithParts, session: Session, model: ModelInfo
     ) -> list[Part]:
         message = item.message
-        tool = self._registry.find("read")
+        tool = self._registry.find("read_mcp_resource" if mention.server else "read")
+        if tool is None and mention.server:
+            raise ToolError(f"The MCP server {mention.server} is not connected: see /mcp.")
         if tool is None:
             raise ToolError("Files cannot be attached: the read tool is switched off.")
         context = ToolContext(
@@ -66,6 +68,8 @@ class Mentions:
             documents=model.documents,
         )
         given: dict[str, object] = {"file_path": mention.path}
+        if mention.server:
+            given = {"server": mention.server, "uri": mention.path}
         if mention.first is not None:
             given["offset"] = mention.first
             if mention.last is not None:

@@ -9,11 +9,13 @@ from agent.questions import PermissionRequest, Question
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A file or folder that a prompt names, with the lines that count (1-based, both included)."""
+    """A file or folder that a prompt names, with the lines that count (1-based, both included);
+    or, with *server*, a resource of an MCP server, whose address *path* is then."""
 
     path: str
     first: int | None = None
     last: int | None = None
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)

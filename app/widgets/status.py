@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from agent.questions import PermissionMode
 from app.clean import clean, clean_line
-from app.health import Servers
+from app.servers import Servers
 from app.words import money, tokens
 
 BAR_CELLS = 8

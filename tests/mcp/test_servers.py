@@ -200,8 +200,11 @@ async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> Non
 async def test_resources_and_prompts(tmp_path: Path) -> None:
     """X4."""
     async with open_shop(tmp_path, workshop()) as shop:
-        ((server, resource),) = shop.service.resources()
-        assert (server, resource.uri) == ("shop", "shop://plan")
+        assert shop.service.readable() == (("shop", "shop://plan"),)
+        read = await shop.call("read_mcp_resource", server="shop", uri="shop://plan")
+        assert read.output == "[shop://plan]\na bench and a lathe"
+        (schema,) = shop.registry.schemas({"read_mcp_resource"})
+        assert "- shop shop://plan: plan" in schema.description
         answer = await shop.service.read("shop", "shop://plan")
         assert answer.pieces[0].text == "a bench and a lathe"  # type: ignore[union-attr]
         prompt = await shop.service.prompt("shop", "review", {"drawing": "a chair"})

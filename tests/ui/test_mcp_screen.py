@@ -9,9 +9,11 @@ import pytest
 from textual.app import App
 from textual.screen import Screen
 
-from agent.mcp.records import Definition, Prompt, Resource, Server, Standing
-from app.health import Servers, servers_of
+from agent.errors import ToolError
+from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
 from app.screens.mcp import McpScreen, ServerScreen, server_row
+from app.server_prompts import filled
+from app.servers import Servers, servers_of
 from app.themes import register
 from app.widgets.status import Status, lay_out
 from tests.mcp.shop import SERVERS
@@ -146,3 +148,55 @@ async def test_a_call_is_asked_about_and_shown(
         assert "shop echo" in shown
         assert "a [/b]" in shown
         assert "\x1b" not in json.dumps(shown)
+
+
+REVIEW = Prompt(
+    name="review",
+    arguments=(
+        PromptArgument(name="drawing", required=True),
+        PromptArgument(name="tone"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "given"),
+    [
+        ("chair", {"drawing": "chair"}),
+        ("chair very kind", {"drawing": "chair", "tone": "very kind"}),
+        ("'a chair' kind", {"drawing": "a chair", "tone": "kind"}),
+        ("tone=kind a chair", {"tone": "kind", "drawing": "a chair"}),
+        ("don't", {"drawing": "don't"}),
+    ],
+)
+def test_x4_arguments_of_a_prompt(typed: str, given: dict[str, str]) -> None:
+    assert filled(REVIEW, typed) == given
+
+
+def test_x4_a_missing_argument_is_named() -> None:
+    with pytest.raises(ToolError, match="review also needs: drawing"):
+        filled(REVIEW, "tone=kind")
+
+
+async def test_x4_a_prompt_is_a_command_and_a_resource_is_named(
+    start: Starter, shop: ModelServer
+) -> None:
+    shop.script(answer(Text("first")), answer(Text("second")))
+    async with start() as running:
+        await running.until_shown("mcp 1/2")
+        await running.type("/shop:rev")
+        await running.until_shown("Reviews a drawing.")
+        running.app.controller.main.prompt.put("/shop:review chair stern")
+        await running.pilot.press("enter")
+        await running.until_shown("first")
+        await running.until_idle()
+        assert "Review chair, and be stern." in str(shop.requests[0].body["messages"])
+        assert "/shop:review chair stern" in running.text()
+        await running.type("see @shop:")
+        await running.until_shown("shop:shop://plan")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt.strip() == "see @shop:shop://plan")
+        await running.pilot.press("enter")
+        await running.until_shown("second")
+        await running.until_idle()
+        assert "a bench and a lathe" in str(shop.requests[1].body["messages"])

@@ -1,0 +1,74 @@
+"""``read_mcp_resource``: reads what servers have ready to be read (spec 10, X4)."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import Field
+
+from agent.display import ToolLabel
+from agent.errors import ToolError
+from agent.jsontypes import JsonObject
+from agent.mcp.records import Answer, Resource
+from agent.mcp.results import result_of
+from agent.questions import Need, PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.schema import parameters
+from agent.tools.web_text import visible
+
+NAME = "read_mcp_resource"
+LISTED = 40
+"""Resources that the description names."""
+
+Read = Callable[[str, str], Awaitable[Answer]]
+
+
+class ResourceArgs(ToolArgs):
+    """Arguments of ``read_mcp_resource``."""
+
+    server: str = Field(min_length=1, description="The server's name")
+    uri: str = Field(min_length=1, max_length=4_000, description="The resource's address")
+
+
+class ResourceTool:
+    """Reads one of *resources*, or another that a server takes; *read* does it."""
+
+    spec = ToolSpec(name=NAME, verb="Read")
+    args = ResourceArgs
+
+    def __init__(self, resources: Sequence[tuple[str, Resource]], read: Read) -> None:
+        self._read = read
+        self.description = described(resources)
+        self.parameters: JsonObject = parameters(ResourceArgs)
+
+    def concurrency_safe(self, args: ResourceArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: ResourceArgs, ctx: ToolContext) -> Plan[ResourceArgs]:
+        _ = ctx
+        name = f"mcp:{args.server}:{args.uri}"
+        need = Need("read", name, always=f"mcp:{args.server}:*", reason="read from an MCP server")
+        return Plan(
+            label=ToolLabel("Read", args.uri, args.server),
+            payload=args,
+            needs=(need,),
+            heading=f"Read this from the MCP server {args.server}?",
+        )
+
+    async def execute(
+        self, plan: Plan[ResourceArgs], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        answer = await self._read(plan.payload.server, plan.payload.uri)
+        if not answer.pieces:
+            raise ToolError(f"{plan.payload.uri} is empty, or there is no such resource.")
+        return result_of(answer, ctx)
+
+
+def described(resources: Sequence[tuple[str, Resource]]) -> str:
+    """What the model is told: which resources there are."""
+    lines = [
+        f"- {server} {visible(one.uri)}: {visible(one.name)}" for server, one in resources[:LISTED]
+    ]
+    if len(resources) > LISTED:
+        lines.append(f"- and {len(resources) - LISTED} more")
+    return "\n".join(("Reads a resource of a connected MCP server. There are:", "", *lines))

@@ -1,0 +1,92 @@
+"""Prompts of MCP servers as slash commands: ``/server:prompt`` (spec 10, X4)."""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent.errors import OpencodePyError, ToolError
+from app.clean import clean_line
+from app.commands import Action
+from app.context import Context
+
+if TYPE_CHECKING:  # the first frame needs none of it
+    from agent.mcp.records import Prompt, Standing
+    from agent.model import Session
+    from agent.session.view import PromptInput
+
+
+def prompt_actions(standings: "Iterable[Standing]") -> list[Action]:
+    """An action for each prompt of the servers that are connected."""
+    found: dict[str, Action] = {}
+    for standing in standings:
+        if standing.state == "connected":
+            for prompt in standing.prompts:
+                made = _action(standing.server.name, prompt)
+                found.setdefault(made.id, made)
+    return list(found.values())
+
+
+def filled(prompt: "Prompt", argument: str) -> dict[str, str]:
+    """The arguments of *prompt* in *argument*: ``name=value``, or in order; the last one takes
+    what is left. Raises ``ToolError`` for one that is missing."""
+    try:
+        words = shlex.split(argument)
+    except ValueError:  # an apostrophe is one
+        words = argument.split()
+    names = [one.name for one in prompt.arguments]
+    given: dict[str, str] = {}
+    rest: list[str] = []
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and name in names and name not in given:
+            given[name] = value
+        else:
+            rest.append(word)
+    left = [name for name in names if name not in given]
+    for place, name in enumerate(left):
+        if rest:
+            taken = rest if place == len(left) - 1 else rest[:1]
+            given[name] = " ".join(taken)
+            rest = rest[len(taken) :]
+    missing = [one.name for one in prompt.arguments if one.required and not given.get(one.name)]
+    if missing:
+        raise ToolError(f"{prompt.name} also needs: {', '.join(missing)}.")
+    return given
+
+
+def _action(server: str, prompt: "Prompt") -> Action:
+    name = "".join(f"{server}:{prompt.name}".split())
+
+    async def run(context: Context, argument: str) -> None:
+        typed = f"/{name} {argument}".strip()
+
+        async def make(session: "Session", base: "PromptInput") -> "PromptInput":
+            from agent.mcp.results import text_of  # noqa: PLC0415 - brings the harness
+
+            _ = session
+            given = filled(prompt, argument)
+            answer = await context.live.runtime.mcp.prompt(server, prompt.name, given)
+            text = text_of(answer.pieces).strip()
+            if not text:
+                raise ToolError(f"The MCP server {server} gave an empty prompt.")
+            return replace(base, text=text, typed=typed)
+
+        try:
+            await context.live.send(typed, make=make)
+        except OpencodePyError:
+            if not context.prompt.text:
+                context.prompt.put(typed)
+            raise
+
+    hints = (f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
+    return Action(
+        id=f"mcp.prompt.{name}",
+        title=clean_line(prompt.description) or f"A prompt of the MCP server {clean_line(server)}",
+        run=run,
+        group="Commands",
+        slash=(clean_line(name),),
+        argument=clean_line(" ".join(hints)),
+        prompts=True,
+        note=clean_line(f"the prompt of the MCP server {server}"),
+    )
