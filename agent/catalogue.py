@@ -7,10 +7,12 @@ from typing import Literal
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config, CostConfig, ModelConfig, ProviderConfig
 from agent.config.paths import Paths
+from agent.provider import picks
 from agent.provider.auth import AuthFile
 from agent.provider.catalog import Catalog
 from agent.provider.client import Price
 from agent.provider.lists import FILE, ModelLists
+from agent.provider.picks import Picks
 from agent.provider.providers import SECRET_VARIABLES
 from agent.provider.settings import ModelSettings, ProviderSettings
 
@@ -30,6 +32,8 @@ def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Ca
         env,
         keys=AuthFile(paths.data),
         lists=ModelLists(paths.cache / FILE),
+        picks=Picks(paths.data / picks.FILE),
+        disabled=loaded.config.disabled_providers,
     )
 
 

@@ -44,8 +44,9 @@ from app.spent import cached_of, spent_of
 from app.state import Change, SessionView
 from app.tasks import Tasks
 from app.terminal import Terminal
+from app.warming import warm
 from app.widgets.breadcrumbs import Breadcrumbs
-from app.widgets.home import HomeFacts, model_reason
+from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
@@ -113,6 +114,7 @@ class Controller:
         if self._launch.prompt:
             self.send(self._launch.prompt)
         self.main.prompt.directory = runtime.directory
+        self.tasks.spawn(warm(runtime, self.live.model, self._show), "getting ready")
         self.main.prompt.set_history(await runtime.store.history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))
         self._show()
@@ -286,7 +288,8 @@ class Controller:
             HomeFacts(
                 place=self._place,
                 model=live.model,
-                reason=model_reason(live.model, chosen=self._launch.model is not None),
+                reason=model_reason(live, self._launch),
+                local=local_servers(live),
                 recent=self._recent,
                 now=time.time(),
             )

@@ -23,7 +23,6 @@ UNSUPPORTED: dict[str, str] = {
     "share": _NO_SHARING,
     "autoshare": _NO_SHARING,
     "autoupdate": "this program does not update itself",
-    "disabled_providers": _LATER,
     "enabled_providers": _LATER,
     "formatter": _LATER,
     "lsp": _LATER,

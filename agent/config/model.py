@@ -286,6 +286,8 @@ class Config:
     """Whether the last matching rule decides, or any matching deny (spec 4, M3)."""
     provider: dict[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
     """Providers by id."""
+    disabled_providers: tuple[str, ...] = ()
+    """Ids of providers that are never used, offered or looked for on this machine."""
     agent: dict[str, AgentConfig] = field(default_factory=dict[str, AgentConfig])
     """Agents by name."""
     mcp: dict[str, McpConfig] = field(default_factory=dict[str, McpConfig])

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from agent.errors import MissingKey
@@ -30,21 +30,24 @@ class FoundKey:
 
 class Access:
     """The way to the providers of the config (by id) and the known ones, by what is in *env* and
-    in *keys*."""
+    in *keys*; to those that are *disabled* there is none."""
 
     def __init__(
         self,
         settings: Mapping[str, ProviderSettings],
         env: Mapping[str, str],
         keys: KeyStore | None = None,
+        disabled: Collection[str] = (),
     ) -> None:
         self._settings = dict(settings)
+        self._disabled = frozenset(disabled)
         self._env = dict(env)
         self.keys = keys or NoKeys()
 
     def known(self) -> list[str]:
         """The ids of all providers, those of the config first."""
-        return list(dict.fromkeys([*self._settings, *KNOWN]))
+        ids = dict.fromkeys([*self._settings, *KNOWN])
+        return [name for name in ids if name not in self._disabled]
 
     def title(self, provider: str) -> str:
         """The name that is shown."""
@@ -126,6 +129,11 @@ class Access:
         spec = KNOWN.get(provider)
         return self.settings_of(provider).env or (spec.keys if spec else ())
 
+    def missing_part(self, provider: str) -> str:
+        """The variable that the address of *provider* lacks, "" where it is whole."""
+        missing = PLACEHOLDER.search(self.base_url(provider))
+        return missing[1] if missing else ""
+
     def base_url(self, provider: str) -> str:
         """The base URL, with ``${NAME}`` filled from the environment where it is set."""
         spec = KNOWN.get(provider)
@@ -133,7 +141,9 @@ class Access:
         return PLACEHOLDER.sub(lambda match: self._value(match[1]) or match[0], url)
 
     def usable(self, provider: str) -> bool:
-        """Whether nothing is missing to ask *provider*."""
+        """Whether nothing is missing to ask *provider*, and nothing is against it."""
+        if provider in self._disabled:
+            return False
         url = self.base_url(provider)
         through = self.transport_of(provider) == "litellm"
         if not (url or through) or (PLACEHOLDER.search(url) and not self.login_of(provider)):
@@ -161,6 +171,8 @@ class Access:
 
     def way(self, provider: str) -> "Way":
         """How to ask *provider*. Raises ``MissingKey``, which says what to do."""
+        if provider in self._disabled:
+            raise MissingKey(f"{provider} is off: it stands in disabled_providers of the config.")
         through = self.transport_of(provider) == "litellm"
         return Way(key=self._key(provider), base_url=self._address(provider, through=through))
 

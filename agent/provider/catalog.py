@@ -6,13 +6,14 @@ has no limits and no price.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from agent.errors import ModelNotFound
 from agent.provider.access import Access
 from agent.provider.auth import KeyStore
 from agent.provider.client import Api, ModelInfo
 from agent.provider.lists import ModelLists
+from agent.provider.picks import Picks
 from agent.provider.prices import ModelFacts, PriceList
 from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, site_of
 from agent.provider.quirks.levels import levels_of
@@ -26,7 +27,8 @@ DEMO_MODEL = ModelInfo(
 
 class Catalog:
     """The models of *providers* (by id), and of the known ones whose key is in *env* or in
-    *keys*. *lists* are the models that servers themselves named."""
+    *keys*, less the *disabled*. *lists* are the models that servers themselves named, *picks*
+    those that the user chose before."""
 
     def __init__(
         self,
@@ -36,11 +38,14 @@ class Catalog:
         prices: PriceList | None = None,
         keys: KeyStore | None = None,
         lists: ModelLists | None = None,
+        picks: Picks | None = None,
+        disabled: Collection[str] = (),
     ) -> None:
         self._settings = dict(providers)
         self._default = default_model
         self._prices = prices or PriceList()
-        self.access = Access(providers, env, keys)
+        self.picks = picks or Picks()
+        self.access = Access(providers, env, keys, disabled)
         self.lists = lists or ModelLists()
 
     def model(self, full_name: str) -> ModelInfo:
@@ -77,13 +82,16 @@ class Catalog:
         return [name for name in ids if self.access.usable(name)]
 
     def default_model(self) -> str:
-        """The configured model; else one of a configured or keyed provider; else the demo.
+        """The configured model; else the one that was chosen last, where it can still be used;
+        else one of a configured or keyed provider; else the demo.
 
         A login that is there for other reasons, such as AWS credentials, chooses no model, nor
         does a server that merely runs on this machine.
         """
         if self._default:
             return self._default
+        if self.picked_model:
+            return self.picked_model
         for provider in self.providers():
             for name in self._own(provider):
                 return f"{provider}/{name}"
@@ -91,6 +99,14 @@ class Catalog:
             if spec is not None and spec.flagship and self.access.key_of(provider):
                 return f"{provider}/{spec.flagship}"
         return DEMO_MODEL.full_name
+
+    @property
+    def picked_model(self) -> str:
+        """The model that the user chose last, "" where none can be used or the config names one."""
+        last = next(iter(self.picks.recent), "")
+        provider = last.partition("/")[0]
+        usable = provider == DEMO or self.access.usable(provider)
+        return last if usable and not self._default else ""
 
     def api_of(self, provider: str) -> Api:
         """What *provider* is asked in."""

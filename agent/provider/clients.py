@@ -1,5 +1,7 @@
 """The client for a model, made when it is first needed (spec 5, R1, R3 and R10)."""
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -52,6 +54,15 @@ class Clients:
         if key not in self._clients:
             self._clients[key] = self._make(model)
         return self._clients[key]
+
+    async def warm(self, model: ModelInfo) -> None:
+        """Load what asking *model* takes, in a thread, so that the first prompt need not wait
+        for it. Raises what ``client_for`` raises. litellm is loaded by the first call alone."""
+        if model.api in WIRES:
+            await asyncio.to_thread(self.client_for, model)
+            for name in LATE:
+                with contextlib.suppress(ImportError):  # another version has it elsewhere
+                    await asyncio.to_thread(import_module, name)
 
     async def aclose(self) -> None:
         self._clients.clear()
@@ -147,6 +158,9 @@ class Clients:
             signer=AwsSigner(access.env) if access.signs(provider) else None,
         )
 
+
+LATE = ("httpcore2._backends.auto", "anyio._backends._asyncio")
+"""What the HTTP client itself imports with its first request."""
 
 WIRES: Mapping[str, tuple[str, str]] = {
     "openai-chat": ("openai_chat", "ChatWire"),

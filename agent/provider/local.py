@@ -21,7 +21,7 @@ async def look_for_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelF
     Where nothing listens this takes no time and loads no HTTP; something that listens but is no
     such server, or is slow, counts as none.
     """
-    names = [spec.id for spec in KNOWN.values() if spec.local]
+    names = [spec.id for spec in KNOWN.values() if spec.local and catalog.access.usable(spec.id)]
     answers = await asyncio.gather(*(_models(catalog, name) for name in names))
     found = {name: models for name, models in zip(names, answers, strict=True) if models}
     catalog.lists.found = found

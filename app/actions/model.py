@@ -1,16 +1,29 @@
 """Actions on the model, its effort, and the agent."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from app.commands import action
 from app.context import Context
-from app.screens.model import ModelScreen
 from app.screens.picker import Picker, Row
 from app.tasks import ask
 
 if TYPE_CHECKING:  # brings the harness
     from agent.agents import AgentInfo
+
+DEFAULT = "default"
+"""The effort that is not asked for."""
+
+EFFORTS = {
+    "none": "answers at once",
+    "minimal": "hardly thinks",
+    "low": "thinks a little",
+    "medium": "thinks",
+    "high": "thinks long",
+    "xhigh": "thinks longer",
+    "max": "thinks as long as it can",
+}
 
 
 @action(
@@ -22,36 +35,83 @@ if TYPE_CHECKING:  # brings the harness
     argument="[provider/model]",
 )
 async def model(context: Context, argument: str) -> None:
+    from app.choosing import choose_model  # noqa: PLC0415 - brings the catalogue, which is there by now
+
     catalog = context.live.runtime.catalog
     chosen: str | None = catalog.model(argument).full_name if argument else None
-    if chosen is None:
-        screen = ModelScreen(catalog.models(), current=context.live.model)
-        chosen = await ask(context.app, screen)
+    await _use(context, chosen or await choose_model(context))
+
+
+@action(
+    "model.connect",
+    "Connect a provider",
+    "Model and agent",
+    slash=("connect",),
+    argument="[provider]",
+)
+async def connect_provider(context: Context, argument: str) -> None:
+    """Choose a provider, paste its key, choose a model: it can be used at once."""
+    from app.choosing import (  # noqa: PLC0415 - brings the catalogue, which is there by now
+        choose_model,
+        choose_provider,
+        connect,
+    )
+
+    found = context.live.runtime.catalog.lists.found
+    provider = argument.strip() or await choose_provider(context)
+    if provider is not None and (provider in found or await connect(context, provider)):
+        await _use(context, await choose_model(context, only=provider))
+
+
+async def _use(context: Context, chosen: str | None) -> None:
     if chosen is not None:
+        await asyncio.to_thread(context.live.runtime.catalog.picks.use, chosen)
         await context.live.use_model(chosen)
 
 
 @action(
     "model.effort",
-    "Change how much the model reasons",
+    "Choose how much the model reasons",
     "Model and agent",
     slash=("effort", "variants"),
-    keys=("ctrl+t",),
     argument="[level]",
 )
 async def effort(context: Context, argument: str) -> None:
-    """Take the named effort, or go to the next one; after the last comes the default."""
+    """Take the named effort, or choose one."""
     live = context.live
-    info = live.runtime.catalog.model(live.model)
+    levels = _levels(context)
+    if not levels:
+        return
+    if argument and argument not in (*levels, DEFAULT):
+        context.tell(f"The levels are {', '.join(levels)}, and {DEFAULT}.", warning=True)
+        return
+    chosen: str | None = argument
+    if not argument:
+        rows = [Row(DEFAULT, DEFAULT, "what the model does by itself")]
+        rows += [Row(level, level, EFFORTS.get(level, "")) for level in levels]
+        current = live.effort or DEFAULT
+        chosen = await ask(context.app, Picker("Reasoning effort", rows, current=current))
+    if chosen is not None:
+        await live.use_model(live.model, None if chosen == DEFAULT else chosen)
+
+
+@action("model.effort_next", "Next level of reasoning", "Model and agent", keys=("ctrl+t",))
+async def next_effort(context: Context, argument: str) -> None:
+    """After the last level comes the model's own default."""
+    del argument
+    live = context.live
+    levels: tuple[str | None, ...] = (None, *_levels(context))
+    if len(levels) > 1:
+        at = levels.index(live.effort) if live.effort in levels else 0
+        await live.use_model(live.model, levels[(at + 1) % len(levels)])
+
+
+def _levels(context: Context) -> tuple[str, ...]:
+    """The levels of the model in use; says so where it has none."""
+    info = context.live.runtime.catalog.model(context.live.model)
     if not info.efforts:
         context.tell(f"{info.name or info.id} has no levels of reasoning.")
-        return
-    levels: tuple[str | None, ...] = (None, *info.efforts)
-    if argument and argument not in info.efforts:
-        context.tell(f"The levels are {', '.join(info.efforts)}.", warning=True)
-        return
-    at = levels.index(live.effort) if live.effort in levels else 0
-    await live.use_model(live.model, argument or levels[(at + 1) % len(levels)])
+    return info.efforts
 
 
 @action(

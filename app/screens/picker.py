@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from app.clean import clean
+from app.fuzzy import fitting
 from app.screens.dialog import Dialog
 
 LIMIT = 500
@@ -29,10 +30,10 @@ class Row:
     group: str = ""
     hidden: str = ""
 
-    def fits(self, words: Sequence[str]) -> bool:
-        """Whether every word occurs somewhere in the row."""
-        text = f"{self.title} {self.note} {self.group} {self.key} {self.hidden}".lower()
-        return all(word in text for word in words)
+    @property
+    def text(self) -> str:
+        """What is searched."""
+        return f"{self.title} {self.note} {self.group} {self.key} {self.hidden}"
 
 
 class Picker(Dialog[str | None]):
@@ -84,8 +85,7 @@ class Picker(Dialog[str | None]):
 
     def found(self, typed: str) -> Sequence[Row]:
         """The rows that fit what was *typed*, in order."""
-        words = typed.lower().split()
-        return [row for row in self._rows if row.fits(words)]
+        return fitting(typed, self._rows, lambda row: row.text)
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets import Static
@@ -10,6 +11,10 @@ from agent.model import Session
 from app.clean import clean
 from app.place import Place
 from app.words import count, day
+
+if TYPE_CHECKING:  # for their names alone
+    from app.launch import Launch
+    from app.live import LiveSession
 
 TRIES: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),
@@ -28,20 +33,36 @@ RECENT = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFacts:
-    """*model* is empty while the program still starts; *reason* says why it is the one."""
+    """*model* is empty while the program still starts; *reason* says why it is the one. *local*
+    are model servers that run on this machine."""
 
     place: Place
     model: str = ""
     reason: str = ""
+    local: tuple[str, ...] = ()
     recent: tuple[Session, ...] = ()
     now: float = 0.0
 
 
-def model_reason(model: str, chosen: bool) -> str:
-    """Why *model* is used."""
-    if model.startswith("demo/"):
+def model_reason(live: "LiveSession", launch: "Launch") -> str:
+    """Why the model is the one that is used."""
+    if live.model.startswith("demo/"):
         return "no model is connected; this one follows plain requests without an LLM"
-    return "as you chose" if chosen else "the first that has a key here; /model lists the others"
+    if launch.model is not None:
+        return "as you chose"
+    if live.is_ready and live.model == live.runtime.config.config.model:
+        return "as the settings say"
+    if live.is_ready and live.model == live.runtime.catalog.picked_model:
+        return "the one you used last"
+    return "the first that has a key here; /model lists the others"
+
+
+def local_servers(live: "LiveSession") -> tuple[str, ...]:
+    """The names of the model servers that run on this machine."""
+    if not live.is_ready:
+        return ()
+    catalog = live.runtime.catalog
+    return tuple(catalog.access.title(name) for name in catalog.lists.found)
 
 
 def lay_out(facts: HomeFacts) -> Content:
@@ -75,12 +96,16 @@ def _model(facts: HomeFacts) -> list[Content]:
     )
     if not demo:
         return [first, Content("")]
+    if facts.local:
+        names = " and ".join(facts.local)
+        runs = f"{clean(names)} {'runs' if len(facts.local) == 1 else 'run'} here: "
+        return [first, Content.assemble((runs, "$tone-muted"), ("/model", "bold"),
+                                        (" lists its models", "$tone-muted"))]  # fmt: skip
     connect = Content.assemble(
-        ("To connect one, set a key such as ", "$tone-muted"),
-        ("ANTHROPIC_API_KEY", "bold"),
-        (" and start again; ", "$tone-muted"),
+        ("/connect", "bold"),
+        (" adds a provider's key; ", "$tone-muted"),
         ("/model", "bold"),
-        (" lists what can be used", "$tone-muted"),
+        (" lists what there is", "$tone-muted"),
     )
     return [first, connect]
 

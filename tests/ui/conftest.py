@@ -21,6 +21,7 @@ from app.opening import load
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
 
+LOCAL = ["ollama", "lmstudio", "llama.cpp", "vllm"]
 WAIT = 30.0
 """Seconds after which a test that waits for the app is stuck (a hang guard, no figure)."""
 
@@ -102,6 +103,8 @@ def folders(tmp_path: Path) -> Mapping[str, str]:
         "XDG_CACHE_HOME": str(home / "cache"),
         "XDG_STATE_HOME": str(home / "state"),
         "OPENCODE_PY_DATA": str(home / "data" / "own"),
+        # What runs on the machine of whoever runs the tests is none of their business.
+        "OPENCODE_PY_CONFIG_CONTENT": json.dumps({"disabled_providers": LOCAL}),
     }
 
 

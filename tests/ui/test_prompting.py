@@ -29,7 +29,7 @@ async def test_ctrl_r_finds_a_prompt_by_any_of_its_words(start: Starter) -> None
 def test_a_prompt_of_several_lines_is_listed_by_its_first() -> None:
     row = prompt_row(3, "\n  one\ntwo\n\nthree\n")
     assert (row.key, row.title, row.note) == ("3", "one", "+2 lines")
-    assert row.fits(["three"])
+    assert "three" in row.text
 
 
 async def test_ctrl_s_puts_aside_and_brings_back_the_last_first(start: Starter) -> None:

@@ -1,0 +1,155 @@
+"""Choosing a model and connecting its provider: what the actions and the pickers share."""
+
+import asyncio
+from collections.abc import Sequence
+
+from agent.errors import OpencodePyError, ProviderError, ProviderErrorKind
+from agent.provider.auth import masked, wrong_key
+from agent.provider.catalog import Catalog
+from agent.provider.providers import KNOWN
+from app.context import Context
+from app.screens.key import KeyScreen
+from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen
+from app.screens.picker import Picker, Row
+from app.tasks import ask
+
+CHECK_SECONDS = 10.0
+"""How long a provider may take to say that it takes a new key."""
+
+
+async def choose_model(context: Context, only: str = "") -> str | None:
+    """The full name of the model that the user picks, None for none; *only* of one provider."""
+    catalog = context.live.runtime.catalog
+
+    def toggled(name: str) -> Listed:
+        catalog.picks.toggle(name)
+        return listed_models(catalog, only)
+
+    while True:
+        listed = await asyncio.to_thread(listed_models, catalog, only)
+        current = context.live.model
+        chosen = await ask(context.app, ModelScreen(listed, current=current, toggle=toggled))
+        if chosen is None or not chosen.startswith(CONNECT):
+            return chosen
+        provider = chosen.removeprefix(CONNECT)
+        if await connect(context, provider):
+            only = provider
+
+
+def listed_models(catalog: Catalog, only: str = "") -> Listed:
+    """What the picker shows: everything, or what *only* one provider has."""
+    models = [model for model in catalog.models() if only in ("", model.provider)]
+    access = catalog.access
+    titles = {model.provider: access.title(model.provider) for model in models}
+    return Listed(
+        models=models,
+        titles=titles,
+        recent=catalog.picks.recent,
+        favourites=catalog.picks.favourites,
+        unconnected=() if only else _unconnected(catalog),
+    )
+
+
+def _unconnected(catalog: Catalog) -> list[Row]:
+    access = catalog.access
+    return [
+        Row(f"{CONNECT}{name}", access.title(name), _todo(catalog, name), UNCONNECTED)
+        for name in access.known()
+        if not access.usable(name) and (access.key_names(name) or _logins(name))
+    ]
+
+
+def _todo(catalog: Catalog, provider: str) -> str:
+    """What to do so that *provider* can be used, in a few words."""
+    access = catalog.access
+    names = access.key_names(provider)
+    if access.key_of(provider):
+        return f"needs {access.missing_part(provider)}"
+    if names:
+        return f"needs {names[0]}; enter adds it"
+    return f"needs {_logins(provider)[0]}"
+
+
+def _logins(provider: str) -> Sequence[str]:
+    """The variables that tell of another login than a key."""
+    spec = KNOWN.get(provider)
+    return spec.logins if spec else ()
+
+
+async def connect(context: Context, provider: str) -> bool:
+    """Ask for the key of *provider*, keep it, and see whether it is taken; true if it can be
+    used now."""
+    access = context.live.runtime.catalog.access
+    if refused := access.no_place_for_key(provider):
+        context.tell(refused, warning=True)
+        return False
+    if not access.key_names(provider):
+        context.tell(access.missing(provider), warning=True)
+        return False
+    title, fault = access.title(provider), ""
+    while True:
+        screen = KeyScreen(title, access.keys_at(provider), fault)
+        key = await ask(context.app, screen)
+        if key is None:
+            return False
+        fault = wrong_key(key) or await _kept(context, provider, key)
+        if not fault:
+            break
+    found = access.key_of(provider)
+    if found.source == "stored":
+        context.tell(f"The key of {title} is kept.")
+    else:
+        place = "the config" if found.source == "config" else found.source
+        context.tell(f"The key is kept, but the one in {place} goes before it.", warning=True)
+    if not access.usable(provider):
+        context.tell(f"{title} also needs {access.missing_part(provider)}. Set it.", warning=True)
+    return access.usable(provider)
+
+
+async def _kept(context: Context, provider: str, key: str) -> str:
+    """Keep *key* unless the provider refuses it; why it does, "" where it is kept."""
+    runtime = context.live.runtime
+    access, lists = runtime.catalog.access, runtime.catalog.lists
+    before = access.keys.stored().get(provider)
+    await asyncio.to_thread(access.keys.put, provider, key)
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            models = await runtime.clients.models_of(provider)
+    except ProviderError as error:
+        if error.kind is not ProviderErrorKind.AUTH:
+            return ""
+        if before is None:
+            await asyncio.to_thread(access.keys.remove, provider)
+        else:
+            await asyncio.to_thread(access.keys.put, provider, before.key)
+        return error.message
+    except (OpencodePyError, TimeoutError):
+        return ""  # not told now whether it is right; the first question will
+    if models:
+        await asyncio.to_thread(lists.keep, provider, models)
+    return ""
+
+
+async def choose_provider(context: Context) -> str | None:
+    """The id of the provider that the user picks to connect."""
+    catalog = context.live.runtime.catalog
+    rows = provider_rows(catalog)
+    return await ask(context.app, Picker("Connect a provider", rows, empty="No provider fits"))
+
+
+def provider_rows(catalog: Catalog) -> Sequence[Row]:
+    """The servers of this machine that were found, then who takes a key, with the state."""
+    access = catalog.access
+    here = [
+        Row(name, access.title(name), "needs no key; enter lists its models", "On this machine")
+        for name in catalog.lists.found
+    ]
+    keyed = [name for name in access.known() if access.key_names(name)]
+    rows: list[Row] = []
+    for name in sorted(keyed, key=lambda name: not access.key_of(name)):
+        found = access.key_of(name)
+        place = "kept here" if found.source == "stored" else f"from {found.source}"
+        note = f"key {masked(found.key)} {place}" if found else access.key_names(name)[0]
+        group = "Connected" if found else "To connect"
+        rows.append(Row(name, access.title(name), note, group))
+    return [*here, *rows]
