@@ -231,13 +231,13 @@ _CHECKS: dict[str, Check] = {
 
 def is_carrier(base: str) -> bool:
     """Whether some arguments of *base* run other programs or write files."""
-    kind = re.sub(r"[\d.]+$", "", base)
+    kind = base.rstrip("0123456789.")
     return base in _CHECKS or base in FLAGS or kind in INTERPRETERS or kind in FLAGS
 
 
 def carried(base: str, words: Sequence[Word]) -> str:
     """Why a rule for *base* does not cover this use of it; *words* are its arguments."""
-    kind = re.sub(r"[\d.]+$", "", base)
+    kind = base.rstrip("0123456789.")
     if kind in INTERPRETERS:
         return interpreter(kind, words)
     check = _CHECKS.get(base)

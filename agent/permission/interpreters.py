@@ -13,12 +13,13 @@ INTERPRETERS = {
 }  # fmt: skip
 _CODE_FLAGS = ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader",
                "--env-file", "--run", "--process-code", "--process-file", "--check")  # fmt: skip
+_VERSION_MARKS = "0123456789."
 _VERSION = frozenset({"--version", "-V", "-v", "--help", "-h", "version"})
 
 
 def is_interpreter(base: str) -> bool:
     """Whether *base*, with or without a version behind it, is one of them."""
-    return re.sub(r"[\d.]+$", "", base) in INTERPRETERS
+    return base.rstrip(_VERSION_MARKS) in INTERPRETERS
 
 
 def interpreter(name: str, words: Sequence[Word]) -> str:

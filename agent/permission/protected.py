@@ -9,6 +9,7 @@ for. Names are compared without regard to case: some file systems do the same.
 import fnmatch
 import itertools
 import re
+from functools import lru_cache
 
 from agent.permission.lexicon import names
 
@@ -69,16 +70,19 @@ def _parts(path: str) -> list[str]:
 
 def _below(parts: list[str], parents: frozenset[str], folders: frozenset[str]) -> bool:
     """Whether one of *folders* stands directly below one of *parents*."""
+    if parents.isdisjoint(parts):
+        return False
     return any(a in parents and b in folders for a, b in itertools.pairwise(parts))
 
 
+@lru_cache(maxsize=8192)
 def is_secret(path: str) -> bool:
     """Whether a file or folder of this name usually holds secrets; examples and public keys
     don't."""
     parts = _parts(path)
     if not parts or parts[-1].endswith(_HARMLESS_ENDINGS):
         return False
-    if any(part in _SECRET_FOLDERS for part in parts):
+    if not _SECRET_FOLDERS.isdisjoint(parts):
         return True
     if _below(parts, frozenset({".config"}), _SECRET_SETTINGS):
         return True
@@ -98,13 +102,13 @@ def is_guarded(path: str, absolute: str = "") -> bool:
     project may lie in a folder called ``.claude``, but hardly in ``.ssh``.
     """
     parts = _parts(path)
-    if any(part in _GUARDED_FOLDERS for part in parts):
+    if not _GUARDED_FOLDERS.isdisjoint(parts):
         return True
     if parts and (parts[-1] in _GUARDED_NAMES or parts[-1] in _START_FILES):
         return True
     if f"/{'/'.join(parts)}".endswith(_GUARDED_PATHS):
         return True
-    whole = _parts(absolute or path)
-    if any(part in _HOME_FOLDERS for part in whole) or _below(whole, _OWN_PARENTS, _OWN_FOLDERS):
+    whole = _parts(absolute) if absolute else parts
+    if not _HOME_FOLDERS.isdisjoint(whole) or _below(whole, _OWN_PARENTS, _OWN_FOLDERS):
         return True
     return _below(parts, frozenset({".config"}), _SETTINGS_FOLDERS)

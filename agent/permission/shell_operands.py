@@ -16,6 +16,8 @@ from agent.permission.shell_words import Word, has_tilde, plain
 
 _FOLDERS = frozenset({"ls", "find", "du", "tree"})
 _LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
+_NO_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
+"""A word that is one path if it is any."""
 _COMPOSED = re.compile(r"^-|[=:,@]")
 _FLAG_LETTERS = 6
 """Letters before a joined value that are looked behind: ``-at.git/hooks``."""
@@ -123,6 +125,8 @@ def spellings(value: str) -> Iterator[str]:
 
 def _candidates(words: Sequence[Word]) -> list[Word]:
     """Each text in *words* that may be a path, once."""
+    if len(words) == 1 and _NO_PATH.fullmatch(words[0].raw):
+        return [words[0]]
     found: dict[str, Word] = {}
     for word in words:
         for value in word.values or ():

@@ -44,6 +44,8 @@ def outermost(node: "Node", *types: str) -> "list[Node]":
     """As ``descendants``, without those that lie in another one that was found."""
     if node.type in types:
         return [node]
+    if not node.child_count:
+        return []
     return [each for child in node.children for each in outermost(child, *types)]
 
 

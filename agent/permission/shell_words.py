@@ -20,6 +20,8 @@ _TILDE = "\ue006"
 _PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
 _FIRST_PART = 0xE100
+_BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
+"""A word that is what it looks like."""
 _CODE = re.compile(r"\$\(|`")
 STREAM = "/dev/fd/63"
 """What a word that is one process substitution is to the program: an open file."""
@@ -51,15 +53,19 @@ class Word:
     @cached_property
     def text(self) -> str:
         """Without quotes; unknown parts as they were written."""
+        if self.raw.isascii():
+            return self.raw  # no mark stands in it
         return self._fill([part.source for part in self.parts]).translate(_PLAIN)
 
     @property
     def known(self) -> bool:
         return self.values is not None
 
-    @property
+    @cached_property
     def literal(self) -> bool:
         """One fixed text: no expansion, no list, no pattern, no output of a command."""
+        if self.raw.isascii():
+            return True
         known = self.values is not None and len(self.values) == 1 and not self.globs
         return known and not self.stream
 
@@ -75,6 +81,8 @@ class Word:
     @cached_property
     def values(self) -> tuple[str, ...] | None:
         """Every text the word can stand for, with marks; None when that is not known."""
+        if self.raw.isascii():
+            return (self.raw,)
         choices: list[tuple[str, ...]] = []
         for part in self.parts:
             if part.values is None:
@@ -102,7 +110,7 @@ class Word:
 
 def plain(value: str) -> str:
     """A value without its marks."""
-    return value.translate(_PLAIN)
+    return value if value.isascii() else value.translate(_PLAIN)
 
 
 def is_pattern(value: str) -> bool:
@@ -164,6 +172,8 @@ def ansi_text(body: str) -> str:
 
 def read_word(source: str, parts: Sequence[Part]) -> Word:
     """Unquote *source*. *parts* are the spans that bash expands, in order, not nested."""
+    if not parts and _BARE.fullmatch(source):
+        return Word(source, source)
     reader = _Reader(source, {part.start: part for part in parts})
     reader.run()
     return Word("".join(reader.raw), source, tuple(reader.parts), reader.code)

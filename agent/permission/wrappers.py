@@ -45,6 +45,9 @@ _LATER = frozenset({"at", "batch", "crontab", "ssh", "mosh", "telnet", "gdb", "l
 """Run what they read from standard input."""
 
 
+_RUNNER_NAMES = frozenset(first for first, *_ in RUNNERS)
+
+
 def runner(words: Sequence[Word]) -> bool:
     """Whether ``uv run`` and the like start the line: a rule may name them with a program."""
     return _runner(words) is not None or words[0].text in ("npx", "bunx", "uvx")
@@ -56,6 +59,8 @@ def is_wrapper(base: str) -> bool:
 
 
 def _runner(words: Sequence[Word]) -> tuple[Wrapper, int] | None:
+    if words[0].text not in _RUNNER_NAMES:
+        return None
     for length in (3, 2, 1):
         found = RUNNERS.get(tuple(word.text for word in words[:length]))
         if found is not None:
