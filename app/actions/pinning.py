@@ -6,8 +6,8 @@ from app.context import Context
 from app.screens.picker import Picker, Row
 from app.tasks import ask
 
-SHOWN = 200
-"""Characters of a message that its row begins with."""
+SHOWN = 48
+"""Characters of a message that its row begins with: it fits one line at 80 columns."""
 
 
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
@@ -25,7 +25,7 @@ async def pin(context: Context, argument: str) -> None:
     rows = [
         Row(
             each.message_id,
-            " ".join(each.text[:SHOWN].split()),
+            _beginning(each.text),
             "you" if each.role == "user" else "the agent",
             "Pinned" if each.pinned else "Not pinned",
         )
@@ -37,3 +37,8 @@ async def pin(context: Context, argument: str) -> None:
     pinned = not found[chosen].pinned
     await pins.pin(store, chosen, pinned=pinned)
     context.tell("Pinned: every summary keeps it word for word." if pinned else "No longer pinned.")
+
+
+def _beginning(text: str) -> str:
+    words = " ".join(text[: 4 * SHOWN].split())
+    return words if len(words) <= SHOWN else f"{words[: SHOWN - 1].rstrip()}…"

@@ -21,6 +21,8 @@ MONEY = 9
 WIDEST = 86
 """Cells of a row at most: numbers far from their names are hard to read."""
 
+NOTHING = "Nothing is known yet: the provider has told of no usage."
+
 FITTING = ((80, COLUMNS), (60, COLUMNS[:4]))
 """The columns from so many cells on; below that two of them."""
 
@@ -29,6 +31,8 @@ UNPRICED = 'Some calls have no known price. A model\'s "cost" in the settings se
 
 def page(costs: "Costs", width: int) -> Content:
     """The whole page, *width* cells wide; columns that do not fit are left out."""
+    if not costs.models:
+        return Content.styled(NOTHING, "$tone-muted")
     width = min(width, WIDEST)
     columns = next((shown for least, shown in FITTING if width >= least), COLUMNS[::3])
     lines = [_headline(costs), *_caching(costs), Content("")]

@@ -55,6 +55,10 @@ def test_r8_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
     assert "Set one" not in page(replace(COSTS, total=TALK), width).plain
 
 
+def test_r8_without_usage_it_says_so() -> None:
+    assert "no usage" in page(Costs(Spent(), (), ()), 67).plain
+
+
 async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
     scripted.script(answer(Text("yes"), Tokens(5_000, 10, cached=4_000)))
     async with start(size=(120, 30)) as running:
