@@ -37,7 +37,8 @@ class OpencodeApp(App[int]):
     permission dialog ignores keys, in seconds (tests set it to 0)."""
 
     TITLE = "opencode-py"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - typed by Textual
+    # From 156 columns on a diff has the room to stand side by side beside the sidebar.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True)

@@ -40,6 +40,7 @@ from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
 from app.screens.session import SessionScreen, context_used
+from app.siding import Siding
 from app.spent import cached_of, spent_of
 from app.state import Change, SessionView
 from app.tasks import Tasks
@@ -89,6 +90,7 @@ class Controller:
         self.paging = Paging(self.live, self._changed)
         self.main = SessionScreen(actions(), HomeFacts(place=self._place))
         self._health = Health(self.tasks, self.main)
+        self._siding = Siding(self.main, self.live)
         self.family = Family(
             self.tasks, self.live, lambda kin: self.main.query_one(Breadcrumbs).show(kin)
         )
@@ -244,6 +246,7 @@ class Controller:
         self.main.show_change(self.live.view, change)
         if change.messages or change.other:
             self._show()
+        self._siding.show(change)
         if change.other:
             self.sync_questions()
         for event in events:
@@ -282,6 +285,7 @@ class Controller:
             mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
         )
+        self._siding.show()
         self.main.show_agent(colour)
         self.main.show_work(live.view, live.waiting_to_send)
         self.main.show_home(

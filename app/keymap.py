@@ -39,6 +39,7 @@ ALIASES: Mapping[str, str] = {
     "agent_cycle": "agent.cycle",
     "messages_copy": "session.copy",
     "editor_open": "prompt.editor",
+    "sidebar_toggle": "view.sidebar",
     "session_child_first": "family.down",
     "session_child_cycle": "family.next",
     "session_child_cycle_reverse": "family.previous",

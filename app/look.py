@@ -19,12 +19,16 @@ if TYPE_CHECKING:  # the front end is painted before settings are read
 DiffStyle = Literal["auto", "unified", "split"]
 """Old and new side by side where there is room, never, or wherever it is just possible."""
 
+SideStyle = Literal["auto", "show", "hide"]
+"""The sidebar on wide screens, always where there is room, or never."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """*diffs* is how diffs stand."""
+    """*diffs* is how diffs stand, *sidebar* when there is one."""
 
     diffs: DiffStyle = "auto"
+    sidebar: SideStyle = "auto"
 
 
 @runtime_checkable
@@ -46,7 +50,7 @@ def wear(app: App[int], config: "Config") -> None:
     """Take over what the settings say of the look."""
     if config.theme is not None and config.theme in app.available_themes:
         app.theme = config.theme
-    show_look(app, Look(diffs=config.ui.diffs))
+    show_look(app, Look(diffs=config.ui.diffs, sidebar=config.ui.sidebar))
 
 
 def look_of(node: MessagePump) -> Look:

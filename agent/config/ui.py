@@ -15,3 +15,6 @@ class UiConfig:
     diffs: Literal["auto", "unified", "split"] = "auto"
     """Old and new side by side where there is room, never (``unified``), or wherever it is just
     possible (``split``)."""
+    sidebar: Literal["auto", "show", "hide"] = "auto"
+    """Whether todo, changed files and context stand at the right: on wide screens, always where
+    there is room, or never."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from app.commands import action
 from app.context import Context
 from app.look import DiffStyle, look_of, show_look
+from app.widgets.sidebar import LEAST, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
 _SAID: dict[DiffStyle, str] = {
@@ -12,6 +13,15 @@ _SAID: dict[DiffStyle, str] = {
     "unified": "Diffs stand one line below the other.",
     "split": "Diffs stand side by side.",
 }
+
+
+@action("view.sidebar", "Show or hide the sidebar", "View", slash=("sidebar",), keys=("<leader>b",))
+async def sidebar(context: Context, argument: str) -> None:
+    del argument
+    shown = context.app.screen.query_one(Sidebar).display
+    show_look(context.app, replace(look_of(context.app), sidebar="hide" if shown else "show"))
+    if context.app.size.width < LEAST and not shown:
+        context.tell(f"The sidebar needs {LEAST} columns.")
 
 
 @action(

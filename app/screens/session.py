@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import TextArea
@@ -19,6 +19,7 @@ from app.state import Change, SessionView
 from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
+from app.widgets.sidebar import Sidebar
 from app.widgets.slash import Entry, SlashList
 from app.widgets.status import StatusLine, tone_of
 from app.widgets.transcript.view import Transcript
@@ -76,12 +77,14 @@ class SessionScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Breadcrumbs(id="breadcrumbs")
-        with VerticalScroll(id="home-scroll", can_focus=False):
-            yield Home(self._facts, id="home")
         transcript = Transcript(id="transcript")
         transcript.can_focus = False
         transcript.display = False
-        yield transcript
+        with Horizontal(id="page"):
+            with VerticalScroll(id="home-scroll", can_focus=False):
+                yield Home(self._facts, id="home")
+            yield transcript
+            yield Sidebar(id="sidebar")
         yield SlashList(self._entries, id="slash")
         yield WorkingLine(id="working")
         with Vertical(id="prompt-box"):
@@ -177,6 +180,7 @@ class SessionScreen(Screen[None]):
         filled = view is not None and bool(view.message_ids)
         self.transcript.display = filled
         self.query_one("#home-scroll").display = not filled
+        self.set_class(filled, "-filled")
         if not filled:
             self.query_one(Home).show(self._facts)
 

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from agent.questions import PermissionMode
 from app.clean import clean, clean_line
 from app.servers import Servers
-from app.words import money, tokens
+from app.words import count, money, tokens
 
 BAR_CELLS = 8
 MODE_TONES = {
@@ -33,7 +33,8 @@ class Status:
     *changed* the number of changed files, None where git was not asked. Not *trusted* means
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
-    permissions are asked for, "" before that is known; *servers* are those of MCP."""
+    permissions are asked for, "" before that is known; *servers* are those of MCP, *shells* the
+    commands that run in the background."""
 
     agent: str = "build"
     colour: str = "accent"
@@ -48,6 +49,7 @@ class Status:
     mode: PermissionMode | Literal[""] = ""
     trusted: bool = True
     servers: Servers = field(default_factory=Servers)
+    shells: int = 0
 
 
 _ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
@@ -106,6 +108,8 @@ def lay_out(status: Status, width: int) -> Content:
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
+    if status.shells:
+        left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.ill:
         ill = status.servers.ill
         named = clean_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
