@@ -21,6 +21,7 @@ from agent.errors import ConfigError
 from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.jsontypes import Json
+from agent.lsp.opening import Code
 from agent.mcp.opening import mcp_service
 from agent.mcp.service import McpService
 from agent.permission.service import PermissionService
@@ -48,7 +49,16 @@ from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry, build_tools, build_truncator
 from agent.tools.shells import Shells
 from agent.tracing import Tracing
-from agent.wiring import Opened, hooks_of, named, permissions_of, room_rules, tool_deps, turn_limits
+from agent.wiring import (
+    Opened,
+    code_of,
+    hooks_of,
+    named,
+    permissions_of,
+    room_rules,
+    tool_deps,
+    turn_limits,
+)
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +94,7 @@ class Runtime:
     commands: Commands
     hooks: Hooks
     session_hooks: SessionHooks
+    code: Code
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -91,7 +102,8 @@ class Runtime:
         # What takes longer to end than this is killed, whatever it is doing (L10a).
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
-                await asyncio.gather(self.sessions.close(), self.shells.close(), self.mcp.close())
+                started = (self.sessions, self.shells, self.mcp, self.code.servers)
+                await asyncio.gather(*(service.close() for service in started))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
                 await self.session_hooks.close()
@@ -156,6 +168,7 @@ def _turn_deps(
     guidance: Guidance,
     folder: Directory,
     hooks: Hooks,
+    code: Code,
 ) -> TurnDeps:
     """What turns work with."""
     bus, store = opened.bus, opened.store
@@ -163,7 +176,10 @@ def _turn_deps(
     shells, tracing = Shells(bus), Tracing(opened.env)
     questions = QuestionService(bus)
     tools = replace(
-        tool_deps(opened, config, shells, agents), skills=guidance.skills, questions=questions
+        tool_deps(opened, config, shells, agents),
+        skills=guidance.skills,
+        questions=questions,
+        lsp=code.servers,
     )
     registry, truncator = build_tools(tools), build_truncator(tools)
     return TurnDeps(
@@ -183,6 +199,7 @@ def _turn_deps(
         briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
+        aftercare=code.aftercare,
         limits=turn_limits(config),
         spills=truncator.spills,
         room=room_rules(config.compaction),
@@ -198,7 +215,8 @@ def _compose(opened: Opened) -> Runtime:
     hooks, unused = hooks_of(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
-    deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks)
+    code = code_of(opened, config)
+    deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
     deps = replace(deps, hooks=session_hooks)
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
@@ -227,6 +245,7 @@ def _compose(opened: Opened) -> Runtime:
         shells=deps.shells,
         mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, deps.registry),
         commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline)),
+        code=code,
     )
 
 

@@ -14,9 +14,10 @@ from agent.config.paths import Paths
 from agent.errors import AgentNotFound, ModelNotFound
 from agent.hooks.reading import find_hooks
 from agent.hooks.service import Hooks
+from agent.lsp.opening import Code, open_code
 from agent.permission.service import PermissionService
 from agent.permission.trust import Trust
-from agent.process import child_environment, strict_environment
+from agent.process import SpillStore, child_environment, strict_environment
 from agent.provider.catalog import Catalog
 from agent.session.guards import TurnLimits
 from agent.session.prune import PROTECTED
@@ -123,6 +124,17 @@ def turn_limits(config: Config) -> TurnLimits:
 def room_rules(given: CompactionConfig) -> RoomRules:
     keep = PROTECTED | {*given.protect}
     return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
+
+
+def code_of(opened: Opened, config: Config) -> Code:
+    return open_code(
+        config,
+        opened.project,
+        child_environment(opened.env, set(secret_variables(config))),
+        opened.bus,
+        SpillStore(opened.paths.data / "spill"),
+        safe=opened.trust.standing in {"trusted", "nothing"},
+    )
 
 
 def tool_deps(opened: Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:

@@ -24,8 +24,6 @@ UNSUPPORTED: dict[str, str] = {
     "autoshare": _NO_SHARING,
     "autoupdate": "this program does not update itself",
     "enabled_providers": _LATER,
-    "formatter": _LATER,
-    "lsp": _LATER,
     "layout": "it has no meaning any more",
     "attachment": "images are sent as they are, and refused where they are too large",
     "enterprise": _NO_SHARING,

@@ -10,6 +10,7 @@ was not set.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from agent.config.code import FormatterConfig, LspServerConfig
 from agent.config.extending import (
     AgentConfig,
     CommandConfig,
@@ -302,6 +303,12 @@ class Config:
     """Programs to run at certain moments, by event, in the form of Claude Code's settings."""
     subagent_depth: int = 3
     """How deep sub-agents may call others."""
+    lsp: bool | dict[str, LspServerConfig] | None = None
+    """Language servers by id; false for none, true for every known one that is found on the
+    path. Not set: those of them that run nothing of the project."""
+    formatter: bool | dict[str, FormatterConfig] | None = None
+    """Formatters that run after each write, by id; true for every known one that is found on
+    the path and has settings in the project. Not set: none."""
     theme: str | None = None
     """Name of the colour theme."""
     ui: UiConfig = field(default_factory=UiConfig)

@@ -13,7 +13,7 @@ from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
 from agent.session.subagents import Lineage
 from agent.store.store import Store
-from agent.tools.base import SpawnRequest, SpawnResult, ToolContext
+from agent.tools.base import Aftercare, SpawnRequest, SpawnResult, ToolContext
 from agent.tools.pipeline import Pipeline
 
 SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
@@ -32,6 +32,7 @@ class CallDeps:
     briefing: Briefing
     repeats: int
     before_change: Callable[[], Awaitable[None]] | None
+    aftercare: Aftercare | None
     clock: Callable[[], float]
 
 
@@ -134,4 +135,5 @@ class TurnCalls:
             callers=self._lineage.callers,
             spawn=spawn,
             before_change=self._deps.before_change,
+            aftercare=self._deps.aftercare,
         )

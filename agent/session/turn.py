@@ -45,6 +45,7 @@ from agent.session.subagents import Lineage
 from agent.session.subtask import SubtaskClient, subtasks_due
 from agent.session.tracking import ChangeTracker
 from agent.store.store import Store
+from agent.tools.base import Aftercare
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
@@ -83,6 +84,7 @@ class TurnDeps:
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
     hooks: SessionHooks | None = None
+    aftercare: Aftercare | None = None
     clock: Callable[[], float] = field(default=time.time)
 
     def setting(
@@ -139,6 +141,7 @@ class Turn:
             briefing=deps.briefing,
             repeats=deps.limits.repeats,
             before_change=self._tracker.before_change if self._tracker else None,
+            aftercare=deps.aftercare,
             clock=deps.clock,
         )
         self._calls = TurnCalls(calls, session, lineage, files, spawn)

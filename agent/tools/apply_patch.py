@@ -6,7 +6,7 @@ Models of the GPT family are trained on it, so they get it in place of edit and 
 import asyncio
 import re
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import AliasChoices, Field
 
@@ -15,7 +15,8 @@ from agent.errors import ToolError
 from agent.files import FileStamp, StepFailed, change_all, uninterrupted
 from agent.questions import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.change import ChangedMeanwhile, Done
+from agent.tools.change import ChangedMeanwhile, Done, formatted
+from agent.tools.diffing import make_diff
 from agent.tools.filetext import check_leads_there, load_bytes
 from agent.tools.patch_plan import FileChange, plan_patch, show_blocks
 from agent.tools.patch_text import Section, parse_patch
@@ -88,7 +89,22 @@ class ApplyPatchTool:
             stamps = await uninterrupted(_change, changes)
             for real, stamp in stamps.items():
                 ctx.files.record(ctx.session_id, real, stamp)
+            changes = tuple([await _formatted(change, ctx) for change in changes])
         return _result(changes, note)
+
+
+async def _formatted(change: FileChange, ctx: ToolContext) -> FileChange:
+    """*change* as it is once the formatters have run over its file."""
+    if change.after is None:
+        return change
+    text, problem = await formatted(change.target, change.after, ctx)
+    if problem:
+        change = replace(change, notes=(*change.notes, problem.removesuffix(".")))
+    if text is change.after:
+        return change
+    kind = "create" if change.before is None else "modify"
+    diff = await asyncio.to_thread(make_diff, change.target.shown, change.old, text, kind)
+    return replace(change, after=text, diff=diff)
 
 
 def _check_as_shown(changes: tuple[FileChange, ...]) -> None:

@@ -6,7 +6,7 @@ shows), asks, and only then ``execute``. So what was shown is what runs (spec 4,
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -94,6 +94,27 @@ Spawn = Callable[[SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
 ``ToolError`` for what cannot be started. Cancelling it ends the sub-agent (spec 0, A6)."""
 
 
+class Aftercare(Protocol):
+    """What is done with files once a tool has read or changed them (spec 10, X6 and X7)."""
+
+    @property
+    def formats(self) -> bool:
+        """Whether any formatter is switched on."""
+        ...
+
+    def touch(self, paths: Sequence[str]) -> None:
+        """Files were read."""
+        ...
+
+    async def format(self, path: str) -> str:
+        """Format a file in place; what went wrong as a sentence, "" if nothing did."""
+        ...
+
+    async def report(self, paths: Sequence[str]) -> str:
+        """What is wrong in files that were changed, for the model; "" if nothing is known."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Where and for whom a call runs. *directory* is the session's working folder (absolute,
@@ -107,7 +128,8 @@ class ToolContext:
     *ask* is for needs found only while executing (a redirect to another host): it returns
     the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
     are none; *before_change* is awaited before anything that may change files. *by_user*: the
-    user wrote the call and nobody is asked about it.
+    user wrote the call and nobody is asked about it. *aftercare* looks after files that were
+    read or changed, None where nothing does.
     """
 
     session_id: str
@@ -127,6 +149,7 @@ class ToolContext:
     spawn: Spawn | None = None
     before_change: Callable[[], Awaitable[None]] | None = None
     by_user: bool = False
+    aftercare: Aftercare | None = None
 
 
 @dataclass(frozen=True, slots=True)

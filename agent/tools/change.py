@@ -19,6 +19,7 @@ from agent.tools.filetext import (
     check_surrogates,
     encode_text,
     load_bytes,
+    load_text,
     write_back,
 )
 from agent.tools.paths import ToolPath, edit_needs
@@ -123,11 +124,25 @@ async def apply_change(change: Change, reply: PermissionReply | None, ctx: ToolC
             )
         del now
         await write_back(target, data, ctx, create=change.creates)
+        text, problem = await formatted(target, text, ctx)
     diff = change.diff
     if text is not change.new:
         kind = "create" if change.creates else "modify"
         diff = await asyncio.to_thread(make_diff, target.shown, change.old, text, kind)
-    return Done(target, text, diff, note)
+    return Done(target, text, diff, "\n".join(word for word in (note, problem) if word))
+
+
+async def formatted(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
+    """The text of a file that was written as *text*, once its formatters have run, and what went
+    wrong with them. The caller holds the file's lock."""
+    if ctx.aftercare is None or not ctx.aftercare.formats:
+        return text, ""
+    problem = await ctx.aftercare.format(target.real)
+    loaded = await asyncio.to_thread(load_text, target)
+    if loaded is None or loaded.file.text == text:
+        return text, problem
+    ctx.files.record(ctx.session_id, target.real, loaded.stamp)
+    return loaded.file.text, problem
 
 
 def _as_shown(shown: FileStamp | None, now: FileStamp | None) -> bool:

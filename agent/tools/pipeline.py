@@ -264,6 +264,7 @@ class Pipeline:
         if context.before_change is not None and (call.tool.spec.indirect or not call.safe):
             await context.before_change()
         result = await call.tool.execute(plan, reply, context)
+        result = await _looked_after(call, result, context)
         stop = False
         if (hooks := self._hooks_of(call, context)) is not None:
             result, notes, stop = await hooks.after(result)
@@ -345,6 +346,17 @@ class Pipeline:
 def _noted(text: str, notes: Sequence[str]) -> str:
     """*text* with what was said of the call behind it."""
     return "\n\n".join((text, *(f"[{encodable(note)}]" for note in notes)))
+
+
+async def _looked_after(call: ResolvedCall, result: Result, context: ToolContext) -> Result:
+    """*result* with what the language servers say of the files that a call changed (X6)."""
+    if context.aftercare is None or not result.touched:
+        return result
+    if call.safe:
+        context.aftercare.touch(result.touched)
+        return result
+    found = await context.aftercare.report(result.touched)
+    return replace(result, output=f"{result.output}\n\n{found}") if found else result
 
 
 def _edited(call: ResolvedCall, reply: PermissionReply | None) -> JsonObject | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent.lsp.service import LspService
 from agent.process import SpillStore
 from agent.provider.client import ToolSchema
 from agent.skills import Skills
@@ -21,6 +22,7 @@ from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
+from agent.tools.lsp import LspTool
 from agent.tools.multiedit import MultiEditTool
 from agent.tools.question import QuestionTool
 from agent.tools.questioning import QuestionService
@@ -48,7 +50,8 @@ class ToolDeps:
     folder keeps what was cut; *secret_names* are variables that no command gets to see; with
     *strict_env* it sees but a few harmless ones and those named by *kept_env*. *subagents* are
     those that the ``task`` tool may start, none leaves it out; *skills* are what the ``skill``
-    tool loads; without *search* there is no ``websearch``.
+    tool loads; without *search* there is no ``websearch``, without
+    servers of *lsp* no ``lsp``.
     """
 
     store: Store
@@ -60,6 +63,7 @@ class ToolDeps:
     secret_names: frozenset[str] = frozenset()
     subagents: tuple[SubagentInfo, ...] = ()
     skills: Skills | None = None
+    lsp: LspService | None = None
     strict_env: bool = False
     kept_env: tuple[str, ...] = ()
     default_timeout: float = DEFAULT_TIMEOUT
@@ -191,6 +195,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         GlobTool(spill=spill),
         GrepTool(spill=spill),
         ListTool(spill=spill),
+        *((LspTool(deps.lsp),) if deps.lsp is not None and deps.lsp.specs else ()),
         MultiEditTool(),
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
         *((QuestionTool(deps.questions),) if deps.questions is not None else ()),

@@ -5,6 +5,7 @@ from app.actions import family as family
 from app.actions import history as history
 from app.actions import instructions as instructions
 from app.actions import look as look
+from app.actions import lsp as lsp
 from app.actions import mcp as mcp
 from app.actions import model as model
 from app.actions import permissions as permissions

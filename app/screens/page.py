@@ -1,6 +1,6 @@
 """A page of text to look at: scrolls, and any of the usual keys closes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -16,14 +16,21 @@ from app.screens.dialog import Dialog
 
 class PageScreen(Dialog[None]):
     """Shows *text* (cleaned by who made it) under *title*; what depends on the width in cells
-    is given as a function of it."""
+    is given as a function of it. *hints* are further keys with what they do."""
 
     CSS_PATH = "page.tcss"
     AUTO_FOCUS = "#page-text"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
 
-    def __init__(self, title: str, text: Content | Callable[[int], Content]) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: Content | Callable[[int], Content],
+        *,
+        hints: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__()
+        self._hints = (*hints, ("esc", "close"))
         self._title = title
         self._text = text
 
@@ -32,8 +39,11 @@ class PageScreen(Dialog[None]):
             yield Static(Content.styled(self._title, "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
                 yield Static(self._text) if isinstance(self._text, Content) else Laid(self._text)
-            keys = Content.assemble(("esc", "bold"), (" close", "$tone-muted"))
-            yield Static(keys, id="page-keys")
+            keys = [
+                Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
+                for key, what in self._hints
+            ]
+            yield Static(Content("   ").join(keys), id="page-keys")
 
     def action_close(self) -> None:
         self.dismiss(None)

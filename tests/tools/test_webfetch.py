@@ -278,14 +278,14 @@ async def test_the_time_of_a_question_is_not_the_pages(make_context: MakeContext
     """The clock stands still while the user is asked."""
 
     async def slow(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(2.0)
         return PermissionReply("once")
 
     async with WebServer({"/b": page("end", "text/plain")}) as server:
         server.pages["/a"] = redirect(f"http://two.test:{server.port}/b")
         ctx = replace(make_context(), ask=slow)
         url = f"http://one.test:{server.port}/a"
-        result = await run(tool(names("one.test", "two.test")), ctx, url=url, timeout=300)
+        result = await run(tool(names("one.test", "two.test")), ctx, url=url, timeout=1500)
     assert "end" in result.output
 
 

@@ -1,0 +1,1 @@
+"""Language servers and formatters (spec 10, X6 and X7)."""

@@ -1,0 +1,148 @@
+"""Requests and notifications over a server's pipes; what it asks is answered."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+
+from agent.jsontypes import Json, JsonObject
+from agent.lsp.program import Program
+from agent.lsp.wire import WireError, encode, read_message
+
+log = logging.getLogger(__name__)
+
+Notified = Callable[[str, JsonObject], None]
+
+NOT_SUPPORTED = -32601
+"""JSON-RPC: there is no such method."""
+
+
+class ServerGone(Exception):
+    """The server ended, or what it sends cannot be read."""
+
+
+class RequestRefused(Exception):
+    """The server answered a request with an error."""
+
+
+class Connection:
+    """*settings* answer the server's ``workspace/configuration``; *notified* gets what it says
+    unasked; *lost* is called once, when nothing more can come."""
+
+    def __init__(
+        self,
+        program: Program,
+        settings: JsonObject,
+        notified: Notified,
+        lost: Callable[[str], None],
+    ) -> None:
+        self._program = program
+        self._settings = settings
+        self._notified = notified
+        self._lost = lost
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[Json]] = {}
+        self._reader = asyncio.create_task(self._read(), name="reading a language server")
+
+    async def request(self, method: str, params: JsonObject, timeout: float) -> Json:
+        """The result of a request. Raises ``ServerGone``, ``RequestRefused``, and
+        ``TimeoutError`` after *timeout* seconds, when it is taken back."""
+        if self._reader.done():
+            raise ServerGone("it has ended")
+        self._number += 1
+        number = self._number
+        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            await self._send({"id": number, "method": method, "params": params})
+            async with asyncio.timeout(timeout):
+                return await answer
+        except (TimeoutError, asyncio.CancelledError):
+            with contextlib.suppress(ServerGone):
+                self._write({"method": "$/cancelRequest", "params": {"id": number}})
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    async def notify(self, method: str, params: JsonObject) -> None:
+        """Raises ``ServerGone``."""
+        await self._send({"method": method, "params": params})
+
+    async def close(self) -> None:
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def _send(self, message: JsonObject) -> None:
+        self._write(message)
+        try:
+            await self._program.stdin.drain()
+        except (ConnectionError, OSError) as error:
+            raise ServerGone("it has ended") from error
+
+    def _write(self, message: JsonObject) -> None:
+        if self._program.stdin.is_closing():
+            raise ServerGone("it has ended")
+        self._program.stdin.write(encode({"jsonrpc": "2.0", **message}))
+
+    async def _read(self) -> None:
+        reason = ""
+        try:
+            while (message := await read_message(self._program.stdout)) is not None:
+                self._take(message)
+        except WireError as error:
+            reason = f"it sent {error}"
+        except (ConnectionError, OSError) as error:
+            reason = str(error)
+        finally:
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(ServerGone(reason or "it has ended"))
+        self._lost(reason)
+
+    def _take(self, message: JsonObject) -> None:
+        number, method = message.get("id"), message.get("method")
+        if isinstance(method, str):
+            params = message.get("params")
+            given = params if isinstance(params, dict) else {}
+            if number is None:
+                self._notified(method, given)
+            else:
+                self._answer(number, method, given)
+            return
+        answer = self._waiting.get(number) if isinstance(number, int) else None
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if isinstance(error, dict):
+            answer.set_exception(RequestRefused(str(error.get("message", "no reason given"))))
+        else:
+            answer.set_result(message.get("result"))
+
+    def _answer(self, number: Json, method: str, params: JsonObject) -> None:
+        """What servers ask of an editor: settings they get, changes of files they don't."""
+        reply: JsonObject = {"id": number}
+        match method:
+            case "workspace/configuration":
+                items = params.get("items")
+                asked = items if isinstance(items, list) else []
+                reply["result"] = [self._section(item) for item in asked]
+            case "workspace/applyEdit":
+                reply["result"] = {"applied": False}
+            case "client/registerCapability" | "client/unregisterCapability":
+                reply["result"] = None
+            case "window/workDoneProgress/create" | "window/showMessageRequest":
+                reply["result"] = None
+            case "workspace/workspaceFolders":
+                reply["result"] = None
+            case _:
+                error: JsonObject = {"code": NOT_SUPPORTED, "message": f"no {method} here"}
+                reply["error"] = error
+        with contextlib.suppress(ServerGone):
+            self._write(reply)
+
+    def _section(self, item: Json) -> Json:
+        name = item.get("section") if isinstance(item, dict) else None
+        value: Json = self._settings
+        for step in name.split(".") if isinstance(name, str) and name else ():
+            value = value.get(step) if isinstance(value, Mapping) else None
+        return value

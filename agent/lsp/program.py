@@ -1,0 +1,121 @@
+"""A language server's process: its pipes, its end, what it takes of memory."""
+
+import asyncio
+import contextlib
+import signal
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.ids import new_id
+from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+
+GRACE = 0.25
+"""Seconds between the polite and the hard signal, as for commands (spec 1, L9)."""
+
+ROUNDS = 50
+"""Looks for survivors after the hard signal, 10 ms apart."""
+
+LAST_LINES = 20
+"""Lines of its error stream that are kept to tell why it ended."""
+
+READER = 1024 * 1024
+"""Bytes that the reader of its output holds before it lets the server wait."""
+
+PAGE = 4096
+"""Bytes of a page of memory, in which Linux counts."""
+
+
+class Program:
+    """A running server. To be made by ``start``."""
+
+    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+        assert process.stdin is not None  # noqa: S101 - pipes were asked for
+        assert process.stdout is not None  # noqa: S101 - pipes were asked for
+        self.stdin = process.stdin
+        self.stdout = process.stdout
+        self._process = process
+        self._tree = Tree(mark, process.pid)
+        self._last: deque[str] = deque(maxlen=LAST_LINES)
+        self._errors = asyncio.create_task(self._read_errors(), name="errors of a language server")
+
+    @classmethod
+    async def start(cls, command: tuple[str, ...], root: str, env: Mapping[str, str]) -> "Program":
+        """Raises ``OSError`` if it cannot be started. Cancelled, it leaves no process."""
+        making = asyncio.create_task(cls._made(command, root, env), name="starting a program")
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError):
+                await (await making).end()
+            raise
+
+    @classmethod
+    async def _made(cls, command: tuple[str, ...], root: str, env: Mapping[str, str]) -> "Program":
+        become_subreaper()
+        mark = new_id("cal")
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=root,
+            env={**env, MARKER: mark},
+            start_new_session=True,
+            limit=READER,
+        )
+        return cls(process, mark)
+
+    @property
+    def last_words(self) -> str:
+        """The last line of its error stream that says something."""
+        return next((line for line in reversed(self._last) if line.strip()), "").strip()
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code (negative: a signal), None while it runs."""
+        return self._process.returncode
+
+    def memory(self) -> int:
+        """Bytes that it and what it started hold; 0 where that cannot be told. Walks the
+        process table: to be called in a thread."""
+        return sum(_resident(info.pid) for info in self._tree.look())
+
+    async def end(self) -> None:
+        """End it and everything it started."""
+        if LINUX:
+            await asyncio.to_thread(self._tree.look)
+        await asyncio.to_thread(self._tree.signal_all, signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await self._process.wait()
+        for _ in range(ROUNDS):
+            self._tree.shell_reaped = self._process.returncode is not None
+            alive = await asyncio.to_thread(self._tree.signal_all, signal.SIGKILL)
+            if not alive and self._process.returncode is not None:
+                break
+            await asyncio.sleep(0.01)
+        await self._process.wait()
+        self._errors.cancel()
+        await asyncio.gather(self._errors, return_exceptions=True)
+        # asyncio has no call for it: pipes that nobody reads to the end stay open otherwise.
+        self._process._transport.close()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType]
+
+    async def _read_errors(self) -> None:
+        stream = self._process.stderr
+        while stream is not None:
+            try:
+                line = await stream.readline()
+            except ValueError:  # a line without an end: what was read of it is gone
+                continue
+            if not line:
+                return
+            self._last.append(line.decode("utf-8", "replace")[:400])
+
+
+def _resident(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_bytes().split()
+        return int(fields[1]) * PAGE
+    except (OSError, IndexError, ValueError):
+        return 0

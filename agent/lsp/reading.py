@@ -1,0 +1,114 @@
+"""Servers' answers as records: every field may be missing or of another kind."""
+
+from collections.abc import Iterator
+from urllib.parse import unquote, urlsplit
+
+from agent.jsontypes import Json, JsonObject
+from agent.lsp.records import SEVERITIES, Diagnostic, Place
+
+SYMBOLS = (
+    "file", "module", "namespace", "package", "class", "method", "property", "field",
+    "constructor", "enum", "interface", "function", "variable", "constant", "string", "number",
+    "boolean", "array", "object", "key", "null", "member", "struct", "event", "operator",
+    "type parameter",
+)  # fmt: skip
+"""Kinds of symbols by their number, from 1 (LSP 3.17, SymbolKind)."""
+
+
+def diagnostics(value: Json) -> tuple[Diagnostic, ...]:
+    return tuple(_diagnostics(value if isinstance(value, list) else []))
+
+
+def _diagnostics(items: list[Json]) -> Iterator[Diagnostic]:
+    for item in items:
+        if not isinstance(item, dict) or not isinstance(message := item.get("message"), str):
+            continue
+        severity = item.get("severity")
+        at = severity if isinstance(severity, int) and 1 <= severity <= len(SEVERITIES) else 1
+        line, column = _start(item.get("range"))
+        code = item.get("code")
+        yield Diagnostic(
+            severity=SEVERITIES[at - 1],
+            line=line,
+            column=column,
+            message=message.strip(),
+            source=source if isinstance(source := item.get("source"), str) else "",
+            code=str(code) if isinstance(code, str | int) else "",
+        )
+
+
+def _start(value: Json) -> tuple[int, int]:
+    start = value.get("start") if isinstance(value, dict) else None
+    if not isinstance(start, dict):
+        return 1, 1
+    line, column = start.get("line"), start.get("character")
+    return (
+        line + 1 if isinstance(line, int) and line >= 0 else 1,
+        column + 1 if isinstance(column, int) and column >= 0 else 1,
+    )
+
+
+def path_of(uri: str) -> str:
+    """The path of a ``file:`` address; other addresses as they are."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" else uri
+
+
+def places(value: Json) -> tuple[Place, ...]:
+    """Places of a definition or of references: a location, links, or a list of either."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(place for item in items if (place := _place(item)) is not None)
+
+
+def _place(item: Json) -> Place | None:
+    if not isinstance(item, dict):
+        return None
+    uri = item.get("uri", item.get("targetUri"))
+    if not isinstance(uri, str):
+        return None
+    where = item.get("range", item.get("targetSelectionRange"))
+    return Place(path_of(uri), *_start(where))
+
+
+def symbols(value: Json, path: str) -> tuple[Place, ...]:
+    """Symbols of a document (*path*) or a workspace; those inside others are named whole."""
+    items = value if isinstance(value, list) else []
+    return tuple(_symbols(items, path, ""))
+
+
+def _symbols(items: list[Json], path: str, within: str) -> Iterator[Place]:
+    for item in items:
+        if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
+            continue
+        kind = item.get("kind")
+        known = isinstance(kind, int) and 1 <= kind <= len(SYMBOLS)
+        whole = f"{within}.{name}" if within else name
+        told = f"{SYMBOLS[kind - 1]} {whole}" if known and isinstance(kind, int) else whole
+        location = item.get("location")
+        if isinstance(location, dict):
+            uri = location.get("uri")
+            where = path_of(uri) if isinstance(uri, str) else path
+            yield Place(where, *_start(location.get("range")), told)
+        else:
+            yield Place(path, *_start(item.get("selectionRange", item.get("range"))), told)
+        inner = item.get("children")
+        yield from _symbols(inner if isinstance(inner, list) else [], path, whole)
+
+
+def hover(value: Json) -> str:
+    """The text of a hover: markup, a string, or a list of them."""
+    contents = value.get("contents") if isinstance(value, dict) else None
+    pieces = contents if isinstance(contents, list) else [contents]
+    return "\n\n".join(text for piece in pieces if (text := _text(piece)))
+
+
+def _text(piece: Json) -> str:
+    if isinstance(piece, dict):
+        piece = piece.get("value")
+    return piece.strip() if isinstance(piece, str) else ""
+
+
+def has(capabilities: JsonObject, name: str) -> bool:
+    """Whether a server says that it can do *name*: true, or options for it."""
+    value = capabilities.get(name)
+    return value is True or isinstance(value, dict)

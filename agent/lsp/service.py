@@ -1,0 +1,233 @@
+"""The language servers of one opened folder (spec 10, X6): started at the first touch of a file
+of theirs, never in the way of a tool, ended when they hang or swell."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from agent.bus import Bus
+from agent.events import LspChanged
+from agent.jsontypes import Json, JsonObject
+from agent.lsp.client import LspClient
+from agent.lsp.connection import RequestRefused, ServerGone
+from agent.lsp.records import Diagnostic, LspStatus, ServerSpec
+
+WAIT = 1.5
+"""Seconds that a tool waits for what the servers say of its change (X6)."""
+
+ANSWER = 10.0
+"""Seconds for a question of the model's own."""
+
+MOST_MISSED = 3
+"""Questions in a row without an answer after which a server counts as hung."""
+
+MOST_MEMORY = 3 * 1024**3
+"""Bytes of memory above which a server counts as leaking (3 GiB: large projects need 1 to 2)."""
+
+MOST_STARTS = 3
+"""How often a server is started in one root: one that keeps dying stays dead."""
+
+LARGEST = 2 * 1024 * 1024
+"""Bytes of a file that servers are shown; editors draw the same line about there."""
+
+Key = tuple[str, str]
+
+
+class LspService:
+    """*find* looks for the servers in force once one may be needed; *project* is the root of
+    the folder. *answer* is how long a question of the model's own may take, in seconds."""
+
+    def __init__(
+        self,
+        find: Callable[[], Sequence[ServerSpec]],
+        project: Path,
+        env: Mapping[str, str],
+        bus: Bus,
+        *,
+        most_memory: int = MOST_MEMORY,
+        answer: float = ANSWER,
+    ) -> None:
+        self._find = find
+        self._project = project
+        self._env = env
+        self._bus = bus
+        self._most_memory = most_memory
+        self._answer = answer
+        self._clients: dict[Key, LspClient] = {}
+        self._starting: dict[Key, asyncio.Task[None]] = {}
+        self._starts: dict[Key, int] = {}
+        self._missed: dict[Key, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    @property
+    def statuses(self) -> tuple[LspStatus, ...]:
+        return tuple(client.status for client in self._clients.values())
+
+    @cached_property
+    def specs(self) -> tuple[ServerSpec, ...]:
+        """The servers that are started for a file of theirs."""
+        return tuple(self._find())
+
+    def serves(self, path: str) -> bool:
+        return any(spec.takes(path) for spec in self.specs)
+
+    def touch(self, paths: Sequence[str]) -> None:
+        """Files were looked at: their servers come up meanwhile."""
+        for path in paths:
+            for spec in self.specs:
+                if spec.takes(path):
+                    self._begin(spec, self._root(spec, path))
+
+    async def diagnostics(
+        self, paths: Sequence[str], wait: float = WAIT
+    ) -> dict[str, tuple[Diagnostic, ...]]:
+        """What the servers say of *paths* as they are on disk, by path; a server that has not
+        come up or says nothing within *wait* seconds is passed over."""
+        asked = [(path, spec) for path in paths for spec in self.specs if spec.takes(path)]
+        found: dict[str, tuple[Diagnostic, ...]] = {}
+        answers = (self._diagnose(spec, path, wait) for path, spec in asked)
+        for (path, _), said in zip(asked, await asyncio.gather(*answers), strict=True):
+            if said is not None:
+                found[path] = (*found.get(path, ()), *said)
+        return found
+
+    async def ask(self, path: str, method: str, params: JsonObject) -> Json:
+        """The answer of the server of *path*, which is shown to it first; it is waited for even
+        while it comes up. Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``."""
+        spec = next((spec for spec in self.specs if spec.takes(path)), None)
+        if spec is None:
+            raise ServerGone("there is no language server for this kind of file")
+        key = (spec.id, self._root(spec, path))
+        async with asyncio.timeout(self._answer):
+            client = await self._ready(spec, key)
+            if client is None:
+                raise ServerGone("it is not running")
+            await self._show(client, path)
+        return await self._answered(key, client.ask(method, params, self._answer))
+
+    async def restart(self) -> None:
+        """End every server; each comes up again with the next touch of a file of its."""
+        clients = list(self._clients.values())
+        self._clients.clear()
+        self._starts.clear()
+        await asyncio.gather(*(client.end() for client in clients))
+        self._bus.publish(LspChanged(""))
+
+    async def close(self) -> None:
+        self._closing = True
+        starting = list(self._starting.values())
+        for task in starting:
+            task.cancel()
+        # Those that end a server are waited for: they are short, and half of one leaves it.
+        await asyncio.gather(*starting, *self._tasks, return_exceptions=True)
+        await asyncio.gather(*(client.end() for client in self._clients.values()))
+
+    async def _diagnose(
+        self, spec: ServerSpec, path: str, wait: float
+    ) -> tuple[Diagnostic, ...] | None:
+        key = (spec.id, self._root(spec, path))
+        deadline = asyncio.get_running_loop().time() + wait
+        try:
+            async with asyncio.timeout(wait):
+                client = await self._ready(spec, key)
+                if client is None or not await self._show(client, path):
+                    return None
+        except (TimeoutError, ServerGone):
+            return None
+        left = max(0.0, deadline - asyncio.get_running_loop().time())
+        with contextlib.suppress(ServerGone):
+            said = await client.diagnose(path, left)
+            # Silence is no sign of trouble: many servers say nothing where nothing changed.
+            self._spawn(self._contain(key))
+            return said
+        return None
+
+    async def _ready(self, spec: ServerSpec, key: Key) -> LspClient | None:
+        """The server, once it is up; None where it is not to be had."""
+        self._begin(spec, key[1])
+        starting = self._starting.get(key)
+        if starting is not None:
+            await asyncio.shield(starting)
+        client = self._clients.get(key)
+        return client if client is not None and client.state == "ready" else None
+
+    def _begin(self, spec: ServerSpec, root: str) -> None:
+        """Start the server unless it is there, or has died too often."""
+        key = (spec.id, root)
+        client = self._clients.get(key)
+        alive = client is not None and client.state in {"starting", "ready"}
+        if alive or self._closing or self._starts.get(key, 0) >= MOST_STARTS:
+            return
+        self._starts[key] = self._starts.get(key, 0) + 1
+        self._missed[key] = 0
+        changed = self._told(spec.id)
+        self._clients[key] = begun = LspClient(spec, root, self._env, changed)
+        if client is not None:
+            self._spawn(client.end("failed", client.status.reason))
+        task = asyncio.create_task(begun.start(), name=f"starting {spec.id}")
+        self._starting[key] = task
+        task.add_done_callback(lambda _: self._starting.pop(key, None))
+
+    def _told(self, server: str) -> Callable[[], None]:
+        return lambda: self._bus.publish(LspChanged(server))
+
+    async def _show(self, client: LspClient, path: str) -> bool:
+        """Show a file as it is on disk; false if it cannot be read as text."""
+        text = await asyncio.to_thread(_text, path)
+        if text is None:
+            return False
+        await client.show(path, text)
+        return True
+
+    async def _answered(self, key: Key, asking: Coroutine[None, None, Json]) -> Json:
+        try:
+            answer = await asking
+        except TimeoutError:
+            self._missed[key] = self._missed.get(key, 0) + 1
+            self._spawn(self._contain(key))
+            raise
+        except RequestRefused:
+            self._missed[key] = 0
+            raise
+        self._missed[key] = 0
+        return answer
+
+    async def _contain(self, key: Key) -> None:
+        """End a server that hangs or holds too much."""
+        client = self._clients.get(key)
+        if client is None or client.state != "ready":
+            return
+        if self._missed.get(key, 0) >= MOST_MISSED:
+            await client.end("failed", f"gave no answer {MOST_MISSED} times: it was ended")
+        elif (held := await client.memory()) > self._most_memory:
+            size = f"{held / 1024**3:.1f} GiB"
+            await client.end("failed", f"held {size} of memory: it was ended")
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name="looking after a language server")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _root(self, spec: ServerSpec, path: str) -> str:
+        """The nearest folder above *path*, inside the project, that holds one of the markers."""
+        folder = Path(path).parent
+        if folder.is_relative_to(self._project):
+            for above in (folder, *folder.parents):
+                if any((above / marker).exists() for marker in spec.markers):
+                    return str(above)
+                if above == self._project:
+                    break
+        return str(self._project)
+
+
+def _text(path: str) -> str | None:
+    try:
+        if os.path.getsize(path) > LARGEST:  # noqa: PTH202 - a string is what there is
+            return None
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,219 @@
+"""The ``lsp`` tool: what the language servers know of the code (spec 3, 3.2; spec 10, X6)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field
+
+from agent.display import TextBlock, ToolLabel
+from agent.errors import InvalidArguments, ToolError
+from agent.jsontypes import Json, JsonObject
+from agent.lsp.aftercare import diagnostic_line
+from agent.lsp.connection import RequestRefused, ServerGone
+from agent.lsp.reading import hover, places, symbols
+from agent.lsp.records import Place
+from agent.lsp.service import ANSWER, LspService
+from agent.questions import Need, PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.filetext import load_text
+from agent.tools.paths import ToolPath, missing, read_needs, resolve_path, show_path
+
+Operation = Literal[
+    "definition",
+    "references",
+    "implementations",
+    "hover",
+    "symbols",
+    "workspace_symbols",
+    "diagnostics",
+]
+
+METHODS: Mapping[Operation, str] = {
+    "definition": "textDocument/definition",
+    "references": "textDocument/references",
+    "implementations": "textDocument/implementation",
+    "hover": "textDocument/hover",
+    "symbols": "textDocument/documentSymbol",
+    "workspace_symbols": "workspace/symbol",
+}
+
+MOST = 200
+"""Places in one answer."""
+
+DIAGNOSTICS_WAIT = 5.0
+"""Seconds for what a server says of a file when that is all that is wanted."""
+
+
+class LspArgs(ToolArgs):
+    """Arguments of ``lsp``."""
+
+    operation: Operation = Field(description="What to ask")
+    file_path: str = Field(
+        validation_alias=AliasChoices("file_path", "filePath", "path"),
+        description="The file that is asked about",
+    )
+    line: int | None = Field(default=None, ge=1, description="The line of the symbol, from 1")
+    symbol: str | None = Field(
+        default=None, description="The name as it stands on that line", min_length=1
+    )
+    query: str | None = Field(
+        default=None, description="For workspace_symbols: a part of the name to find"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LspPlan:
+    """*params* are those of the request, empty for diagnostics."""
+
+    target: ToolPath
+    operation: Operation
+    params: JsonObject
+
+
+class LspTool:
+    """Asks language servers."""
+
+    spec = ToolSpec(name="lsp", verb="Ask", aliases=("language_server",))
+    args = LspArgs
+
+    def __init__(self, servers: LspService) -> None:
+        self._servers = servers
+
+    def concurrency_safe(self, args: LspArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: LspArgs, ctx: ToolContext) -> Plan[LspPlan]:
+        target = resolve_path(args.file_path, ctx)
+        needs = (*read_needs(target), Need("lsp", "*", always="*", floor="allow"))
+        what = args.symbol or args.query or target.shown
+        label = ToolLabel("Ask", f"{args.operation.replace('_', ' ')} of {what}")
+        return Plan(
+            label=label,
+            payload=LspPlan(target, args.operation, await asyncio.to_thread(_params, args, target)),
+            needs=needs,
+            heading="Let the language server look at this file?",
+        )
+
+    async def execute(
+        self, plan: Plan[LspPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        payload = plan.payload
+        target = payload.target
+        if not await asyncio.to_thread(Path(target.real).is_file):
+            raise missing(target, ctx.project, granted=True)
+        if not self._servers.serves(target.real):
+            raise ToolError(
+                f"No language server is there for files like {target.shown}. "
+                "Use grep and read instead."
+            )
+        if payload.operation == "diagnostics":
+            return await self._diagnostics(target)
+        answer = await self._answer(payload)
+        if payload.operation == "hover":
+            text = hover(answer) or "Nothing is known about it."
+            return Result(text, blocks=(TextBlock(text),))
+        found = (
+            symbols(answer, target.real)
+            if payload.operation in {"symbols", "workspace_symbols"}
+            else places(answer)
+        )
+        lines = await asyncio.to_thread(_lines, found[:MOST], ctx)
+        if len(found) > MOST:
+            lines.append(f"… and {len(found) - MOST} more. Ask about something narrower.")
+        text = "\n".join(lines) or "Nothing was found."
+        fact = f"{len(found):,} found" if found else "nothing found"
+        return Result(text, blocks=(TextBlock(text),), facts=(fact,))
+
+    async def _answer(self, plan: LspPlan) -> Json:
+        try:
+            return await self._servers.ask(plan.target.real, METHODS[plan.operation], plan.params)
+        except RequestRefused as error:
+            raise ToolError(f"The language server refused: {error}.") from error
+        except ServerGone as error:
+            raise ToolError(f"The language server cannot answer: {error}.") from error
+        except TimeoutError:
+            raise ToolError(
+                f"The language server gave no answer within {ANSWER:.0f} s. It may still be "
+                "reading the project; use grep meanwhile."
+            ) from None
+
+    async def _diagnostics(self, target: ToolPath) -> Result:
+        found = await self._servers.diagnostics((target.real,), DIAGNOSTICS_WAIT)
+        said = found.get(target.real)
+        if said is None:
+            raise ToolError(
+                f"The language server said nothing of {target.shown} within "
+                f"{DIAGNOSTICS_WAIT:.0f} s. It may still be reading the project."
+            )
+        shown = [diagnostic_line(one) for one in said if one.severity in {"error", "warning"}]
+        text = "\n".join(shown[:MOST]) or "No errors and no warnings."
+        return Result(text, blocks=(TextBlock(text),), facts=(f"{len(shown)} found",))
+
+
+def _params(args: LspArgs, target: ToolPath) -> JsonObject:
+    """The request's parameters. Raises ``InvalidArguments`` and ``ToolError``."""
+    uri = Path(target.real).as_uri()
+    match args.operation:
+        case "workspace_symbols":
+            if not args.query:
+                raise InvalidArguments("workspace_symbols needs query: a part of the name to find.")
+            return {"query": args.query}
+        case "symbols":
+            return {"textDocument": {"uri": uri}}
+        case "diagnostics":
+            return {}
+        case _:
+            if args.line is None or not args.symbol:
+                raise InvalidArguments(
+                    f"{args.operation} needs line (from 1) and symbol, the name on that line."
+                )
+            place = _position(target, args.line, args.symbol)
+            params: JsonObject = {"textDocument": {"uri": uri}, "position": place}
+            if args.operation == "references":
+                params["context"] = {"includeDeclaration": True}
+            return params
+
+
+def _position(target: ToolPath, line: int, symbol: str) -> JsonObject:
+    """Where *symbol* begins on a line, in the protocol's units (UTF-16)."""
+    loaded = load_text(target)
+    lines = [] if loaded is None else loaded.file.text.splitlines()
+    text = lines[line - 1] if line <= len(lines) else ""
+    column = text.find(symbol)
+    if column < 0:
+        near = [n for n, other in enumerate(lines, 1) if symbol in other]
+        quoted = not target.outside and not target.is_secret
+        hint = f" It stands on line {', '.join(map(str, near[:5]))}." if near and quoted else ""
+        raise ToolError(f"{symbol!r} does not stand on line {line} of {target.shown}.{hint}")
+    units = len(text[:column].encode("utf-16-le")) // 2
+    return {"line": line - 1, "character": units}
+
+
+def _lines(found: Sequence[Place], ctx: ToolContext) -> list[str]:
+    """Places with what stands there, one a line."""
+    texts: dict[str, list[str]] = {}
+    shown: list[str] = []
+    for place in found:
+        if place.path not in texts:
+            texts[place.path] = _read(place.path, ctx)
+        lines = texts[place.path]
+        code = lines[place.line - 1].strip()[:200] if place.line <= len(lines) else ""
+        what = place.name or code
+        where = f"{show_path(place.path, ctx)}:{place.line}:{place.column}"
+        shown.append(f"{where}  {what}" if what else where)
+    return shown
+
+
+def _read(path: str, ctx: ToolContext) -> list[str]:
+    """The lines of a file of the project; nothing of others: nobody was asked about those."""
+    if not Path(path).is_relative_to(ctx.project) or resolve_path(path, ctx).is_secret:
+        return []
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

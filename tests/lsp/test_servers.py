@@ -1,0 +1,88 @@
+"""Which servers and formatters are in force (X6, X7)."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.config.code import FormatterConfig, LspServerConfig
+from agent.lsp.formatters import KNOWN as FORMATTERS
+from agent.lsp.formatters import Formatter, formatters_of
+from agent.lsp.servers import KNOWN, servers_of
+
+
+def there(*names: str):
+    return lambda name: f"/bin/{name}" if name in names else None
+
+
+def ids(servers) -> list[str]:
+    return [one.id for one in servers]
+
+
+def test_what_runs_nothing_of_the_project_is_used_unless_it_is_switched_off() -> None:
+    which = there("pyright-langserver", "gopls", "rust-analyzer", "typescript-language-server")
+    assert ids(servers_of(None, which)) == ["pyright", "gopls"]
+    assert ids(servers_of(True, which)) == ["pyright", "gopls", "typescript", "rust"]
+    assert servers_of(False, which) == ()
+    assert servers_of(None, which)[0].command == ("/bin/pyright-langserver", "--stdio")
+
+
+def test_one_server_for_a_kind_of_file_the_users_own_first() -> None:
+    which = there("pyright-langserver", "basedpyright-langserver", "mine")
+    assert ids(servers_of(None, which)) == ["basedpyright"]
+    mine = LspServerConfig(command=("mine", "--stdio"), extensions=(".py", ".pyw"))
+    assert ids(servers_of({"own": mine}, which)) == ["own", "basedpyright"]
+    assert servers_of({"own": mine}, which)[1].extensions == (".pyi",)
+    assert ids(servers_of({"basedpyright": LspServerConfig(disabled=True)}, which)) == ["pyright"]
+
+
+def test_a_server_of_the_users_own_needs_a_command_and_extensions() -> None:
+    assert servers_of({"own": LspServerConfig(command=("mine",))}, there("mine")) == ()
+
+
+def test_naming_one_that_runs_the_project_switches_it_on() -> None:
+    given = {"rust": LspServerConfig(initialization={"cargo": {"features": "all"}})}
+    (server,) = servers_of(given, there("rust-analyzer"))
+    assert server.initialization == {"cargo": {"features": "all"}}
+
+
+def test_every_known_server_and_formatter_is_whole() -> None:
+    assert len({s.id for s in KNOWN}) == len(KNOWN)
+    for server in KNOWN:
+        assert server.command
+        assert all(end.startswith(".") for end in server.extensions)
+    assert len({f.id for f in FORMATTERS}) == len(FORMATTERS)
+    for formatter in FORMATTERS:
+        assert "$FILE" in formatter.command
+        assert all(end.startswith(".") for end in formatter.extensions)
+
+
+def test_formatters_are_off_until_they_are_asked_for() -> None:
+    which = there("gofmt", "ruff")
+    assert formatters_of(None, which) == ()
+    assert formatters_of(False, which) == ()
+    assert ids(formatters_of(True, which)) == ["gofmt", "ruff"]
+    assert ids(formatters_of({"ruff": FormatterConfig(disabled=True)}, which)) == ["gofmt"]
+    own = FormatterConfig(command=("ruff", "check", "--fix", "$FILE"), extensions=(".py",))
+    (mine,) = formatters_of({"fix": own, "ruff": FormatterConfig(disabled=True)}, there("ruff"))
+    assert mine.argv("/a b.py") == ("/bin/ruff", "check", "--fix", "/a b.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("pyproject.toml", "[tool.ruff]\n", True),
+        ("pyproject.toml", "[project]\n", False),
+        ("ruff.toml", "", True),
+        ("other", "", False),
+    ],
+)
+def test_a_formatter_of_a_style_runs_where_the_project_has_one(
+    tmp_path: Path, name: str, text: str, wanted: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+    file = tmp_path / "src" / "a.py"
+    file.parent.mkdir()
+    ruff = next(one for one in FORMATTERS if one.id == "ruff")
+    assert ruff.wanted(str(file), tmp_path) is wanted
+    assert not ruff.wanted(str(file) + ".txt", tmp_path)
+    assert Formatter(id="x", command=("x", "$FILE"), extensions=(".py",)).wanted("/a.py", tmp_path)

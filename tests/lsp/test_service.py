@@ -1,0 +1,231 @@
+"""Language servers at work, and those that do not (X6). The servers are real processes."""
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent.bus import Bus
+from agent.lsp.connection import RequestRefused, ServerGone
+from agent.lsp.records import ServerSpec
+from agent.lsp.service import MOST_MISSED, MOST_STARTS, LspService
+from tests.support import language_server
+
+SCRIPT = str(Path(language_server.__file__))
+PATIENCE = 30.0
+"""Seconds for a process to start on a machine with much to do; a hang guard."""
+
+Opener = Callable[..., AbstractAsyncContextManager[LspService]]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opener:
+    @asynccontextmanager
+    async def open_service(mode: str, **more: object) -> AsyncIterator[LspService]:
+        spec = ServerSpec(
+            id="tiny",
+            command=(sys.executable, SCRIPT, mode),
+            extensions=(".tiny",),
+            markers=("tiny.toml",),
+            initialization={"tiny": {"rules": ["a"]}},
+        )
+        env = {"PATH": "/usr/bin:/bin", "LSP_LOG": str(tmp_path / "log")}
+        service = LspService(lambda: (spec,), tmp_path, env, Bus(), **more)
+        try:
+            yield service
+        finally:
+            await service.close()
+            for status in service.statuses:
+                assert status.state in {"ended", "failed"}
+
+    return open_service
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.tiny"
+    path.write_text("fine\n  ERROR here\n")
+    return path
+
+
+async def errors(service: LspService, file: Path) -> list[tuple[int, int, str]] | None:
+    found = await service.diagnostics((str(file),), PATIENCE)
+    said = found.get(str(file))
+    return None if said is None else [(d.line, d.column, d.message) for d in said]
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text)
+
+
+def messages(tmp_path: Path) -> list[dict]:
+    return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("mode", ["good", "pull"])
+async def test_errors_are_those_of_the_file_as_it_is_now(
+    opened: Opener, file: Path, mode: str
+) -> None:
+    async with opened(mode) as service:
+        assert await errors(service, file) == [(2, 3, "ERROR here")]
+        write(file, "fine\n")
+        assert await errors(service, file) == []
+        write(file, "ERROR again\n")
+        assert await errors(service, file) == [(1, 1, "ERROR again")]
+        (status,) = service.statuses
+        assert (status.state, status.files, status.errors) == ("ready", 1, 1)
+
+
+async def test_nothing_is_started_before_a_file_is_touched(opened: Opener, file: Path) -> None:
+    async with opened("good") as service:
+        assert service.statuses == ()
+        service.touch([str(file.with_suffix(".other"))])
+        assert service.statuses == ()
+        service.touch([str(file)])
+        assert [status.state for status in service.statuses] == ["starting"]
+
+
+async def test_one_server_for_each_root(opened: Opener, tmp_path: Path, file: Path) -> None:
+    inner = tmp_path / "part" / "deep"
+    inner.mkdir(parents=True)
+    (tmp_path / "part" / "tiny.toml").touch()
+    (inner / "b.tiny").write_text("ERROR b\n")
+    async with opened("good") as service:
+        assert await errors(service, file) == [(2, 3, "ERROR here")]
+        assert await errors(service, inner / "b.tiny") == [(1, 1, "ERROR b")]
+        roots = {status.root for status in service.statuses}
+        assert roots == {str(tmp_path), str(tmp_path / "part")}
+
+
+async def test_it_gets_the_settings_that_it_asks_for(opened: Opener, file: Path) -> None:
+    async with opened("spoken") as service:
+        assert await errors(service, file) == [(1, 1, 'ERROR settings [["a"], null]')]
+
+
+async def test_a_question_is_answered_in_the_protocols_units(
+    opened: Opener, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.tiny"
+    file.write_text("def shout(x)\n😀 shout(1)\n")
+    async with opened("good") as service:
+        params = {
+            "textDocument": {"uri": file.as_uri()},
+            "position": {"line": 1, "character": 3},
+        }
+        answer = await service.ask(str(file), "textDocument/definition", params)
+        assert answer == [{"uri": file.as_uri(), "range": {"start": {"line": 0, "character": 4}}}]
+        with pytest.raises(RequestRefused, match="no textDocument/hover here"):
+            await service.ask(str(file), "textDocument/hover", params)
+
+
+async def test_what_does_not_come_up_in_time_is_passed_over(opened: Opener, file: Path) -> None:
+    async with opened("mute") as service:
+        assert await service.diagnostics((str(file),), 0.05) == {}
+        assert [status.state for status in service.statuses] == ["starting"]
+
+
+async def test_garbage_is_a_reason(opened: Opener, file: Path) -> None:
+    async with opened("garbage") as service:
+        assert await errors(service, file) is None
+        (status,) = service.statuses
+        assert (status.state, status.reason) == ("failed", "it sent a message of many bytes")
+
+
+async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, file: Path) -> None:
+    async with opened("dies") as service:
+        for _ in range(MOST_STARTS + 2):
+            assert await errors(service, file) is None
+        (status,) = service.statuses
+        assert (status.state, status.reason) == ("failed", "out of ideas")
+        starts = [m for m in messages(tmp_path) if m.get("method") == "initialize"]
+        assert len(starts) == MOST_STARTS
+        await service.restart()
+        assert await errors(service, file) is None
+        assert len([m for m in messages(tmp_path) if m.get("method") == "initialize"]) > MOST_STARTS
+
+
+async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) -> None:
+    async with opened("silent", answer=0.5) as service:
+        # Only questions that it got count, none while it still starts.
+        service.touch([str(file)])
+        await until(lambda: service.statuses[0].state == "ready")
+        for _ in range(MOST_MISSED):
+            with pytest.raises(TimeoutError):
+                await service.ask(str(file), "textDocument/definition", {})
+        await until(lambda: service.statuses[0].state == "failed")
+        assert "gave no answer" in service.statuses[0].reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is only known on Linux")
+async def test_one_that_swells_is_ended(opened: Opener, file: Path) -> None:
+    async with opened("fat", most_memory=200 * 1024**2) as service:
+        assert await errors(service, file) == [(2, 3, "ERROR here")]
+        await until(lambda: service.statuses[0].state == "failed")
+        assert "of memory: it was ended" in service.statuses[0].reason
+
+
+async def test_a_program_that_is_not_there_is_a_reason(tmp_path: Path, file: Path) -> None:
+    spec = ServerSpec(id="none", command=("/nowhere/server",), extensions=(".tiny",))
+    service = LspService(lambda: (spec,), tmp_path, {}, Bus())
+    assert await errors(service, file) is None
+    (status,) = service.statuses
+    assert (status.state, status.reason) == (
+        "failed",
+        "cannot be started: No such file or directory",
+    )
+    with pytest.raises(ServerGone):
+        await service.ask(str(file), "textDocument/definition", {})
+    await service.close()
+
+
+async def test_closing_while_it_starts_leaves_nothing(opened: Opener, file: Path) -> None:
+    async with opened("mute") as service:
+        service.touch([str(file)])
+
+
+async def test_files_that_are_no_text_are_not_shown(opened: Opener, tmp_path: Path) -> None:
+    binary = tmp_path / "b.tiny"
+    binary.write_bytes(b"\xff\xfe\x00")
+    async with opened("good") as service:
+        assert await errors(service, binary) is None
+        assert await errors(service, tmp_path / "gone.tiny") is None
+
+
+BASEDPYRIGHT = shutil.which("basedpyright-langserver") or shutil.which(
+    "basedpyright-langserver", path=str(Path(sys.executable).parent)
+)
+
+
+@pytest.mark.skipif(BASEDPYRIGHT is None, reason="basedpyright is not installed")
+async def test_q4_a_real_server_tells_errors_and_definitions(tmp_path: Path) -> None:
+    assert BASEDPYRIGHT is not None
+    spec = ServerSpec(id="basedpyright", command=(BASEDPYRIGHT, "--stdio"), extensions=(".py",))
+    file = tmp_path / "a.py"
+    file.write_text("def add(a: int) -> int:\n    return a\n\n\nadd('one')\n")
+    env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    service = LspService(lambda: (spec,), tmp_path, env, Bus())
+    try:
+        async with asyncio.timeout(120):
+            while not (found := await errors(service, file)):
+                continue
+        assert any(line == 5 for line, _, _ in found)
+        params = {
+            "textDocument": {"uri": file.as_uri()},
+            "position": {"line": 4, "character": 1},
+        }
+        answer = await service.ask(str(file), "textDocument/definition", params)
+        assert isinstance(answer, list)
+        assert json.dumps(answer).count('"line": 0') >= 1
+    finally:
+        await service.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - a process is waited for
+            await asyncio.sleep(0.01)

@@ -1,0 +1,124 @@
+"""A small language server over stdin and stdout for tests. Run as a program; its first argument
+says how it behaves:
+
+    good      pushes an error for each line that holds ERROR (with the document's version)
+    pull      the same, when it is asked (textDocument/diagnostic)
+    silent    comes up, then answers nothing
+    mute      never comes up
+    dies      ends at the first file that it is shown
+    garbage   answers the handshake with something else
+    fat       holds 300 MiB of memory once a file is open
+    spoken    asks for settings and reports what it got as an error
+
+It writes each message that it gets as a line to the file in ``LSP_LOG``, if that is set.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def read():
+    length = 0
+    while True:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            sys.exit(0)
+        if not line.strip():
+            break
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return json.loads(sys.stdin.buffer.read(length))
+
+
+def write(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    sys.stdout.buffer.flush()
+
+
+def errors(text):
+    return [
+        {
+            "range": {"start": {"line": n, "character": line.index("ERROR")}},
+            "severity": 1,
+            "source": "tiny",
+            "code": "E1",
+            "message": line.strip(),
+        }
+        for n, line in enumerate(text.splitlines())
+        if "ERROR" in line
+    ]
+
+
+def definition(texts, params):
+    """Where the word at the position is defined: the line that begins with ``def word``."""
+    place = params["position"]
+    line = texts[params["textDocument"]["uri"]].splitlines()[place["line"]]
+    units = line.encode("utf-16-le")[2 * place["character"] :].decode("utf-16-le")
+    word = units.split("(")[0].split()[0]
+    return [
+        {"uri": uri, "range": {"start": {"line": n, "character": 4}}}
+        for uri, text in texts.items()
+        for n, one in enumerate(text.splitlines())
+        if one.startswith(f"def {word}(")
+    ]
+
+
+def serve(mode):
+    texts, held, log = {}, [], os.environ.get("LSP_LOG")
+    while True:
+        message = read()
+        if log:
+            with Path(log).open("a") as file:
+                file.write(json.dumps(message) + "\n")
+        method, number, params = message.get("method"), message.get("id"), message.get("params")
+        if method == "initialize":
+            if mode == "mute":
+                continue
+            if mode == "garbage":
+                sys.stdout.buffer.write(b"Hello!\r\n\r\nContent-Length: many\r\n\r\n")
+                sys.stdout.buffer.flush()
+                continue
+            able = {"textDocumentSync": 1, "definitionProvider": True}
+            if mode == "pull":
+                able["diagnosticProvider"] = {}
+            write({"id": number, "result": {"capabilities": able}})
+        elif method in {"textDocument/didOpen", "textDocument/didChange"}:
+            document = params["textDocument"]
+            uri = document["uri"]
+            texts[uri] = document.get("text") or params["contentChanges"][0]["text"]
+            if mode == "dies":
+                sys.stderr.write("out of ideas\n")
+                sys.exit(3)
+            if mode == "fat" and not held:
+                held.append(bytearray(os.urandom(1024)) * 300_000)
+            if mode == "spoken":
+                ask = {"items": [{"section": "tiny.rules"}, {"section": "other"}]}
+                write({"id": 99, "method": "workspace/configuration", "params": ask})
+                texts[uri] = "ERROR settings " + json.dumps(read()["result"])
+            if mode in {"good", "fat", "spoken"}:
+                said = {
+                    "uri": uri,
+                    "version": document["version"],
+                    "diagnostics": errors(texts[uri]),
+                }
+                write({"method": "textDocument/publishDiagnostics", "params": said})
+        elif method == "shutdown":
+            write({"id": number, "result": None})
+        elif method == "exit":
+            sys.exit(0)
+        elif number is None or mode == "silent":
+            continue
+        elif method == "textDocument/diagnostic":
+            text = texts[params["textDocument"]["uri"]]
+            write({"id": number, "result": {"kind": "full", "items": errors(text)}})
+        elif method == "textDocument/definition":
+            write({"id": number, "result": definition(texts, params)})
+        elif method is not None:
+            write({"id": number, "error": {"code": -32601, "message": f"no {method} here"}})
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
