@@ -243,7 +243,15 @@ def _compose(opened: Opened) -> Runtime:
         questions=deps.questions,
         queues=deps.queues,
         shells=deps.shells,
-        mcp=mcp_service(loaded, opened.directory, opened.paths, opened.env, bus, deps.registry),
+        mcp=mcp_service(
+            loaded,
+            opened.directory,
+            opened.paths,
+            opened.env,
+            bus,
+            deps.registry,
+            deps.questions.ask,
+        ),
         commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline)),
         code=code,
     )

@@ -6,13 +6,15 @@ as a value (trial N03).
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import ToolError
 from agent.ids import new_id
+from agent.jsontypes import JsonObject
+from agent.mcp.eliciting import Elicited
 from agent.mcp.programs import MARKER, end_program
 from agent.mcp.records import LinkLost, Offer, Server, Wire
 from agent.mcp.stderr import ErrorLog
@@ -42,13 +44,14 @@ class Login(Protocol):
 class AttemptDeps:
     """*root* is the folder that servers may know of, *environment* that of programs. *up* gets
     a connection that can be used, and what the server offers; *offered* what it offers later;
-    *unread* a sentence when that could not be read."""
+    *unread* a sentence when that could not be read. *elicit* asks the user something."""
 
     root: Path
     environment: Mapping[str, str]
     up: Callable[["Link", Offer], None]
     offered: Callable[["Link", Offer], None]
     unread: Callable[[str], None]
+    elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
     login: Login | None = None
 
 
@@ -157,6 +160,7 @@ class Attempt:
             gone=self._gone,
             changed=self._relist.set,
             refused=refused,
+            elicit=self._deps.elicit,
             log=self._log,
             auth=await login.auth(self._server) if login is not None else None,
         )

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 from agent.errors import ToolError
 from agent.jsontypes import JsonObject
 from agent.mcp.attempt import Attempt, AttemptDeps, Login
+from agent.mcp.eliciting import Ask, Elicited, Eliciting
 from agent.mcp.reasons import never_starts, reason_of
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
+from agent.tools.base import ToolContext
+from agent.tools.web_text import visible
 
 if TYPE_CHECKING:  # brings the SDK
     from agent.mcp.link import Link
@@ -35,12 +38,13 @@ Got = TypeVar("Got")
 class KeeperDeps:
     """*root* is the folder that servers may know of, *environment* that of programs; *told* is
     called when the standing changed, *offered* with what the server offers, None when that is
-    nothing any more. *first_pause* is in seconds."""
+    nothing any more. *ask* asks the user a question; *first_pause* is in seconds."""
 
     root: Path
     environment: Mapping[str, str]
     told: Callable[[], None]
     offered: Callable[[Offer | None], None]
+    ask: Ask | None = None
     login: Login | None = None
     first_pause: float = FIRST_PAUSE
 
@@ -53,6 +57,7 @@ class Keeper:
         self._deps = deps
         self._task: asyncio.Task[None] | None = None
         self._link: Link | None = None
+        self._callers: list[ToolContext] = []
         self._now: Attempt | None = None
         self._wire: Wire = _first_wire(server)
         self._settled = asyncio.Event()
@@ -87,12 +92,27 @@ class Keeper:
         """Wait until it is connected, or the first attempt has failed."""
         await self._tried.wait()
 
-    async def call(
-        self, tool: str, arguments: JsonObject, progress: Callable[[str], None]
-    ) -> Answer:
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> Answer:
         """Call a tool. Raises ``ToolError``."""
         silence = self._server.silence
-        return await self._ask(lambda link: link.call(tool, arguments, silence, progress))
+        self._callers.append(ctx)
+        try:
+            return await self._ask(
+                lambda link: link.call(
+                    tool, arguments, silence, lambda text: ctx.progress(visible(text))
+                )
+            )
+        finally:
+            self._callers.remove(ctx)
+
+    async def _elicit(self, message: str, wanted: JsonObject | str) -> Elicited:
+        """Ask the user of the newest call. A server without one has nothing to ask."""
+        if not self._callers or self._deps.ask is None:
+            return Elicited("decline", {})
+        asking = Eliciting(self._server.name, self._callers[-1], self._deps.ask)
+        if isinstance(wanted, str):
+            return await asking.address(message, wanted)
+        return await asking.form(message, wanted)
 
     async def read(self, uri: str) -> Answer:
         """The content of a resource. Raises ``ToolError``."""
@@ -194,6 +214,7 @@ class Keeper:
             up=self._up,
             offered=self._offered,
             unread=lambda problem: self._tell("connected", problems=(problem,)),
+            elicit=self._elicit,
             login=self._deps.login,
         )
 

@@ -7,9 +7,9 @@ closed by one task; calls may come from any.
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -60,6 +60,7 @@ class Link:
         self._client = client
         self._wired = wired
         self._calls: set[asyncio.Task[types.CallToolResult]] = set()
+        self._limits: dict[asyncio.Timeout, float] = {}
         self.wire: Wire = wire
 
     @property
@@ -121,10 +122,12 @@ class Link:
         task = asyncio.create_task(
             self._client.call_tool(tool, dict(arguments), progress_callback=told)
         )
+        limit = asyncio.timeout(silence)
+        self._limits[limit] = silence
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
         try:
-            async with asyncio.timeout(silence) as limit:
+            async with limit:
                 await asyncio.wait({task})
         except TimeoutError:
             raise ToolError(
@@ -132,9 +135,21 @@ class Link:
                 "up. It may have been done all the same."
             ) from None
         finally:
+            self._limits.pop(limit, None)
             task.cancel()
         result = await self._answered(task)
         return Answer(tuple(_pieces(result)), failed=bool(result.is_error))
+
+    @contextlib.contextmanager
+    def asking(self) -> Generator[None]:
+        """While the user is asked something, the time of calls stands still."""
+        for limit in self._limits:
+            limit.reschedule(None)
+        try:
+            yield
+        finally:
+            for limit, silence in self._limits.items():
+                limit.reschedule(asyncio.get_running_loop().time() + silence)
 
     async def read(self, uri: str) -> Answer:
         """The content of a resource. Raises ``LinkLost`` or ``ToolError``."""
@@ -238,15 +253,29 @@ async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Li
         root = types.Root(uri=hooks.root.as_uri(), name=hooks.root.name)  # pyright: ignore[reportArgumentType] - pydantic takes text for an address
         return types.ListRootsResult(roots=[root])
 
+    async def elicit(
+        context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult:
+        _ = context
+        form = isinstance(params, types.ElicitRequestFormParams)
+        with link.asking():
+            wanted = cast("JsonObject", params.requested_schema) if form else params.url
+            given = await hooks.elicit(params.message, wanted)
+        content = cast("dict[str, str | int | float | bool | list[str] | None]", given.content)
+        accepted = form and given.action == "accept"
+        return types.ElicitResult(action=given.action, content=content if accepted else None)
+
     wired = Wired(hooks.gone)
     client = Client(
         open_wire(server, wire, hooks, wired),
         client_info=types.Implementation(name="opencode-py", version=_version()),
         list_roots_callback=roots,
+        elicitation_callback=elicit,
         message_handler=heard,
     )
+    link = Link(client, wired, wire)
     async with client:
-        yield Link(client, wired, wire)
+        yield link
 
 
 def _version() -> str:

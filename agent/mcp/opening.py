@@ -7,6 +7,7 @@ from agent.bus import Bus
 from agent.catalogue import secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
+from agent.mcp.eliciting import Ask
 from agent.mcp.records import Server
 from agent.mcp.service import McpDeps, McpService
 from agent.process import strict_environment
@@ -20,8 +21,10 @@ def mcp_service(
     env: Mapping[str, str],
     bus: Bus,
     registry: Registry,
+    ask: Ask | None = None,
 ) -> McpService:
-    """The servers of the settings; none is started yet."""
+    """The servers of the settings; none is started yet. *ask* asks the user what one of them
+    wants to know."""
     servers = [Server.of(name, given, directory) for name, given in loaded.config.mcp.items()]
     deps = McpDeps(
         bus=bus,
@@ -29,5 +32,6 @@ def mcp_service(
         root=directory,
         data=paths.data,
         environment=strict_environment(env, secret_variables(loaded.config)),
+        ask=ask,
     )
     return McpService(servers, deps)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.bus import Bus
 from agent.errors import ToolError
 from agent.events import McpChanged
+from agent.mcp.eliciting import Ask
 from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
 from agent.mcp.pins import Pins
 from agent.mcp.records import Answer, Server, Standing
@@ -25,13 +26,15 @@ if TYPE_CHECKING:  # brings the SDK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpDeps:
-    """*root* is the opened folder, *data* the data folder, *environment* what programs get."""
+    """*root* is the opened folder, *data* the data folder, *environment* what programs get;
+    *ask* asks the user what a server wants to know."""
 
     bus: Bus
     registry: Registry
     root: Path
     data: Path
     environment: Mapping[str, str]
+    ask: Ask | None = None
     first_pause: float = FIRST_PAUSE
 
 
@@ -184,6 +187,7 @@ class McpService:
                 environment=self._deps.environment,
                 told=lambda: self._deps.bus.publish(McpChanged(name)),
                 offered=lambda offer: self.toolbox.take(server, offer),
+                ask=self._deps.ask,
                 login=self._logins,
                 first_pause=self._deps.first_pause,
             ),

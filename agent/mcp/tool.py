@@ -39,9 +39,7 @@ class McpArgs(ToolArgs):
 class Caller(Protocol):
     """How a tool reaches its server."""
 
-    async def call(
-        self, tool: str, arguments: JsonObject, progress: Callable[[str], None]
-    ) -> Answer:
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> Answer:
         """Raises ``ToolError`` for a server that is not there, breaks off or does not answer."""
         ...
 
@@ -117,9 +115,7 @@ class McpTool:
         _ = reply
         if self.changed:
             self._approve(self.definition)
-        answer = await self._caller.call(
-            self.definition.name, plan.payload.arguments, lambda text: ctx.progress(visible(text))
-        )
+        answer = await self._caller.call(self.definition.name, plan.payload.arguments, ctx)
         result = result_of(answer, ctx)
         arguments = tuple(block for block in plan.blocks[:1] if plan.payload.arguments)
         return Result(

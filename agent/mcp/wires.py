@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,8 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
+from agent.jsontypes import JsonObject
+from agent.mcp.eliciting import Elicited
 from agent.mcp.records import Server, Wire
 from agent.mcp.stderr import ErrorLog
 from agent.mcp.tidying import tidy
@@ -34,13 +36,15 @@ class Hooks:
     """What a connection is given. *root* is the folder that servers may know of; *environment*
     is that of programs, *log* takes what they print on the error stream. *changed* is called
     when a list of the server's changed, *gone* is set when the connection is over; *refused*
-    is called when the server wants a login."""
+    is called when the server wants a login. *elicit* asks the user what the server wants to know
+    (a message, and a form or an address)."""
 
     root: Path
     environment: Mapping[str, str]
     gone: asyncio.Event
     changed: Callable[[], None]
     refused: Callable[[], None]
+    elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
     log: ErrorLog | None = None
     auth: httpx2.Auth | None = None
 

@@ -25,6 +25,17 @@ BAD = [
 ]
 
 
+FORM = {
+    "type": "object",
+    "properties": {
+        "wood": {"type": "string", "title": "Wood", "enum": ["oak", "pine"]},
+        "legs": {"type": "integer", "description": "How many legs"},
+        "painted": {"type": "boolean"},
+    },
+    "required": ["wood", "legs"],
+}
+
+
 def send(message: dict) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
@@ -63,8 +74,18 @@ def main() -> None:
     if FAULT == "chats":
         for _ in range(3):
             sys.stdout.write("hello, I am a server\n")
+    waiting = None
     for line in sys.stdin:
         message = json.loads(line)
+        if FAULT == "asks" and message.get("method") == "tools/call":
+            waiting = message["id"]
+            asked = {"message": "What shall it be?", "requestedSchema": FORM}
+            send({"id": "asked", "method": "elicitation/create", "params": asked})
+            continue
+        if message.get("id") == "asked":
+            text = json.dumps(message.get("result") or message.get("error"))
+            send({"id": waiting, "result": {"content": [{"type": "text", "text": text}]}})
+            continue
         if FAULT == "silent" or "id" not in message or "method" not in message:
             continue
         result = answer(message["method"], message.get("params") or {})
