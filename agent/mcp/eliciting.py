@@ -79,12 +79,16 @@ class Eliciting:
         """The field as an object with it, an empty one where it may be left out; None to stop."""
         choices = choices_of(spec)
         told = " · ".join(str(t) for t in (spec.get("title") or name, spec.get("description")) if t)
-        text = f"{message}\n{told}" + ("" if needed else " (may be left empty)")
+        default = f", then it is {spec['default']}" if "default" in spec else ""
+        left = f" (may be left empty{default})" if default or not needed else ""
+        text = f"{message}\n{told}{left}"
         for _ in range(TRIES):
             reply = await self._question(text, tuple(choices), *place)
             if reply.dismissed:
                 return None
             said = reply.labels[0] if reply.labels else reply.text.strip()
+            if not said and "default" in spec:
+                return {name: spec["default"]}
             if not said and not needed:
                 return {}
             value = choices[said] if said in choices else read(said, spec)

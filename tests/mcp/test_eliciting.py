@@ -14,6 +14,7 @@ REPLIES = {
     "Wood": QuestionReply(labels=("oak",)),
     "legs": QuestionReply(text="4"),
     "painted": QuestionReply(labels=("Yes",)),
+    "name": QuestionReply(),
 }
 
 
@@ -44,21 +45,22 @@ async def order(tmp_path: Path, asked: Asked) -> dict:
 
 async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:
     asked = Asked()
-    content = {"wood": "oak", "legs": 4, "painted": True}
+    content = {"wood": "oak", "legs": 4, "painted": True, "name": "Bob"}
     assert await order(tmp_path, asked) == {"action": "accept", "content": content}
-    wood, legs, painted = asked.questions
+    wood, legs, painted, name = asked.questions
+    assert name.text.endswith("name (may be left empty, then it is Bob)")
     assert wood.text.startswith("The MCP server asks asks: What shall it be?")
     assert [option.label for option in wood.options] == ["oak", "pine"]
     assert legs.options == ()
     assert "How many legs" in legs.text
     assert [option.label for option in painted.options] == ["Yes", "No"]
-    assert (wood.number, wood.total, wood.session_id) == (1, 3, "ses_1")
+    assert (wood.number, wood.total, wood.session_id) == (1, 4, "ses_1")
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path) -> None:
     asked = Asked(legs=[QuestionReply(text="four"), QuestionReply(text="4")])
     assert (await order(tmp_path, asked))["action"] == "accept"
-    assert len(asked.questions) == 4
+    assert len(asked.questions) == 5
 
 
 @pytest.mark.parametrize(

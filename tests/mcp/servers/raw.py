@@ -31,6 +31,7 @@ FORM = {
         "wood": {"type": "string", "title": "Wood", "enum": ["oak", "pine"]},
         "legs": {"type": "integer", "description": "How many legs"},
         "painted": {"type": "boolean"},
+        "name": {"type": "string", "default": "Bob"},
     },
     "required": ["wood", "legs"],
 }
