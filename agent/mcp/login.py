@@ -36,12 +36,14 @@ Show = Callable[[str], Awaitable[None]]
 NOBODY = "http://127.0.0.1/mcp/oauth/callback"
 """The address to come back to where no browser is opened; it is never used."""
 
+_VERSION = "2025-06-18"
+_LIST: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 _HELLO: JsonObject = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
     "params": {
-        "protocolVersion": "2025-06-18",
+        "protocolVersion": _VERSION,
         "capabilities": {},
         "clientInfo": {"name": "opencode-py", "version": "0"},
     },
@@ -221,7 +223,7 @@ def _can(server: Server) -> bool:
     return server.remote and server.oauth is not False and not signed
 
 
-async def _ask(server: Server, provider: httpx2.Auth) -> int:
+async def _ask(server: Server, provider: _Provider) -> int:
     """Ask something that wants a login; the status of the last answer."""
     accept = {"Accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(
@@ -231,6 +233,12 @@ async def _ask(server: Server, provider: httpx2.Auth) -> int:
     ) as client:
         async with client.stream("POST", server.url, json=_HELLO) as answer:
             status, session = answer.status_code, answer.headers.get("mcp-session-id")
+        if provider.context.current_tokens is None and status < 400:
+            # It greets everybody, and asks who wants more.
+            headers = {"mcp-protocol-version": _VERSION}
+            headers |= {"mcp-session-id": session} if session else {}
+            async with client.stream("POST", server.url, json=_LIST, headers=headers) as answer:
+                status = answer.status_code
         if session:
             await client.delete(server.url, headers={"mcp-session-id": session})
         if status in {404, 405}:  # an older server: only its stream of events is there
