@@ -9,12 +9,14 @@ from bench.row import Row, calibration
 from bench.starting import first, start
 from bench.stepping import steps
 from bench.streaming import cancel, fast, keys, paced
+from bench.transports import transports
 
 ROWS: dict[str, Callable[[Place], list[Row]]] = {
     "start": start,
     "first": first,
     "fast": fast,
     "paced": paced,
+    "transports": transports,
     "steps": steps,
     "keys": keys,
     "cancel": cancel,

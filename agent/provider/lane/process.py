@@ -57,6 +57,12 @@ class LitellmProcess:
         self._child: _Child | None = None
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that runs, None where none does."""
+        child = self._child
+        return None if child is None or child.gone else child.pid
+
     async def ready(self) -> None:
         """Start it unless it runs, and wait until litellm is loaded. Raises ``ProviderError``."""
         self._stay()
@@ -127,6 +133,7 @@ class _Child:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.loaded = asyncio.Event()
         self.gone = False
+        self.pid = process.pid
         self._process = process
         self._calls: dict[int, asyncio.Queue[JsonObject | None]] = {}
         self._undoing: dict[int, asyncio.TimerHandle] = {}

@@ -1,0 +1,96 @@
+"""Both ways to a model side by side: our own decoding of its stream, and litellm in its process.
+
+Per chunk, the CPU of the program is told and, for litellm, that of its process too.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent.provider.catalog import Catalog
+from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
+from agent.provider.clients import Clients
+from agent.provider.lane.process import LitellmProcess
+from agent.provider.settings import ProviderSettings
+from agent.provider.spec import Transport
+from bench.place import Place, cpu
+from bench.row import Row, ms
+
+CHUNKS = 5_000
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class _Took:
+    """Seconds: *start* to be ready for the first request, *first* from a request to its first
+    text, *chunk* of CPU for each chunk, *beside* of that in the process of litellm."""
+
+    start: float
+    first: float
+    chunk: float
+    beside: float
+
+
+def transports(place: Place) -> list[Row]:
+    """Start-up, first token and cost per chunk of both transports."""
+    took = {name: asyncio.run(_measured(place.url, place.env, name)) for name in _NAMES}
+    own, other = took["http"], took["litellm"]
+    factor = other.chunk / own.chunk
+    return [
+        Row("transport ready: own, litellm", f"{ms(own.start)}, {other.start:.1f} s"),
+        Row("request to first text: own, litellm", f"{ms(own.first)}, {ms(other.first)}"),
+        Row(
+            "CPU per chunk: own, litellm",
+            f"{own.chunk * 1e6:.0f} µs, {other.chunk * 1e6:.0f} µs "
+            f"({other.beside * 1e6:.0f} µs of it in its process)",
+            ratio=f"{factor:.1f} ×",
+        ),
+    ]
+
+
+_NAMES: tuple[Transport, ...] = ("http", "litellm")
+
+
+async def _measured(url: str, env: Mapping[str, str], transport: Transport) -> _Took:
+    settings = ProviderSettings(id="bench", base_url=url, api_key="k", transport=transport)
+    catalog = Catalog({"bench": settings}, None, env)
+    process = LitellmProcess(env) if transport == "litellm" else None
+    clients = Clients(catalog, litellm=process)
+    model = catalog.model("bench/one")
+    begun = time.monotonic()
+    if process is None:
+        await clients.warm(model)
+    else:
+        await process.ready()
+    ready = time.monotonic() - begun
+
+    async def stream(text: str) -> tuple[float, int]:
+        asked = ModelRequest(model=model, system=(), turns=(UserTurn((TextContent(text),)),))
+        begun, first, count = time.monotonic(), 0.0, 0
+        async for event in clients.client_for(model).stream(asked):
+            if isinstance(event, TextDelta):
+                first = first or time.monotonic() - begun
+                count += 1
+        return first, count
+
+    try:
+        await stream("hello")  # loads what is put off until then
+        firsts = [(await stream("hello"))[0] for _ in range(ROUNDS)]
+        costs: list[tuple[float, float]] = []
+        for _ in range(ROUNDS):
+            before = time.process_time(), _beside(process)
+            _, count = await stream(f"deltas {CHUNKS}")
+            mine, beside = time.process_time() - before[0], _beside(process) - before[1]
+            costs.append(((mine + beside) / count, beside / count))
+    finally:
+        await clients.aclose()
+        if process is not None:
+            await process.aclose()
+    least = min(costs)
+    return _Took(ready, min(firsts), least[0], least[1])
+
+
+def _beside(process: LitellmProcess | None) -> float:
+    """CPU seconds that the process of litellm has used."""
+    return cpu(process.pid) if process is not None and process.pid else 0.0
