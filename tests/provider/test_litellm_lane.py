@@ -79,6 +79,7 @@ async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: 
         harness.server.always(answer(Text("A title")))
         session = await harness.session()
         for number, model in enumerate(ORDER):
+            assert harness.runtime.catalog.model(model).api == "litellm"
             thoughts = (Reason(f"<thought {number} of {model}>"), Text(f"I look, {number}."))
             harness.server.script(answer(*thoughts, read, read), answer(Text("Done.")))
             await harness.runtime.sessions.directory.set_model(session.id, model, None)

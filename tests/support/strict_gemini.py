@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 from tests.support.strict_schema import repeated
 
@@ -16,11 +17,15 @@ SCHEMA = {
 }  # fmt: skip
 TYPES = {"string", "number", "integer", "boolean", "array", "object"}
 DATA = {"text", "inlineData", "functionCall", "functionResponse", "fileData"}
+USERS = {"args", "response", "properties"}
+"""Objects whose names are the user's."""
+
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,63}")
 
 
 def violations(body: dict, headers: dict[str, str]) -> list[str]:
     """What the API would refuse in *body*; empty when it is right."""
+    body = _camel(body)
     found = [f"Unknown name {name!r}" for name in body if name not in TOP]
     if not headers.get("x-goog-api-key"):
         found.append("x-goog-api-key: required")
@@ -37,6 +42,18 @@ def violations(body: dict, headers: dict[str, str]) -> list[str]:
     generation = body.get("generationConfig", {})
     found += [f"generationConfig: unknown {k}" for k in generation if k not in GENERATION]
     return found + _tools(body.get("tools"))
+
+
+def _camel(value: object) -> Any:
+    """*value* with names such as ``function_call`` in the other form: the API takes both."""
+    if isinstance(value, list):
+        return [_camel(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub(r"_([a-z])", lambda m: m[1].upper(), name): inner if name in USERS else _camel(inner)
+        for name, inner in value.items()
+    }
 
 
 def _roles(contents: list[dict]) -> list[str]:
