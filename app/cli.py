@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2
 
 COMMANDS: dict[str, str] = {
+    "acp": "app.acp.command",
     "auth": "app.providers.auth",
     "debug": "app.debug.command",
     "mcp": "app.mcp.command",
@@ -36,7 +37,6 @@ NOT_HERE: dict[str, str] = {
     "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
     "github": "opencode-py has no GitHub action.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
-    "acp": "opencode-py does not speak the Agent Client Protocol yet.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
     "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
     "plugin": "opencode-py has no plugins yet.",

@@ -1,0 +1,1 @@
+"""``opencode-py acp``: the Agent Client Protocol, for editors (spec 11, F3)."""

@@ -1,0 +1,280 @@
+"""The agent's side of the protocol: one method for each request (spec 11, F3)."""
+
+import importlib.metadata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from acp.exceptions import RequestError
+from acp.interfaces import Client
+from acp.meta import PROTOCOL_VERSION
+from acp.schema import (
+    AgentCapabilities,
+    AuthenticateResponse,
+    AuthMethodAgent,
+    ClientCapabilities,
+    CloseSessionResponse,
+    ForkSessionResponse,
+    Implementation,
+    InitializeResponse,
+    ListSessionsResponse,
+    LoadSessionResponse,
+    McpCapabilities,
+    NewSessionResponse,
+    PromptCapabilities,
+    PromptResponse,
+    ResumeSessionResponse,
+    SessionCapabilities,
+    SessionCloseCapabilities,
+    SessionForkCapabilities,
+    SessionInfo,
+    SessionListCapabilities,
+    SessionModeState,
+    SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
+    SetSessionModeResponse,
+    TerminalAuthMethod,
+)
+
+from agent.events import SessionIdle
+from agent.model import Session
+from agent.session.prompts import template
+from agent.session.view import PromptInput
+from app.acp import options
+from app.acp.failures import INVALID_PARAMS, as_errors, failure, stop_reason
+from app.acp.folders import Folders, McpServers
+from app.acp.prompts import Content, command_in, prompt_of
+from app.acp.session import Open
+from app.acp.sessions import Sessions, announced
+
+PAGE = 50
+"""Sessions that a list has at most; the next ones are asked for."""
+
+LOGIN = "login"
+
+
+class AcpAgent:
+    """Answers one client. Its sessions are the program's: the full screen resumes them too."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+        self._held: Sessions | None = None
+
+    @property
+    def _sessions(self) -> Sessions:
+        """The sessions; there is a connection before there is a request."""
+        assert self._held is not None  # noqa: S101 - as above
+        return self._held
+
+    def on_connect(self, conn: Client) -> None:
+        self._held = Sessions(self._folders, conn)
+
+    async def initialize(
+        self,
+        protocol_version: int,
+        client_capabilities: ClientCapabilities | None = None,
+        client_info: Implementation | None = None,
+        **_: Any,
+    ) -> InitializeResponse:
+        """The one version that is spoken, whatever was asked for, and what can be done."""
+        del protocol_version, client_info
+        auth = client_capabilities.auth if client_capabilities is not None else None
+        return InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_info=Implementation(
+                name="opencode-py",
+                title="opencode-py",
+                version=importlib.metadata.version("opencode-py"),
+            ),
+            agent_capabilities=AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=PromptCapabilities(
+                    image=True, audio=False, embedded_context=True
+                ),
+                mcp_capabilities=McpCapabilities(http=True, sse=True),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    fork=SessionForkCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                    close=SessionCloseCapabilities(),
+                ),
+            ),
+            auth_methods=[_login(terminal=bool(auth and auth.terminal))],
+        )
+
+    async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
+        """Logging in happens in a terminal; keys are read when they are needed."""
+        if method_id != LOGIN:
+            raise RequestError(INVALID_PARAMS, f"There is no login {method_id}.")
+        return AuthenticateResponse()
+
+    async def new_session(
+        self,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **_: Any,
+    ) -> NewSessionResponse:
+        del additional_directories
+        with as_errors():
+            opened = announced(await self._sessions.new(cwd, mcp_servers), new=True)
+            modes, choices = _choices(opened)
+        return NewSessionResponse(session_id=opened.session.id, modes=modes, config_options=choices)
+
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: McpServers | None = None,
+        additional_directories: list[str] | None = None,
+        **_: Any,
+    ) -> LoadSessionResponse:
+        """Open a session and tell all that was said in it."""
+        del additional_directories
+        with as_errors():
+            opened = announced(await self._sessions.past(cwd, session_id, mcp_servers, told=True))
+            modes, choices = _choices(opened)
+        return LoadSessionResponse(modes=modes, config_options=choices)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **_: Any,
+    ) -> ResumeSessionResponse:
+        """Open a session whose past the client knows."""
+        del additional_directories
+        with as_errors():
+            opened = announced(await self._sessions.past(cwd, session_id, mcp_servers, told=False))
+            modes, choices = _choices(opened)
+        return ResumeSessionResponse(modes=modes, config_options=choices)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **_: Any,
+    ) -> ForkSessionResponse:
+        del additional_directories
+        with as_errors():
+            opened = announced(await self._sessions.copy(cwd, session_id, mcp_servers))
+            modes, choices = _choices(opened)
+        return ForkSessionResponse(
+            session_id=opened.session.id, modes=modes, config_options=choices
+        )
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """Stop what runs in a session and follow it no more. It stays in the store."""
+        opened = self._sessions.get(session_id)
+        await opened.cancel()
+        await opened.runtime.sessions.wait(session_id)
+        await self._sessions.close_one(session_id)
+        return CloseSessionResponse()
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> ListSessionsResponse:
+        """Sessions of a folder or of all, the one used last first."""
+        with as_errors():
+            found = await self._sessions.listed(cwd, PAGE, _before(cursor))
+        return ListSessionsResponse(
+            sessions=[_info(session) for session in found if session.turns or session.title],
+            next_cursor=repr(found[-1].updated) if len(found) == PAGE else None,
+        )
+
+    async def set_session_mode(
+        self, session_id: str, mode_id: str, **_: Any
+    ) -> SetSessionModeResponse:
+        opened = self._sessions.get(session_id)
+        with as_errors():
+            await options.choose(opened.runtime, session_id, "mode", mode_id)
+            await opened.tell_choices()
+        return SetSessionModeResponse()
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> SetSessionConfigOptionResponse:
+        opened = self._sessions.get(session_id)
+        with as_errors():
+            session = await options.choose(opened.runtime, session_id, config_id, value)
+        return SetSessionConfigOptionResponse(
+            config_options=list(options.options(opened.runtime, session))
+        )
+
+    async def prompt(self, session_id: str, prompt: Sequence[Content], **_: Any) -> PromptResponse:
+        """Answer once the turn is over that the prompt is for."""
+        opened = self._sessions.get(session_id)
+        with as_errors():
+            end = await _sent(opened, prompt)
+        if end.outcome == "failed":
+            raise failure(end)
+        return PromptResponse(stop_reason=stop_reason(end))
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        opened = self._sessions.find(session_id)
+        if opened is not None:
+            await opened.cancel()
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        del params
+        raise RequestError.method_not_found(f"_{method}")
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Extensions that nobody agreed on are ignored, as the protocol wants it."""
+        del method, params
+
+    async def close(self) -> None:
+        await self._sessions.close()
+
+
+async def _sent(opened: Open, prompt: Sequence[Content]) -> SessionIdle:
+    """Send a prompt, or do what a command says."""
+    runtime = opened.runtime
+    match command_in(prompt):
+        case ("compact", focus):
+            return await opened.compact(focus)
+        case ("init", words):
+            more = f"\nThe person adds: {words}" if words else ""
+            runtime.trust.vouch()
+            text = template("init").replace("{{more}}", more).strip()
+            return await opened.prompt(PromptInput(text=text))
+        case _:
+            return await opened.prompt(prompt_of(prompt, runtime.directory))
+
+
+def _choices(opened: Open) -> tuple[SessionModeState, list[options.Option]]:
+    """What can be chosen in a session, in both of the protocol's forms."""
+    runtime, session = opened.runtime, opened.session
+    return options.modes(runtime, session), options.options(runtime, session)
+
+
+def _login(*, terminal: bool) -> TerminalAuthMethod | AuthMethodAgent:
+    """How one gives the program a key: in a terminal, which some clients open by themselves."""
+    name, words = "Add a provider's key", "Runs: opencode-py auth login"
+    if terminal:
+        return TerminalAuthMethod(
+            type="terminal", id=LOGIN, name=name, description=words, args=["auth", "login"]
+        )
+    return AuthMethodAgent(id=LOGIN, name=name, description=f"{words}, in a terminal.")
+
+
+def _before(cursor: str | None) -> float | None:
+    if cursor is None:
+        return None
+    try:
+        return float(cursor)
+    except ValueError:
+        raise RequestError(INVALID_PARAMS, f"There is no page {cursor}.") from None
+
+
+def _info(session: Session) -> SessionInfo:
+    return SessionInfo(
+        session_id=session.id,
+        cwd=session.directory,
+        title=session.title or None,
+        updated_at=datetime.fromtimestamp(session.updated, UTC).isoformat(),
+    )

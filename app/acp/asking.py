@@ -1,0 +1,145 @@
+"""Questions to the person before the editor: permissions, and the ``question`` tool's."""
+
+import logging
+from collections.abc import Coroutine
+
+from acp.exceptions import RequestError
+from acp.helpers import update_tool_call
+from acp.interfaces import Client
+from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
+
+from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.runtime import Runtime
+from app.acp.blocks import content_of, locations_of, text_content
+from app.acp.telling import KINDS, Teller, title_of
+from app.clean import clean, clean_line
+
+log = logging.getLogger(__name__)
+
+SHOWN = 60
+"""Characters of a pattern on a button; the whole of it stands in the question."""
+
+CANNOT = "The editor cannot ask this. Put the question into your answer instead, and stop there."
+UNASKED = (
+    "The editor could not ask the person for permission, so it was refused. Do it another way, "
+    "or finish without it and say what is left to do."
+)
+
+
+class Asking:
+    """Asks the client and hands on the answers. *session_id* is the root of the tree."""
+
+    def __init__(self, runtime: Runtime, client: Client, session_id: str, teller: Teller) -> None:
+        self._runtime = runtime
+        self._client = client
+        self._session_id = session_id
+        self._teller = teller
+
+    async def permission(self, request: PermissionRequest) -> None:
+        """Ask for consent and answer the request. One that was settled meanwhile stays so."""
+        call = self._call(request)
+        options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+        if request.always:
+            options.append(
+                PermissionOption(option_id="always", name=_always(request), kind="allow_always")
+            )
+        options.append(PermissionOption(option_id="reject", name="Reject", kind="reject_once"))
+        try:
+            answer = await self._choice(call, options)
+        except RequestError:
+            log.warning("the client refused to ask for permission", exc_info=True)
+            self._runtime.permissions.refuse(request.id, UNASKED)
+            return
+        if answer == "once":
+            reply = PermissionReply("once")
+        elif answer == "always" and request.always:
+            reply = PermissionReply("always")
+        else:
+            reply = PermissionReply("reject")
+        self._runtime.permissions.reply(request.id, reply)
+
+    async def question(self, question: Question) -> None:
+        """Ask the model's question. The protocol knows buttons only: one answer of several."""
+        service = self._runtime.questions
+        if not question.options:
+            service.decline(question.id, CANNOT)
+            return
+        options = [
+            PermissionOption(
+                option_id=str(number), name=clean_line(option.label), kind="allow_once"
+            )
+            for number, option in enumerate(question.options)
+        ]
+        options.append(PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
+        notes = [
+            clean_line(f"{option.label}: {option.description}")
+            for option in question.options
+            if option.description
+        ]
+        call = update_tool_call(
+            question.id,
+            title=clean_line(question.text),
+            kind="other",
+            status="pending",
+            content=[text_content("\n".join((clean(question.text), *notes)))],
+        )
+        try:
+            answer = await self._choice(call, options)
+        except RequestError:
+            log.warning("the client refused to ask a question", exc_info=True)
+            service.decline(question.id, CANNOT)
+            return
+        chosen = int(answer) if answer.isdecimal() and int(answer) < len(question.options) else None
+        if chosen is None:
+            reply = QuestionReply(dismissed=True)
+        else:
+            reply = QuestionReply((question.options[chosen].label,))
+        service.reply(question.id, reply)
+
+    def pending(self) -> list[Coroutine[None, None, None]]:
+        """All that waits for an answer in the session's tree, to be asked."""
+        permissions = self._runtime.permissions.pending(self._session_id)
+        questions = self._runtime.questions.pending(self._session_id)
+        return [*map(self.permission, permissions), *map(self.question, questions)]
+
+    async def _choice(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str:
+        """The id of what was chosen, empty for nothing."""
+        answer = await self._client.request_permission(self._session_id, call, options)
+        outcome = answer.outcome
+        return outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+
+    def _call(self, request: PermissionRequest) -> ToolCallUpdate:
+        """The call that is asked about, with all that the dialog of the full screen shows."""
+        part = self._teller.call_of(request.message_id, request.call_id)
+        given = getattr(part.state, "input", None) if part is not None else None
+        root = str(self._runtime.project)
+        return update_tool_call(
+            part.id if part is not None else request.id,
+            title=title_of(part) if part is not None else clean_line(request.heading),
+            kind=KINDS.get(request.tool, "other"),
+            status="pending",
+            content=[*content_of(request.blocks, root), text_content(_reasons(request))],
+            locations=locations_of(request.blocks, given, root) or None,
+            raw_input=given,
+        )
+
+
+def _reasons(request: PermissionRequest) -> str:
+    """What consent is needed for, a line each, and what "always" would mean."""
+    asker = f" ({clean_line(request.agent)})" if request.callers else ""
+    lines = [f"{request.heading}{asker}"]
+    for judged in request.needs:
+        if judged.action == "ask":
+            need = judged.need
+            reason = need.reason or judged.reason
+            shown = clean_line(need.shown or need.pattern)
+            lines.append(f"{need.permission}: {shown}" + (f" ({reason})" if reason else ""))
+    if request.always:
+        what = ", ".join(f"{permission}: {pattern}" for permission, pattern in request.always)
+        lines.append(f"Always, in this session, would allow {what}")
+    return "\n".join(lines)
+
+
+def _always(request: PermissionRequest) -> str:
+    what = clean_line(", ".join(pattern for _, pattern in request.always))
+    return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"

@@ -1,0 +1,154 @@
+"""What a tool shows, as content of a tool call (spec 11, F3)."""
+
+import os
+import re
+from collections.abc import Iterable
+from typing import assert_never
+
+from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_diff_content
+from acp.schema import ToolCallLocation
+
+from agent.display import (
+    Block,
+    CodeBlock,
+    DiffBlock,
+    Hunk,
+    ImageBlock,
+    ListingBlock,
+    ShellBlock,
+    SubtaskBlock,
+    TableBlock,
+    TextBlock,
+    TodoBlock,
+)
+from agent.jsontypes import JsonObject
+from app.clean import clean, clean_line
+
+PATHS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file or folder."""
+
+_TICKS = re.compile(r"`{3,}")
+_MARKS = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "}
+
+
+def content_of(blocks: Iterable[Block], root: str) -> list[ToolCallContentVariant]:
+    """Content for *blocks*; *root* is the folder that their paths start at."""
+    found: list[ToolCallContentVariant] = []
+    for block in blocks:
+        if isinstance(block, DiffBlock):
+            found += _diffs(block, root)
+        elif text := _text(block).strip("\n"):
+            found.append(tool_content(text_block(text)))
+    return found
+
+
+def text_content(text: str) -> ToolCallContentVariant:
+    """Plain text as content."""
+    return tool_content(text_block(clean(text)))
+
+
+def output_content(text: str) -> ToolCallContentVariant:
+    """What a program printed, as content."""
+    return tool_content(text_block(fenced(clean(text, overwriting=True), "console")))
+
+
+def locations_of(
+    blocks: Iterable[Block], given: JsonObject | None, root: str
+) -> list[ToolCallLocation]:
+    """The places that a call is about: of its *blocks*, else the path among its arguments."""
+    found: dict[str, ToolCallLocation] = {}
+    for block in blocks:
+        if isinstance(block, DiffBlock | CodeBlock | ImageBlock):
+            path = absolute(block.path, root)
+            found.setdefault(path, ToolCallLocation(path=path, line=_line(block)))
+    named = next((given[key] for key in PATHS if given and isinstance(given.get(key), str)), None)
+    if not found and isinstance(named, str) and named:
+        path = absolute(named, root)
+        found[path] = ToolCallLocation(path=path)
+    return list(found.values())
+
+
+def absolute(path: str, root: str) -> str:
+    """*path* in full, without its links resolved."""
+    return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - kept as text
+
+
+def fenced(text: str, language: str = "") -> str:
+    """*text* as a code block of Markdown that nothing in it can end."""
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"
+
+
+def _line(block: DiffBlock | CodeBlock | ImageBlock) -> int | None:
+    match block:
+        case DiffBlock():
+            changed = (n for hunk in block.hunks for line in hunk.lines if (n := line.new))
+            return next(changed, None)
+        case CodeBlock():
+            return block.first_line
+        case ImageBlock():
+            return None
+
+
+def _diffs(block: DiffBlock, root: str) -> list[ToolCallContentVariant]:
+    """One diff for each hunk: the lines around a change, not the whole file."""
+    path = absolute(block.path, root)
+    found: list[ToolCallContentVariant] = [
+        tool_diff_content(path, _side(hunk, "add"), _old(hunk, block)) for hunk in block.hunks
+    ]
+    if block.change == "move":
+        found.append(text_content(f"Moved from {block.moved_from} to {block.path}."))
+    if block.omitted:
+        found.append(text_content(f"{block.omitted:,} more changed lines are not shown."))
+    if not block.hunks and block.change == "create":
+        found.append(tool_diff_content(path, ""))
+    return found
+
+
+def _old(hunk: Hunk, block: DiffBlock) -> str | None:
+    return None if block.change == "create" else _side(hunk, "remove")
+
+
+def _side(hunk: Hunk, kind: str) -> str:
+    lines = [line.text for line in hunk.lines if line.kind in {"context", kind}]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text(
+    block: CodeBlock
+    | ShellBlock
+    | ListingBlock
+    | TodoBlock
+    | TableBlock
+    | ImageBlock
+    | SubtaskBlock
+    | TextBlock,
+) -> str:
+    match block:
+        case ShellBlock():
+            if not block.output.strip():
+                return fenced(clean(block.command), "sh")
+            return fenced(clean(block.output, overwriting=True), "console")
+        case CodeBlock():
+            return fenced(clean(block.text), block.language)
+        case ListingBlock():
+            more = block.total - len(block.items)
+            lines = [clean_line(item) for item in block.items]
+            return "\n".join((*lines, *((f"… {more:,} more",) if more > 0 else ())))
+        case TodoBlock():
+            return "\n".join(
+                f"- [{_MARKS[item.status]}] {clean_line(item.content)}" for item in block.items
+            )
+        case TableBlock():
+            rows = (block.columns, *block.rows)
+            return "\n".join("  ".join(clean_line(cell) for cell in row) for row in rows)
+        case ImageBlock():
+            size = f", {block.width}×{block.height}" if block.width else ""
+            return f"{clean_line(block.path)} ({block.mime}{size})"
+        case SubtaskBlock():
+            return clean(block.text or block.activity)
+        case TextBlock():
+            return clean(block.text)
+        case _:
+            assert_never(block)

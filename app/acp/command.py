@@ -1,0 +1,92 @@
+"""``opencode-py acp``: from the start of the program to its exit code (spec 11, F3)."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+
+USAGE = 2
+FAILED = 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``acp``."""
+    return argparse.ArgumentParser(
+        prog="opencode-py acp",
+        description="Serve an editor: speak the Agent Client Protocol on standard input and "
+        "output.",
+        epilog="An editor starts this; its settings name the command and its argument, "
+        "opencode-py and acp. Warnings go to standard error and to the log.",
+        allow_abbrev=False,
+    )
+
+
+def main(argv: list[str]) -> int:
+    """Serve until the client ends the input; return the exit code."""
+    try:
+        parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    if sys.stdin.isatty():
+        _say("This speaks to an editor, not to people: end it with ctrl+d.")
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+    from app.logs import start_log  # noqa: PLC0415 - as above
+
+    source, sink = _kept_apart()
+    try:
+        start_log(os.environ)
+        return asyncio.run(_serve(source, sink, os.environ))
+    except OpencodePyError as error:
+        _say(error.message)
+        return FAILED
+
+
+def _kept_apart() -> tuple[int, int]:
+    """Descriptors of standard input and output for the protocol alone: what anything else
+    prints goes to standard error, and no program that is started reads the client's messages."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink
+
+
+async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
+    from acp.core import AgentSideConnection  # noqa: PLC0415 - for this command only
+
+    from app.acp.agent import AcpAgent  # noqa: PLC0415 - brings the harness
+    from app.acp.folders import Folders  # noqa: PLC0415 - as above
+    from app.acp.wire import Wire  # noqa: PLC0415 - as above
+
+    came: list[int] = []
+    stopped = asyncio.Event()
+
+    def stop(number: int) -> None:
+        came.append(number)
+        stopped.set()
+
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    agent = AcpAgent(Folders(env))
+    connection = AgentSideConnection(
+        agent, Wire(source, sink), listening=False, use_unstable_protocol=True
+    )
+    listening = asyncio.create_task(connection.listen(), name="acp")
+    stopping = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        listening.cancel()
+        await agent.close()
+        await connection.close()
+    return 128 + came[0] if came else 0
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")

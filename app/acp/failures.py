@@ -1,0 +1,59 @@
+"""How errors and ends of turns are told in the protocol's words (spec 11, F3)."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from acp.exceptions import RequestError
+from acp.schema import StopReason
+
+from agent.errors import (
+    AgentNotFound,
+    ConfigError,
+    MissingKey,
+    ModelNotFound,
+    OpencodePyError,
+    ProviderErrorKind,
+    SessionNotFound,
+)
+from agent.events import SessionIdle
+
+INVALID_PARAMS, INTERNAL, NO_LOGIN, NOT_FOUND = -32602, -32603, -32000, -32002
+"""Codes of JSON-RPC 2.0, and the protocol's own for a login that lacks and what is not there."""
+
+
+@contextmanager
+def as_errors() -> Generator[None]:
+    """Errors of the harness as errors of the protocol, each with its sentence."""
+    try:
+        yield
+    except SessionNotFound as error:
+        raise RequestError(NOT_FOUND, error.message) from error
+    except MissingKey as error:
+        raise RequestError(NO_LOGIN, error.message) from error
+    except (AgentNotFound, ModelNotFound, ConfigError) as error:
+        raise RequestError(INVALID_PARAMS, error.message) from error
+    except OpencodePyError as error:
+        raise RequestError(INTERNAL, error.message) from error
+
+
+def failure(end: SessionIdle) -> RequestError:
+    """A turn that failed, as an error."""
+    if end.error is None:
+        return RequestError(INTERNAL, "The turn failed.")
+    code = NO_LOGIN if end.error.kind == ProviderErrorKind.AUTH else INTERNAL
+    return RequestError(code, end.error.message, {"kind": end.error.kind})
+
+
+def stop_reason(end: SessionIdle) -> StopReason:
+    """Why a turn ended that did not fail."""
+    match end.outcome, end.finish:
+        case "cancelled", _:
+            return "cancelled"
+        case "limit_reached", _:
+            return "max_turn_requests"
+        case _, "length":
+            return "max_tokens"
+        case _, "content-filter":
+            return "refusal"
+        case _:
+            return "end_turn"

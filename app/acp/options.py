@@ -1,0 +1,164 @@
+"""What a client can choose for a session: agent, model, effort, commands (spec 11, F3)."""
+
+from itertools import groupby
+from typing import TypeAlias
+
+from acp.exceptions import RequestError
+from acp.schema import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    SessionConfigOptionBoolean,
+    SessionConfigOptionSelect,
+    SessionConfigSelectGroup,
+    SessionConfigSelectOption,
+    SessionMode,
+    SessionModeState,
+    UnstructuredCommandInput,
+)
+
+from agent.errors import ModelNotFound
+from agent.model import Session
+from agent.runtime import Runtime
+from app.clean import clean_line
+
+Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
+
+DEFAULT = "default"
+"""The value of the effort that the model takes by itself."""
+
+OWN = (
+    ("compact", "Sum the session up to make room", "what to keep above all"),
+    ("init", "Write the project's instructions", "what matters"),
+)
+"""Commands that the program does itself."""
+
+
+def modes(runtime: Runtime, session: Session) -> SessionModeState:
+    """The agents that the user can choose, as modes."""
+    return SessionModeState(
+        current_mode_id=session.agent,
+        available_modes=[
+            SessionMode(id=info.name, name=_title(info.name), description=info.description)
+            for info in runtime.agents.primary()
+        ],
+    )
+
+
+def options(runtime: Runtime, session: Session) -> list[Option]:
+    """The same agents, the models, and the efforts of the session's model."""
+    current = session.model or runtime.catalog.default_model()
+    efforts = _efforts(runtime, current)
+    agents = [
+        SessionConfigSelectOption(
+            value=info.name, name=_title(info.name), description=info.description
+        )
+        for info in runtime.agents.primary()
+    ]
+    found: list[Option] = [
+        SessionConfigOptionSelect(
+            type="select",
+            id="mode",
+            name="Agent",
+            category="mode",
+            current_value=session.agent,
+            options=agents,
+        ),
+        SessionConfigOptionSelect(
+            type="select",
+            id="model",
+            name="Model",
+            category="model",
+            current_value=current,
+            options=_models(runtime, current),
+        ),
+    ]
+    if efforts:
+        found.append(
+            SessionConfigOptionSelect(
+                type="select",
+                id="effort",
+                name="Effort",
+                description="How much the model reasons",
+                category="thought_level",
+                current_value=session.effort if session.effort in efforts else DEFAULT,
+                options=[
+                    SessionConfigSelectOption(value=value, name=_title(value))
+                    for value in (DEFAULT, *efforts)
+                ],
+            )
+        )
+    return found
+
+
+async def choose(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
+    """Set an option; gives the session as it is then. Raises ``AgentNotFound``,
+    ``ModelNotFound``, and ``RequestError`` for an option or effort that there is not."""
+    directory = runtime.sessions.directory
+    session = await directory.get(session_id)
+    model = session.model or runtime.catalog.default_model()
+    match option, value:
+        case "mode", str():
+            return await directory.set_agent(session_id, runtime.agents.get(value).name)
+        case "model", str():
+            return await directory.set_model(session_id, runtime.catalog.model(value).full_name)
+        case "effort", str():
+            efforts = _efforts(runtime, model)
+            if value not in {DEFAULT, *efforts}:
+                raise _wrong(f"The efforts of {model} are {', '.join((DEFAULT, *efforts))}.")
+            return await directory.set_model(session_id, model, None if value == DEFAULT else value)
+        case _:
+            raise _wrong(f"There is no option {option} that takes such a value.")
+
+
+def commands() -> AvailableCommandsUpdate:
+    """The slash commands that a client can offer."""
+    return AvailableCommandsUpdate(
+        session_update="available_commands_update",
+        available_commands=[
+            AvailableCommand(
+                name=name,
+                description=description,
+                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)),
+            )
+            for name, description, hint in OWN
+        ],
+    )
+
+
+def _models(runtime: Runtime, current: str) -> list[SessionConfigSelectGroup]:
+    """The models that can be used now, by provider, the current one in any case."""
+    names = dict.fromkeys(model.full_name for model in runtime.catalog.models())
+    names.setdefault(current)
+    grouped = groupby(sorted(names, key=_provider), key=_provider)
+    return [
+        SessionConfigSelectGroup(
+            group=provider,
+            name=provider,
+            options=[
+                SessionConfigSelectOption(value=name, name=clean_line(name.partition("/")[2]))
+                for name in found
+            ],
+        )
+        for provider, found in grouped
+    ]
+
+
+def _efforts(runtime: Runtime, model: str) -> tuple[str, ...]:
+    """The efforts of a model, none for one that is no longer there."""
+    try:
+        return tuple(runtime.catalog.model(model).efforts)
+    except ModelNotFound:
+        return ()
+
+
+def _provider(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _title(name: str) -> str:
+    return clean_line(name[:1].upper() + name[1:])
+
+
+def _wrong(details: str) -> RequestError:
+    return RequestError(-32602, details)

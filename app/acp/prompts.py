@@ -1,0 +1,111 @@
+"""What a client sends as a prompt: text, links to files, their text, pictures (spec 11, F3)."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from acp.exceptions import RequestError
+from acp.schema import (
+    AudioContentBlock,
+    BlobResourceContents,
+    EmbeddedResourceContentBlock,
+    ImageContentBlock,
+    ResourceContentBlock,
+    TextContentBlock,
+    TextResourceContents,
+)
+
+from agent.model import FilePart
+from agent.session.mentions import ATTACHED
+from agent.session.view import PromptInput
+from app.mentions import mentions_in, quoted
+
+Content: TypeAlias = (
+    TextContentBlock
+    | ImageContentBlock
+    | AudioContentBlock
+    | ResourceContentBlock
+    | EmbeddedResourceContentBlock
+)
+
+COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
+_LINES = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")
+
+
+def prompt_of(blocks: Sequence[Content], directory: Path) -> PromptInput:
+    """The prompt for a session in *directory*. Files that are linked are read by the agent; of
+    those that came with their text that counts, since an editor has what is not saved yet.
+
+    Raises ``RequestError`` for sound.
+    """
+    said: list[str] = []
+    attached: list[str] = []
+    files: list[FilePart] = []
+    for block in blocks:
+        match block:
+            case TextContentBlock():
+                said.append(block.text)
+            case ResourceContentBlock():
+                said.append(_linked(block, directory))
+            case ImageContentBlock():
+                files.append(_file(block.mime_type, block.data))
+            case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource):
+                name = _name(resource.uri, directory)
+                said.append(f"`{name}`")
+                attached.append(ATTACHED.format(path=name, text=resource.text))
+            case EmbeddedResourceContentBlock(resource=BlobResourceContents() as resource):
+                said.append(f"`{_name(resource.uri, directory)}`")
+                files.append(_file(resource.mime_type or "application/octet-stream", resource.blob))
+            case _:
+                raise RequestError.invalid_params({"details": "Sound cannot be sent."})
+    text = "".join(said)
+    return PromptInput(
+        text="\n\n".join((text, *attached)),
+        mentions=mentions_in(text, directory),
+        files=tuple(files),
+    )
+
+
+def command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
+    """The name and the argument of a prompt that looks like a slash command."""
+    if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
+        return None
+    text = "".join(block.text for block in blocks if isinstance(block, TextContentBlock))
+    found = COMMAND.fullmatch(text.strip())
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+def _file(mime: str, data: str) -> FilePart:
+    return FilePart(id="", session_id="", message_id="", mime=mime, data=data)
+
+
+def _linked(block: ResourceContentBlock, directory: Path) -> str:
+    """A mention of a file that there is; other links stay links."""
+    address = urlsplit(block.uri)
+    path = _path(block.uri)
+    if path is None or not path.exists():
+        return f"[{block.title or block.name}]({block.uri})"
+    lines = _LINES.search(address.fragment)
+    found = quoted(_shown(path, directory))
+    if lines is None or found.endswith('"'):
+        return found
+    return f"{found}#L{lines[1]}-{lines[2] or lines[1]}"
+
+
+def _name(uri: str, directory: Path) -> str:
+    path = _path(uri)
+    return _shown(path, directory) if path is not None else uri
+
+
+def _path(uri: str) -> Path | None:
+    """The file that *uri* names, None for what is none."""
+    address = urlsplit(uri)
+    if address.scheme == "file" and address.netloc in {"", "localhost"}:
+        return Path(unquote(address.path))
+    return Path(uri) if uri.startswith("/") else None
+
+
+def _shown(path: Path, directory: Path) -> str:
+    return str(path.relative_to(directory)) if path.is_relative_to(directory) else str(path)

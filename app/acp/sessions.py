@@ -1,0 +1,110 @@
+"""The sessions that a client has open, and how each is opened (spec 11, F3)."""
+
+from pathlib import Path
+
+from acp.exceptions import RequestError
+from acp.interfaces import Client
+
+from agent.errors import ConfigError
+from agent.model import Session
+from agent.runtime import Runtime
+from app.acp.failures import NOT_FOUND
+from app.acp.folders import Folders, McpServers
+from app.acp.options import commands
+from app.acp.session import Open
+from app.acp.telling import plan
+
+UNTRUSTED = (
+    "This folder is not trusted, so its own settings, commands and instructions are left out. "
+    "Start opencode-py in it once to say whether to trust it."
+)
+
+
+class Sessions:
+    """Sessions by their id; *client* is who they are told to."""
+
+    def __init__(self, folders: Folders, client: Client) -> None:
+        self._folders = folders
+        self._client = client
+        self._open: dict[str, Open] = {}
+
+    def get(self, session_id: str) -> Open:
+        """An open session. Raises ``RequestError``."""
+        if session_id not in self._open:
+            raise RequestError(
+                NOT_FOUND, f"The session {session_id} is not open: load or resume it first."
+            )
+        return self._open[session_id]
+
+    def find(self, session_id: str) -> Open | None:
+        return self._open.get(session_id)
+
+    async def new(self, cwd: str, servers: McpServers | None) -> Open:
+        """A new session of *cwd*. Raises what ``Folders.open`` raises, as the next ones do."""
+        runtime = await self._folders.open(cwd, servers)
+        default = runtime.config.config.default_agent
+        session = await runtime.sessions.directory.create(agent=default)
+        return self._add(runtime, session)
+
+    async def copy(self, cwd: str, session_id: str, servers: McpServers | None) -> Open:
+        """A copy of a session. Raises ``SessionNotFound`` too."""
+        runtime = await self._folders.open(cwd, servers)
+        session = await runtime.sessions.directory.fork(session_id)
+        opened = self._add(runtime, session)
+        await opened.remember(await runtime.store.messages(session.id), told=False)
+        return opened
+
+    async def past(
+        self, cwd: str, session_id: str, servers: McpServers | None, *, told: bool
+    ) -> Open:
+        """A session of *cwd* that there is; all that was said in it is *told* if that is wanted.
+
+        Raises ``SessionNotFound``, and ``ConfigError`` for one of another folder.
+        """
+        runtime = await self._folders.open(cwd, servers)
+        session = await runtime.sessions.directory.get(session_id)
+        if Path(session.directory) != runtime.directory:
+            raise ConfigError(f"The session {session_id} belongs to {session.directory}.")
+        await self.close_one(session_id)
+        store = runtime.store
+        opened = self._add(runtime, session)
+        messages = await store.messages(session_id)
+        if session.undone_at is not None:
+            messages = [m for m in messages if m.message.id < session.undone_at]
+        await opened.remember(messages, told=told)
+        todos = await store.todos(session_id)
+        if todos and told:
+            await opened.tell((plan(todos),))
+        return opened
+
+    async def close_one(self, session_id: str) -> None:
+        """Follow a session no more, if it is followed."""
+        before = self._open.pop(session_id, None)
+        if before is not None:
+            await before.close()
+
+    async def close(self) -> None:
+        """End everything: turns are cancelled and stored."""
+        await self._folders.close()
+        for session_id in tuple(self._open):
+            await self.close_one(session_id)
+
+    async def listed(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
+        """Sessions of a folder or of all, the one used last first, *before* a time if given."""
+        runtime = await self._folders.anywhere(cwd)
+        directory = str(runtime.directory) if cwd is not None else None
+        return await runtime.store.sessions(directory=directory, limit=limit, before=before)
+
+    def _add(self, runtime: Runtime, session: Session) -> Open:
+        opened = Open(runtime, self._client, session)
+        self._open[session.id] = opened
+        return opened
+
+
+def announced(opened: Open, *, new: bool = False) -> Open:
+    """Follow a session from now on and tell the commands, behind the answer that opens it: to be
+    called last, as a client may not know the session before. A *new* one is told of trust too."""
+    opened.start()
+    standing = opened.runtime.trust.standing
+    opened.announce(commands(), (UNTRUSTED,) if new and standing == "open" else ())
+    return opened

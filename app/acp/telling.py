@@ -1,0 +1,239 @@
+"""Parts of messages as updates of a session: live ones, and those of the past (spec 11, F3)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from acp.helpers import (
+    ToolCallContentVariant,
+    start_tool_call,
+    text_block,
+    update_agent_message_text,
+    update_agent_thought_text,
+    update_plan,
+    update_tool_call,
+)
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    PlanEntry,
+    ToolCallProgress,
+    ToolCallStart,
+    ToolCallStatus,
+    ToolKind,
+    UserMessageChunk,
+)
+
+from agent.display import TodoItem, ToolLabel
+from agent.events import PartDelta
+from agent.model import (
+    Completed,
+    Failed,
+    FilePart,
+    MessageWithParts,
+    Part,
+    Pending,
+    ReasoningPart,
+    Running,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from app.acp.blocks import content_of, locations_of, output_content, text_content
+from app.clean import clean, clean_line
+
+Update: TypeAlias = (
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCallStart
+    | ToolCallProgress
+    | AgentPlanUpdate
+)
+
+KINDS: dict[str, ToolKind] = {
+    "read": "read",
+    "glob": "search",
+    "grep": "search",
+    "list": "search",
+    "websearch": "search",
+    "webfetch": "fetch",
+    "edit": "edit",
+    "multiedit": "edit",
+    "write": "edit",
+    "apply_patch": "edit",
+    "bash": "execute",
+    "bash_output": "execute",
+    "bash_kill": "execute",
+    "todowrite": "think",
+    "todoread": "think",
+}
+"""The protocol's kind of each tool that has one; a client picks an icon by it."""
+
+_STATES: dict[str, ToolCallStatus] = {
+    "pending": "pending",
+    "running": "in_progress",
+    "completed": "completed",
+    "failed": "failed",
+}
+
+
+@dataclass(slots=True)
+class Teller:
+    """Remembers what the client knows. *root* is the folder that shown paths start at."""
+
+    root: str
+    _sent: dict[str, int] = field(default_factory=dict[str, int])
+    _thoughts: set[str] = field(default_factory=set[str])
+    _calls: dict[str, ToolPart] = field(default_factory=dict[str, ToolPart])
+    _own: set[str] = field(default_factory=set[str])
+
+    def own(self, message_id: str) -> None:
+        """The user's own words are not told again."""
+        self._own.add(message_id)
+
+    def part(self, part: Part) -> Iterator[Update]:
+        """What is new in *part*, which replaces what was told of it."""
+        match part:
+            case TextPart() | ReasoningPart():
+                hidden = isinstance(part, TextPart) and part.synthetic
+                if part.message_id in self._own or hidden:
+                    return
+                if isinstance(part, ReasoningPart):
+                    self._thoughts.add(part.id)
+                self._sent.setdefault(part.id, 0)
+                yield from self._text(part.id, part.message_id, 0, part.text)
+            case ToolPart():
+                yield from self._call(part)
+            case _:
+                pass
+
+    def delta(self, event: PartDelta) -> Iterator[Update]:
+        """What a delta adds to text that was begun."""
+        if event.field == "text" and event.part_id in self._sent:
+            yield from self._text(event.part_id, event.message_id, event.offset, event.delta)
+
+    def call_of(self, message_id: str, call_id: str) -> ToolPart | None:
+        """The call that a question is about."""
+        for part in self._calls.values():
+            if part.call_id == call_id and part.message_id == message_id:
+                return part
+        return None
+
+    def note(self, sentence: str) -> Update:
+        """Something that the program has to say, where the model's thoughts stand."""
+        return update_agent_thought_text(clean(sentence) + "\n")
+
+    def past(self, item: MessageWithParts) -> Iterator[Update]:
+        """A message of a session that is loaded, whole."""
+        if not isinstance(item.message, UserMessage):
+            for part in item.parts:
+                yield from self.part(part)
+            return
+        self.own(item.message.id)
+        if item.message.synthetic:
+            return
+        for part in item.parts:
+            text = _said(part)
+            if text:
+                yield UserMessageChunk(
+                    session_update="user_message_chunk",
+                    content=text_block(clean(text)),
+                    message_id=item.message.id,
+                )
+
+    def _text(self, part_id: str, message_id: str, offset: int, text: str) -> Iterator[Update]:
+        known = self._sent[part_id]
+        new = text[max(0, known - offset) :]
+        if not new or offset > known:
+            return  # a gap is filled by the whole part, which comes with its end
+        self._sent[part_id] = offset + len(text)
+        made = update_agent_thought_text if part_id in self._thoughts else update_agent_message_text
+        update = made(clean(new))
+        update.message_id = message_id
+        yield update
+
+    def _call(self, part: ToolPart) -> Iterator[Update]:
+        before = self._calls.get(part.id)
+        if before is not None and before.state == part.state:
+            return
+        if isinstance(part.state, Pending) and before is not None:
+            return  # its input grows; it is told whole when it is
+        self._calls[part.id] = part
+        yield tool_call(part, self.root, known=before is not None)
+
+
+def tool_call(part: ToolPart, root: str, *, known: bool) -> ToolCallStart | ToolCallProgress:
+    """A call as it stands; *known* once the client was told of it."""
+    state = part.state
+    blocks = () if isinstance(state, Pending) else state.blocks
+    given = None if isinstance(state, Pending) else state.input
+    made = update_tool_call if known else start_tool_call
+    return made(
+        part.id,
+        title=title_of(part),
+        kind=KINDS.get(part.tool, "other"),
+        status=_STATES[state.status],
+        content=_content(part, root) or None,
+        locations=locations_of(blocks, given, root) or None,
+        raw_input=given,
+        raw_output=_output(part),
+    )
+
+
+def title_of(part: ToolPart) -> str:
+    """The call in a few words, on one line."""
+    label = ToolLabel("") if isinstance(part.state, Pending) else part.state.label
+    words = f"{label.verb} {label.object} {label.note}"
+    return clean_line(" ".join(words.split())) or clean_line(part.tool)
+
+
+def plan(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
+    """The list of things to do. The protocol has no word for what was dropped: it is left out."""
+    return update_plan(
+        PlanEntry(content=clean_line(item.content), priority=item.priority, status=item.status)
+        for item in items
+        if item.status != "cancelled"
+    )
+
+
+def _content(part: ToolPart, root: str) -> list[ToolCallContentVariant]:
+    state = part.state
+    match state:
+        case Pending():
+            return []
+        case Running():
+            content = content_of(state.blocks, root)
+            return [*content, output_content(state.output)] if state.output.strip() else content
+        case Completed():
+            content = content_of(state.blocks, root)
+            if content or not state.output.strip():
+                return content
+            return [text_content(state.output)]
+        case Failed():
+            return [*content_of(state.blocks, root), text_content(state.error)]
+        case _:
+            assert_never(state)
+
+
+def _output(part: ToolPart) -> dict[str, object] | None:
+    match part.state:
+        case Completed() as done:
+            told: dict[str, object] = {"output": done.output}
+            return told if done.exit_code is None else {**told, "exit_code": done.exit_code}
+        case Failed() as failed:
+            return {"error": failed.error, "kind": failed.kind}
+        case _:
+            return None
+
+
+def _said(part: Part) -> str:
+    """What the user is shown of a part of a message of theirs."""
+    match part:
+        case TextPart(synthetic=False):
+            return part.text
+        case FilePart():
+            return f"[{part.path or part.mime}]"
+        case _:
+            return ""

@@ -1,0 +1,113 @@
+"""The protocol's messages on two descriptors: one JSON object a line.
+
+A thread reads and a thread writes. So a client that does not read holds up nobody but the one
+who sends, any kind of file will do, and the descriptors keep the flags that a terminal shares
+with others. Both threads die with the program.
+"""
+
+import asyncio
+import json
+import os
+import queue
+import threading
+from typing import Any
+
+SIZE = 65_536
+"""Bytes that are read at once."""
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+"""Codes of JSON-RPC 2.0."""
+
+
+class Wire:
+    """A transport of the SDK. Used from one loop."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._writing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._closed = False
+        for name, work, descriptor in (
+            ("acp-input", self._read, source),
+            ("acp-output", self._write, sink),
+        ):
+            threading.Thread(target=work, args=(descriptor,), name=name, daemon=True).start()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write a message. Raises ``ConnectionError`` when the client reads no more."""
+        if self._closed:
+            raise ConnectionError("the client is gone")
+        # What is no JSON stands in details of errors only: an exception, a path.
+        data = json.dumps(message, default=str, separators=(",", ":")).encode() + b"\n"
+        written: asyncio.Future[None] = self._loop.create_future()
+        self._writing.put((data, written))
+        await written
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message, None at the end. A line that is none is answered with an error."""
+        while (line := await self._lines.get()) is not None:
+            if not line.strip():
+                continue
+            try:
+                message = json.loads(line)
+            except ValueError:
+                await self._refuse(PARSE_ERROR, "Parse error: a line must be one JSON object.")
+                continue
+            if isinstance(message, dict):
+                return message  # pyright: ignore[reportUnknownVariableType] - any JSON object
+            await self._refuse(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
+        return None
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._writing.put(None)
+
+    async def _refuse(self, code: int, why: str) -> None:
+        error = {"code": code, "message": why}
+        await self.send({"jsonrpc": "2.0", "id": None, "error": error})
+
+    def _read(self, source: int) -> None:
+        rest = b""
+        while data := _chunk(source):
+            *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
+            for line in lines:
+                self._call(self._lines.put_nowait, line)
+        if rest:
+            self._call(self._lines.put_nowait, rest)
+        self._call(self._lines.put_nowait, None)
+
+    def _write(self, sink: int) -> None:
+        while (entry := self._writing.get()) is not None:
+            data, written = entry
+            fault: OSError | None = None
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(sink, left) :]
+            except OSError as error:
+                fault = error
+            self._call(_settle, written, fault)
+
+    def _call(self, function: Any, *arguments: object) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _chunk(source: int) -> bytes:
+    """Some bytes, none at the end or when the input broke, which is the same here."""
+    try:
+        return os.read(source, SIZE)
+    except OSError:
+        return b""
+
+
+def _settle(written: "asyncio.Future[None]", fault: OSError | None) -> None:
+    if written.done():
+        return
+    if fault is None:
+        written.set_result(None)
+    else:
+        written.set_exception(ConnectionError(f"the client is gone: {fault.strerror}"))
