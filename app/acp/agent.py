@@ -233,17 +233,28 @@ class AcpAgent:
 
 async def _sent(opened: Open, prompt: Sequence[Content]) -> SessionIdle:
     """Send a prompt, or do what a command says."""
-    runtime = opened.runtime
     match command_in(prompt):
         case ("compact", focus):
             return await opened.compact(focus)
-        case ("init", words):
-            more = f"\nThe person adds: {words}" if words else ""
-            runtime.trust.vouch()
-            text = template("init").replace("{{more}}", more).strip()
-            return await opened.prompt(PromptInput(text=text))
-        case _:
-            return await opened.prompt(prompt_of(prompt, runtime.directory))
+        case command:
+            return await opened.prompt(_made(opened, command, prompt))
+
+
+async def _made(
+    opened: Open, command: tuple[str, str] | None, prompt: Sequence[Content]
+) -> PromptInput:
+    """What is sent. What looks like a command and is none is text, such as a path."""
+    runtime = opened.runtime
+    name, argument = command or ("", "")
+    if name == "init":
+        more = f"\nThe person adds: {argument}" if argument else ""
+        runtime.trust.vouch()
+        return PromptInput(text=template("init").replace("{{more}}", more).strip())
+    if name and name in {each.name for each in await runtime.commands.all()}:
+        base = PromptInput(text="")
+        return await runtime.commands.prompt(name, argument, opened.session, base)
+    agents = [each.name for each in runtime.agents.callable()]
+    return prompt_of(prompt, runtime.directory, agents)
 
 
 def _choices(opened: Open) -> tuple[SessionModeState, list[options.Option]]:

@@ -2,11 +2,18 @@
 
 import logging
 from collections.abc import Coroutine
+from typing import Any
 
 from acp.exceptions import RequestError
 from acp.helpers import update_tool_call
 from acp.interfaces import Client
-from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
+from acp.schema import (
+    AllowedOutcome,
+    PermissionOption,
+    ToolCallStart,
+    ToolCallStatus,
+    ToolCallUpdate,
+)
 
 from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.runtime import Runtime
@@ -38,6 +45,7 @@ class Asking:
     async def permission(self, request: PermissionRequest) -> None:
         """Ask for consent and answer the request. One that was settled meanwhile stays so."""
         call = self._call(request)
+        known = self._teller.call_of(request.message_id, request.call_id) is not None
         options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
         if request.always:
             options.append(
@@ -45,7 +53,7 @@ class Asking:
             )
         options.append(PermissionOption(option_id="reject", name="Reject", kind="reject_once"))
         try:
-            answer = await self._choice(call, options)
+            answer = await self._choice(call, options, known=known)
         except RequestError:
             log.warning("the client refused to ask for permission", exc_info=True)
             self._runtime.permissions.refuse(request.id, UNASKED)
@@ -84,7 +92,7 @@ class Asking:
             content=[text_content("\n".join((clean(question.text), *notes)))],
         )
         try:
-            answer = await self._choice(call, options)
+            answer = await self._choice(call, options, known=False)
         except RequestError:
             log.warning("the client refused to ask a question", exc_info=True)
             service.decline(question.id, CANNOT)
@@ -102,11 +110,24 @@ class Asking:
         questions = self._runtime.questions.pending(self._session_id)
         return [*map(self.permission, permissions), *map(self.question, questions)]
 
-    async def _choice(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str:
-        """The id of what was chosen, empty for nothing."""
+    async def _choice(
+        self, call: ToolCallUpdate, options: list[PermissionOption], *, known: bool
+    ) -> str:
+        """The id of what was chosen, empty for nothing. A call that the client does not know yet
+        is told first, and its end."""
+        update = self._client.session_update
+        if not known:
+            began = ToolCallStart(session_update="tool_call", **_fields(call))
+            await update(self._session_id, began)
         answer = await self._client.request_permission(self._session_id, call, options)
         outcome = answer.outcome
-        return outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+        if not known:
+            kinds = {option.option_id: option.kind for option in options}
+            allowed = kinds.get(chosen, "reject_once").startswith("allow")
+            status: ToolCallStatus = "completed" if allowed else "failed"
+            await update(self._session_id, update_tool_call(call.tool_call_id, status=status))
+        return chosen
 
     def _call(self, request: PermissionRequest) -> ToolCallUpdate:
         """The call that is asked about, with all that the dialog of the full screen shows."""
@@ -122,6 +143,11 @@ class Asking:
             locations=locations_of(request.blocks, given, root) or None,
             raw_input=given,
         )
+
+
+def _fields(call: ToolCallUpdate) -> dict[str, Any]:
+    names = ("tool_call_id", "title", "kind", "status", "content", "locations", "raw_input")
+    return {name: getattr(call, name) for name in names}
 
 
 def _reasons(request: PermissionRequest) -> str:

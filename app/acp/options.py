@@ -111,17 +111,22 @@ async def choose(runtime: Runtime, session_id: str, option: str, value: object) 
             raise _wrong(f"There is no option {option} that takes such a value.")
 
 
-def commands() -> AvailableCommandsUpdate:
-    """The slash commands that a client can offer."""
+async def commands(runtime: Runtime) -> AvailableCommandsUpdate:
+    """The slash commands that a client can offer: the program's, the user's own, the skills."""
+    found = {name: (description, hint) for name, description, hint in OWN}
+    for known in await runtime.commands.all():
+        found.setdefault(known.name, (known.description, known.hint.strip("[]")))
     return AvailableCommandsUpdate(
         session_update="available_commands_update",
         available_commands=[
             AvailableCommand(
                 name=name,
-                description=description,
-                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)),
+                description=clean_line(description),
+                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=clean_line(hint)))
+                if hint
+                else None,
             )
-            for name, description, hint in OWN
+            for name, (description, hint) in sorted(found.items())
         ],
     )
 

@@ -1,7 +1,7 @@
 """What a client sends as a prompt: text, links to files, their text, pictures (spec 11, F3)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -18,9 +18,10 @@ from acp.schema import (
 )
 
 from agent.model import FilePart
+from agent.session.mentioned import agents_in, mentions_in
 from agent.session.mentions import ATTACHED
 from agent.session.view import PromptInput
-from app.mentions import mentions_in, quoted
+from app.mentions import quoted
 
 Content: TypeAlias = (
     TextContentBlock
@@ -34,9 +35,12 @@ COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
 _LINES = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")
 
 
-def prompt_of(blocks: Sequence[Content], directory: Path) -> PromptInput:
-    """The prompt for a session in *directory*. Files that are linked are read by the agent; of
-    those that came with their text that counts, since an editor has what is not saved yet.
+def prompt_of(
+    blocks: Sequence[Content], directory: Path, agents: Collection[str] = ()
+) -> PromptInput:
+    """The prompt for a session in *directory*; *agents* are those that it may name. Files that are
+    linked are read by the agent; of those that came with their text that counts, since an editor
+    has what is not saved yet.
 
     Raises ``RequestError`` for sound.
     """
@@ -64,6 +68,7 @@ def prompt_of(blocks: Sequence[Content], directory: Path) -> PromptInput:
     return PromptInput(
         text="\n\n".join((text, *attached)),
         mentions=mentions_in(text, directory),
+        agents=agents_in(text, agents),
         files=tuple(files),
     )
 

@@ -1,7 +1,7 @@
 """A session that a client has open: what happens in it is told as it happens (spec 11, F3)."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from acp.helpers import update_agent_message_text
 from acp.interfaces import Client
 from acp.schema import (
-    AvailableCommandsUpdate,
     ConfigOptionUpdate,
     Cost,
     CurrentModeUpdate,
@@ -18,6 +17,7 @@ from acp.schema import (
 )
 
 from agent.bus import Subscription
+from agent.errors import OpencodePyError
 from agent.events import (
     Event,
     MessageUpdated,
@@ -83,11 +83,12 @@ class Open:
         for question in self._asking.pending():
             self._spawn(question)
 
-    def announce(self, update: AvailableCommandsUpdate, sentences: Sequence[str]) -> None:
+    def announce(self, sentences: Sequence[str]) -> None:
         """Tell, in a task of its own, what the client is to know at the start."""
 
         async def told() -> None:
-            await self.client.session_update(self.session.id, update)
+            commands = await options.commands(self.runtime)
+            await self.client.session_update(self.session.id, commands)
             await self.tell(update_agent_message_text(each + "\n\n") for each in sentences)
 
         self._spawn(told())
@@ -99,11 +100,21 @@ class Open:
             if told:
                 await self.tell(updates)
 
-    async def prompt(self, given: PromptInput) -> SessionIdle:
-        """Send a prompt and wait for the end of the turn that answers it."""
+    async def prompt(self, made: Awaitable[PromptInput]) -> SessionIdle:
+        """Send the prompt that is *made* and wait for the end of the turn that answers it. A cancel
+        on the way holds too."""
+        cancelled = SessionIdle(self.session.id, "", "cancelled")
         with self._waiting.new() as prompt:
-            await self.runtime.mcp.tried(SERVERS)
-            prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)
+            try:
+                given = await made
+                await self.runtime.mcp.tried(SERVERS)
+                if prompt.cancelled:
+                    return cancelled
+                prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)
+            except OpencodePyError:
+                if prompt.cancelled:  # a question on the way was withdrawn
+                    return cancelled
+                raise
             return await self._end(prompt)
 
     async def compact(self, focus: str) -> SessionIdle:
@@ -118,7 +129,8 @@ class Open:
         for prompt in self._waiting.cancel():
             await self.runtime.queues.remove(self.session.id, prompt.message_id or "")
             prompt.settle(SessionIdle(self.session.id, "", "cancelled"))
-        await self.runtime.sessions.cancel(self.session.id)
+        if not await self.runtime.sessions.cancel(self.session.id):
+            self.runtime.permissions.cancel_session(self.session.id)
 
     async def tell(self, updates: Iterable[Update]) -> None:
         for update in updates:

@@ -10,7 +10,6 @@ from agent.model import Session
 from agent.runtime import Runtime
 from app.acp.failures import NOT_FOUND
 from app.acp.folders import Folders, McpServers
-from app.acp.options import commands
 from app.acp.session import Open
 from app.acp.telling import plan
 
@@ -106,5 +105,5 @@ def announced(opened: Open, *, new: bool = False) -> Open:
     called last, as a client may not know the session before. A *new* one is told of trust too."""
     opened.start()
     standing = opened.runtime.trust.standing
-    opened.announce(commands(), (UNTRUSTED,) if new and standing == "open" else ())
+    opened.announce((UNTRUSTED,) if new and standing == "open" else ())
     return opened

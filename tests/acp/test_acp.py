@@ -317,6 +317,35 @@ async def test_f3_commands_are_offered_and_done(desk: Desk) -> None:
     assert "the names" in str(desk.server.requests[-1].body["messages"])
 
 
+async def test_k8_commands_of_the_users_own_ask_and_are_sent(home: Home) -> None:
+    template = "Say what !`touch made` did to $ARGUMENTS."
+    home.settings(command={"look": {"template": template, "description": "Look\nclosely"}})
+    async with home.desk() as desk:
+        session = await desk.new()
+        await desk.editor.until(lambda editor: bool(editor.of("available_commands_update")))
+        offered = desk.editor.of("available_commands_update")[0].available_commands
+        assert ("look", "Look closely") in [(each.name, each.description) for each in offered]
+        desk.editor.answers = ["reject", "once"]
+        with pytest.raises(RequestError, match="/look was not sent"):
+            await desk.prompt(session.session_id, "/look here")
+        home.server.script(answer(Text("made it")))
+        await desk.prompt(session.session_id, "/look there")
+        assert (home.project / "made").exists()
+        assert "did to there" in str(home.server.requests[-1].body["messages"])
+        told = {update.tool_call_id for update in desk.editor.of("tool_call")}
+        assert {call.tool_call_id for call, _ in desk.editor.asked} <= told
+
+
+async def test_f3_a_cancel_withdraws_what_a_command_asks(home: Home) -> None:
+    home.settings(command={"look": {"template": "Say !`touch made`."}})
+    async with home.desk() as desk:
+        session = await desk.new()
+        asking = asyncio.create_task(desk.prompt(session.session_id, "/look"))
+        await asyncio.wait_for(desk.editor.open_dialogs.wait(), GUARD)
+        await desk.agent.cancel(session_id=session.session_id)
+        assert (await asyncio.wait_for(asking, GUARD)).stop_reason == "cancelled"
+
+
 async def test_f3_errors_are_sentences(home: Home) -> None:
     home.settings(retry={"attempts": 1, "delay": 1})
     async with home.desk() as desk:

@@ -120,9 +120,9 @@ async def test_f3_the_commands_come_behind_the_answer_that_names_their_session(h
     bare = await Bare.start(home)
     session = await bare.session(home)
     assert all("method" not in line for line in bare.lines)
-    bare.write({**HELLO, "id": 9})
-    await bare.until(9)
-    told = [line["params"] for line in bare.lines if "method" in line]
-    assert [params["sessionId"] for params in told] == [session]
+    assert bare.process.stdout is not None
+    told = json.loads(await asyncio.wait_for(bare.process.stdout.readline(), GUARD))
+    assert told["params"]["sessionId"] == session
+    assert told["params"]["update"]["sessionUpdate"] == "available_commands_update"
     bare.process.terminate()
     await bare.ended()
