@@ -15,6 +15,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 COMMANDS: dict[str, str] = {
     "acp": "app.acp.command",
     "auth": "app.providers.auth",
+    "completion": "app.completion.command",
     "debug": "app.debug.command",
     "mcp": "app.mcp.command",
     "models": "app.providers.models",
@@ -28,19 +29,18 @@ COMMANDS: dict[str, str] = {
 exit code. A folder of that name is opened as ``./run``."""
 
 NOT_HERE: dict[str, str] = {
-    "serve": "opencode-py has no server: it runs in the terminal where you start it.",
+    "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
     "web": "opencode-py has no web page: it runs in the terminal where you start it.",
     "attach": "opencode-py has no server to attach to: use --session ID to resume a session.",
-    "share": "opencode-py shares nothing: a session stays on this machine.",
+    "share": "opencode-py shares nothing by itself: opencode-py export writes a session to a file.",
     "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
     "(uv tool upgrade opencode-py, or pipx upgrade opencode-py).",
     "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
-    "github": "opencode-py has no GitHub action.",
+    "github": "opencode-py has no GitHub action: opencode-py run works in any pipeline.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
     "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
     "plugin": "opencode-py has no plugins yet.",
-    "completion": "opencode-py has no shell completion yet.",
 }
 """Known words of this and other programs that are not there, each with what to do instead."""
 

@@ -30,8 +30,13 @@ def parser() -> argparse.ArgumentParser:
     stream.add_argument(
         "--transport", choices=("http", "litellm"), default="http", help="who reads them"
     )
-    parts.add_parser("config", help="each setting and the file it came from")
-    parts.add_parser("paths", help="where this program keeps its files")
+    for name, about in (
+        ("config", "each setting and the file it came from"),
+        ("paths", "where this program keeps its files"),
+        ("info", "versions and this machine, for a report of a fault; no secrets"),
+    ):
+        part = parts.add_parser(name, help=about, description=f"Show {about}.")
+        part.add_argument("--json", action="store_true", help="as JSON")
     return made
 
 
@@ -80,8 +85,12 @@ def _answer(arguments: argparse.Namespace) -> int:
         case "config":
             from app.debug.settings import show_config  # noqa: PLC0415 - as above
 
-            return show_config(here)
+            return show_config(here, as_json=arguments.json)
+        case "info":
+            from app.debug.info import show_info  # noqa: PLC0415 - as above
+
+            return show_info(here, as_json=arguments.json)
         case _:
             from app.debug.settings import show_paths  # noqa: PLC0415 - as above
 
-            return show_paths()
+            return show_paths(as_json=arguments.json)

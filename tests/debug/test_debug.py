@@ -11,7 +11,7 @@ from tests.support.harness import environment, write_config
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Cut, Reason, Text, answer
 
-COMMAND = str(Path(sys.executable).with_name("opencode-py"))
+COMMAND = [sys.executable, str(Path(__file__).parents[2] / "opencode_py.py")]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def place(tmp_path: Path) -> Path:
 
 def debug(place: Path, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
-        [COMMAND, "debug", *arguments],
+        [*COMMAND, "debug", *arguments],
         input=given,
         cwd=place / "shop",
         env=environment(place / "home"),
@@ -125,7 +125,22 @@ async def test_r9_a_stream_is_read_through_the_real_provider_layer(place: Path) 
 
 def test_a_wrong_word_is_told_with_exit_code_2(place: Path) -> None:
     done = subprocess.run(
-        [COMMAND, "debug", "nonsense"], capture_output=True, text=True, check=False
+        [*COMMAND, "debug", "nonsense"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert "nonsense" in done.stderr
+
+
+def test_f4_info_and_lists_are_json_too(place: Path) -> None:
+    settings = {"provider": {"openai": {"options": {"apiKey": "sk-very-secret"}}}}
+    write_config(place / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
+    told = json.loads(debug(place, "info", "--json"))
+    assert told["python"].startswith("3.")
+    assert told["folder"] == str(place / "shop")
+    assert told["settings from"]
+    assert "trust" in debug(place, "info")
+    assert json.loads(debug(place, "paths", "--json"))["data"] == str(place / "home" / "data")
+    config = debug(place, "config", "--json")
+    assert json.loads(config)["rules"][0]["pattern"] == "ls *"
+    for printed in (config, debug(place, "config"), debug(place, "info"), json.dumps(told)):
+        assert "sk-very-secret" not in printed

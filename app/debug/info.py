@@ -1,0 +1,61 @@
+"""``debug info``: what a report of a fault should say of the machine and the settings."""
+
+import asyncio
+import json
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from agent.config.paths import Paths
+from agent.jsontypes import Json, JsonObject
+from app.clean import clean_line
+from app.cli import version as own_version
+from app.debug.settings import settings_here
+
+PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
+PROGRAMS = ("git", "rg", "bash")
+VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TMUX", "SHELL", "LANG")
+"""Variables that tell how the screen is drawn; none of them holds a secret."""
+
+
+def show_info(directory: Path, *, as_json: bool = False) -> int:
+    """Print it, one fact a line or as JSON."""
+    facts = asyncio.run(info(directory))
+    if as_json:
+        print(json.dumps(facts, indent=1))
+        return 0
+    for name, value in facts.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        print(f"{name:24}{clean_line(str('–' if shown in (None, '') else shown))}")
+    return 0
+
+
+async def info(directory: Path) -> JsonObject:
+    """Versions, programs, the terminal, and how the folder stands. No keys, no file's text."""
+    loaded, trust = await settings_here(directory)
+    facts: dict[str, Json] = {
+        "opencode-py": own_version(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "program": sys.argv[0],
+    }
+    facts |= {name: _version(name) for name in PARTS}
+    facts |= {name: shutil.which(name) for name in PROGRAMS}
+    facts |= {name: os.environ.get(name) for name in VARIABLES}
+    facts["folder"] = str(directory)
+    facts["trust"] = trust.standing
+    facts["model"] = loaded.config.model
+    facts["settings from"] = list(dict.fromkeys(loaded.sources.values()))
+    facts["notices"] = list(loaded.notices)
+    facts["log"] = str(Paths.find(os.environ).log)
+    return facts
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
