@@ -44,6 +44,10 @@ soak: $(STAMP)
 snapshots: $(STAMP)
 	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui
 
+# Writes the pages in docs/reference from the program itself.
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+
 bench: $(STAMP)
 	$(BIN)/python -m bench
 

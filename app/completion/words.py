@@ -61,7 +61,7 @@ def _commands(
 
 def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
     # argparse has no other way to look at what was added to a parser.
-    return parser._actions  # pyright: ignore[reportPrivateUsage]
+    return parser._actions  # pyright: ignore[reportPrivateUsage] - see above
 
 
 def _about(parser: argparse.ArgumentParser) -> str:

@@ -1,0 +1,5 @@
+"""Fixtures for tests of the documentation."""
+
+from tests.support.installed import place, scripted
+
+__all__ = ["place", "scripted"]

@@ -1,0 +1,157 @@
+"""The documentation says what the program does: generated pages, examples, links (spec 11)."""
+
+import importlib.util
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.agents import Agents
+from agent.config.loading import LoadedConfig, load_config
+from agent.config.paths import Paths
+from agent.skills import Skills
+from app.run import lines as json_lines
+from tests.support.harness import environment
+from tests.support.installed import Place, ServerThread
+from tests.support.script import Text, answer
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```(\S+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
+GIVEN = {"WORK_KEY": "k", "GATEWAY_KEY": "k", "TICKETS": "t"}
+FOLDERS = {"command": "commands/{}.md", "agent": "agents/{}.md", "skill": "skills/{}/SKILL.md"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A block of a page: its *kind* is what stands behind the language."""
+
+    page: str
+    language: str
+    kind: str
+    text: str
+
+
+def pages() -> list[Path]:
+    return sorted(DOCS.rglob("*.md"))
+
+
+def examples(*kinds: str) -> list[Example]:
+    found: list[Example] = []
+    for page in pages():
+        for language, kind, text in BLOCK.findall(page.read_text("utf-8")):
+            if kind.split(" ")[0] in kinds:
+                found.append(Example(page.name, language, kind, text))
+    return found
+
+
+def named(example: Example) -> str:
+    return f"{example.page}: {example.text.strip().splitlines()[0][:40]}"
+
+
+def loaded(place: Place) -> LoadedConfig:
+    env = {**environment(place.home), **GIVEN}
+    return load_config(place.project, place.project, env)
+
+
+def test_the_reference_is_what_the_program_says() -> None:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, text in module.pages().items():
+        held = (DOCS / "reference" / name).read_text("utf-8")
+        assert held == text, f"{name} is out of date: run python docs/generate.py"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("example", examples("config"), ids=named)
+def test_settings_of_the_docs_are_taken_without_a_word(place: Place, example: Example) -> None:
+    (place.home / "config").mkdir()
+    (place.home / "config" / "config.jsonc").write_text(example.text)
+    found = loaded(place)
+    assert found.notices == ()
+    assert found.sources or found.rules
+
+
+@pytest.mark.parametrize("example", examples(*FOLDERS), ids=named)
+def test_files_of_the_docs_are_taken_without_a_word(place: Place, example: Example) -> None:
+    kind, _, name = example.kind.partition(" ")
+    file = place.home / "config" / FOLDERS[kind].format(name)
+    file.parent.mkdir(parents=True)
+    file.write_text(example.text)
+    found = loaded(place)
+    assert found.notices == ()
+    if kind == "command":
+        assert "$1" in str(found.config.command[name].template)
+    elif kind == "agent":
+        assert Agents(found).get(name).description
+    else:
+        env = environment(place.home)
+        paths = Paths.find(env)
+        skills = Skills(place.project, place.project, paths, env, lambda: False).find()
+        assert (list(skills.skills), skills.notes) == ([name], ())
+
+
+def test_the_permissions_are_judged_as_the_table_says(place: Place) -> None:
+    (config,) = [each for each in examples("config") if each.kind == "config permissions"]
+    (place.home / "config").mkdir()
+    (place.home / "config" / "config.jsonc").write_text(config.text)
+    text = (DOCS / "permissions.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| (allow|ask|deny) \|", text, re.MULTILINE)
+    assert len(rows) > 5
+    for command, verdict in rows:
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "opencode_py.py"), "debug", "permission", "bash", command],
+            cwd=place.project, env=place.env, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert f"Together: {verdict}" in done.stdout, command
+
+
+@pytest.mark.parametrize("example", examples("run"), ids=named)
+def test_the_pipelines_run(place: Place, scripted: ServerThread, example: Example) -> None:
+    if "jq" in example.text and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    scripted.server.always(answer(Text("Mend the sum")))
+    programs = place.home / "bin"
+    programs.mkdir()
+    launcher = programs / "opencode-py"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/opencode_py.py" "$@"\n')
+    launcher.chmod(0o755)
+    (place.project / "calc.py").write_text("def add(a, b):\n    return a + b\n")
+    subprocess.run(["git", "add", "-A"], cwd=place.project, env=place.env, check=True)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", example.text],
+        cwd=place.project,
+        env={**place.env, "PATH": f"{programs}:{os.defpath}:{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "{{" not in done.stdout
+    if "message.txt" in example.text:
+        assert (place.project / "message.txt").read_text() == "Mend the sum\n"
+        assert "+    return a + b" in str(scripted.server.requests[0].body["messages"])
+    if ".answer" in example.text:
+        assert done.stdout == "Mend the sum\n"
+
+
+def test_every_kind_of_json_line_is_in_the_table() -> None:
+    table = (DOCS / "scripting.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", table, re.MULTILINE)
+    told = {name for cells in rows for name in re.findall(r"`(\w+)`", cells)}
+    source = inspect.getsource(json_lines)
+    written = set(re.findall(r'_line\(\s*"(\w+)"', source)) | {"text", "reasoning"}
+    assert written == told
