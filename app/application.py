@@ -22,8 +22,9 @@ from app.controller import Controller, Opener
 from app.driver import TerminalDriver
 from app.launch import Launch
 from app.logs import start_log
-from app.look import Look
+from app.look import Look, background_told
 from app.opening import load
+from app.replies import TerminalBackground, hinted_dark
 from app.screens.permission import QUIET
 from app.screens.session import SessionScreen
 from app.themes import register
@@ -54,8 +55,9 @@ class OpencodeApp(App[int]):
         grace: float = QUIET,
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
-        register(cast("App[object]", self))
-        self.look = Look()
+        dark = hinted_dark(env.get("COLORFGBG", ""))
+        register(cast("App[object]", self), dark=dark)
+        self.look = Look(dark=dark)
         self._log_path = log_path
         self.controller = Controller(
             self, launch, env, open_runtime, log_path=log_path, grace=grace
@@ -95,6 +97,9 @@ class OpencodeApp(App[int]):
         """The palette's key belongs to a list while one is open."""
         del parameters
         return action != "command_palette" or self.controller.at_main()
+
+    def on_terminal_background(self, event: TerminalBackground) -> None:
+        background_told(self, dark=event.dark)
 
     def on_transcript_earlier(self) -> None:
         controller = self.controller

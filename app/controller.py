@@ -82,7 +82,7 @@ class Controller:
         self._modes = Modes()
         self._recent: tuple[Session, ...] = ()
         self._leader = keymap.Leader()
-        self.terminal = Terminal(app)
+        self.terminal = Terminal(app, tmux="TMUX" in env)
         self.last_words = ""
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
@@ -130,8 +130,8 @@ class Controller:
         left = provide("commands", own_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
-        wear(self._app, config)
-        for notice in (*runtime.notices, *left, *self.keys.conflicts):
+        worn = wear(self._app, config, runtime.paths.config / "themes")
+        for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
         self._show()

@@ -26,6 +26,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.early import lend
+from app.replies import ASK_BACKGROUND, Replies
 
 ESCAPE_WAIT = 0.05
 """Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
@@ -141,8 +142,19 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         self._wake: tuple[int, int] | None = None
         self._ending = False
+        self._replies = Replies()
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
+
+    def take_mouse(self, *, taken: bool) -> None:
+        """Let clicks come here, or leave them to the terminal; also after a suspend."""
+        if taken:
+            self._mouse = True
+            self._enable_mouse_support()
+        else:
+            self._disable_mouse_support()
+            self._mouse = False
+        self.flush()
 
     def start_application_mode(self) -> None:
         """Textual's, at the start and after a suspend; it starts the reader's thread."""
@@ -150,6 +162,8 @@ class TerminalDriver(LinuxDriver):
         if self._wake is None:
             self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+        self.write(ASK_BACKGROUND)
+        self.flush()
 
     def suspend_application_mode(self) -> None:
         """Textual's. The modes it found at the start were those of ``early``, not the shell's."""
@@ -180,6 +194,7 @@ class TerminalDriver(LinuxDriver):
             self._hand_on(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self._ending:
                 data = decode(self._read(ESCAPE_WAIT if parser.waiting else None))
+                data = data if parser.in_paste else self._without_replies(data)
                 while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:
                     more = decode(self._read(BURST_WAIT))
                     if not more:
@@ -194,6 +209,11 @@ class TerminalDriver(LinuxDriver):
         finally:
             with contextlib.suppress(EOFError, ParseError):
                 parser.close()
+
+    def _without_replies(self, data: str) -> str:
+        rest, found = self._replies.take(data)
+        self._hand_on(found)
+        return rest
 
     def _hand_on(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -211,3 +231,10 @@ class TerminalDriver(LinuxDriver):
         if not data:  # the terminal is gone
             self._ending = True
         return data
+
+
+def take_mouse(app: App[int], *, taken: bool) -> None:
+    """Take the mouse or leave it to the terminal, where the app runs in one."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
+    if isinstance(driver, TerminalDriver):
+        driver.take_mouse(taken=taken)

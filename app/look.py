@@ -3,7 +3,8 @@
 It begins with what the settings say; actions change it while the program runs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from textual.app import App
@@ -11,7 +12,11 @@ from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.theme import Theme
 
+from app import themes
+from app.clean import clean_line
+from app.driver import take_mouse
 from app.typed import app_of
+from app.user_themes import load_themes
 
 if TYPE_CHECKING:  # the front end is painted before settings are read
     from agent.config.model import Config
@@ -23,12 +28,24 @@ SideStyle = Literal["auto", "show", "hide"]
 """The sidebar on wide screens, always where there is room, or never."""
 
 
+Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
+
+AUTO = "auto"
+"""The name that stands for the theme of the terminal's background."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
-    """*diffs* is how diffs stand, *sidebar* when there is one."""
+    """*diffs* is how diffs stand, *sidebar* when there is one, *notify* how somebody who looks
+    elsewhere is told, *mouse* whether the program takes it. A look that *follows* has the theme
+    for the terminal's background, *dark* or light."""
 
     diffs: DiffStyle = "auto"
     sidebar: SideStyle = "auto"
+    notify: Notify = "auto"
+    mouse: bool = True
+    follows: bool = True
+    dark: bool = True
 
 
 @runtime_checkable
@@ -46,11 +63,41 @@ def show_look(app: App[int], look: Look) -> None:
     signal.publish(app.current_theme)
 
 
-def wear(app: App[int], config: "Config") -> None:
-    """Take over what the settings say of the look."""
-    if config.theme is not None and config.theme in app.available_themes:
-        app.theme = config.theme
-    show_look(app, Look(diffs=config.ui.diffs, sidebar=config.ui.sidebar))
+def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
+    """Take over what the settings say of the look, with the user's themes in *folder*; returns
+    a sentence for each thing that could not be."""
+    own, faults = load_themes(folder)
+    for theme in own:
+        app.register_theme(theme)
+    name = config.theme or AUTO
+    if name != AUTO and name not in app.available_themes:
+        faults.append(f"There is no theme {clean_line(name)}. /theme lists them.")
+        name = AUTO
+    before, ui = look_of(app), config.ui
+    app.animation_level = app.animation_level if ui.animations else "none"
+    if ui.mouse is not before.mouse:
+        take_mouse(app, taken=ui.mouse)
+    look = replace(
+        before, diffs=ui.diffs, sidebar=ui.sidebar, notify=ui.notifications, mouse=ui.mouse
+    )
+    show_look(app, look)
+    choose_theme(app, name)
+    return faults
+
+
+def choose_theme(app: App[int], name: str) -> None:
+    """Use the theme *name* from now on, or the one for the terminal's background (``AUTO``)."""
+    look = replace(look_of(app), follows=name == AUTO)
+    show_look(app, look)
+    app.theme = themes.for_ground(dark=look.dark) if name == AUTO else name
+
+
+def background_told(app: App[int], *, dark: bool) -> None:
+    """The terminal said how its background is."""
+    look = replace(look_of(app), dark=dark)
+    show_look(app, look)
+    if look.follows:
+        app.theme = themes.for_ground(dark=dark)
 
 
 def look_of(node: MessagePump) -> Look:

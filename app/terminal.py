@@ -3,6 +3,7 @@
 from textual.app import App
 
 from app.clean import clean_line
+from app.look import Notify, look_of
 
 TITLE_CELLS = 40
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
@@ -15,17 +16,32 @@ def title_sequence(title: str) -> str:
     return f"\x1b]2;{text}\x07"
 
 
-def notify_sequence(sentence: str) -> str:
-    """A desktop notification (OSC 9) and the bell."""
+def notify_sequence(sentence: str, way: Notify = "auto", *, tmux: bool = False) -> str:
+    """What tells the user of *sentence* in this *way*; inside tmux it is passed through to the
+    terminal around it."""
     text = "".join(char for char in clean_line(sentence) if char.isprintable())
-    return f"\x1b]9;{text}\x07\x07"
+    osc = ""
+    if way in {"auto", "osc9"}:
+        osc = f"\x1b]9;{text}\x07"
+    elif way == "osc777":
+        osc = f"\x1b]777;notify;opencode-py;{text.replace(';', ',')}\x07"
+    return (passed_through(osc) if tmux and osc else osc) + (
+        "\x07" if way in {"auto", "bell"} else ""
+    )
+
+
+def passed_through(sequence: str) -> str:
+    """*sequence* for the terminal around tmux."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\"
 
 
 class Terminal:
     """Writes titles only when they change, notifications only while nobody looks."""
 
-    def __init__(self, app: App[int]) -> None:
+    def __init__(self, app: App[int], *, tmux: bool = False) -> None:
         self._app = app
+        self._tmux = tmux
         self._title = ""
 
     def title(self, title: str) -> None:
@@ -41,7 +57,8 @@ class Terminal:
     def want(self, sentence: str) -> None:
         """Tell that something waits or is done, unless the terminal has the focus."""
         if not self._app.app_focus:
-            self._write(notify_sequence(sentence))
+            way = look_of(self._app).notify
+            self._write(notify_sequence(sentence, way, tmux=self._tmux))
 
     def _write(self, sequence: str) -> None:
         # Textual has no call for the title; the driver is where its own sequences go too.

@@ -147,11 +147,17 @@ _ANSI_TONES = Tones(
     selection="bright_black",
 )
 
-_OWN = {DARK: DARK_TONES, LIGHT: LIGHT_TONES}
+
+def _css(color: str) -> str:
+    return color if color.startswith("#") else f"ansi_{color}"
 
 
-def _own(name: str, tones: Tones) -> Theme:
-    return Theme(
+OWN_TONES = {DARK: DARK_TONES, LIGHT: LIGHT_TONES}
+
+
+def own_theme(name: str, tones: Tones) -> Theme:
+    """A theme that is all of *tones*."""
+    theme = Theme(
         name=name,
         primary=tones.accent,
         secondary=tones.blue,
@@ -185,20 +191,24 @@ def _own(name: str, tones: Tones) -> Theme:
             "scrollbar-corner-color": tones.ground,
         },
     )
-
-
-OWN_THEMES: dict[str, Theme] = {name: _own(name, tones) for name, tones in _OWN.items()}
+    return _carrying(theme, tones)
 
 
 def with_tones(theme: Theme) -> Theme:
-    """*theme* with a ``$tone-…`` CSS variable for each tone (user themes need it too)."""
-    tones = tones_for(theme)
+    """*theme* with a ``$tone-…`` CSS variable for each tone."""
+    return _carrying(theme, tones_for(theme))
+
+
+def _carrying(theme: Theme, tones: Tones) -> Theme:
     variables = {
         f"tone-{field.name.replace('_', '-')}": _css(getattr(tones, field.name))
         for field in fields(tones)
         if field.name != "dark"
     }
     return replace(theme, variables={**theme.variables, **variables})
+
+
+OWN_THEMES: dict[str, Theme] = {name: own_theme(name, tones) for name, tones in OWN_TONES.items()}
 
 
 def register(app: App[object], *, dark: bool = True) -> None:
@@ -214,10 +224,12 @@ def tones_for(theme: Theme) -> Tones:
     Where a theme's colour is too weak for text on its page it is moved towards the text
     colour until the contrast is at least ``CONTRAST``.
     """
-    if theme.name in _OWN:
-        return _OWN[theme.name]
+    if theme.name in OWN_TONES:
+        return OWN_TONES[theme.name]
     if theme.ansi:
         return replace(_ANSI_TONES, dark=theme.dark)
+    if "tone-ground" in theme.variables:
+        return _carried(theme)
     return _derived(
         theme.background or ("#121212" if theme.dark else "#efefef"),
         theme.foreground or ("#e0e0e0" if theme.dark else "#1e1e1e"),
@@ -230,6 +242,13 @@ def tones_for(theme: Theme) -> Tones:
         ),
         theme.dark,
     )
+
+
+def _carried(theme: Theme) -> Tones:
+    """The tones that a theme has as its variables."""
+    names = [field.name for field in fields(Tones) if field.name != "dark"]
+    held = {name: theme.variables[f"tone-{name.replace('_', '-')}"] for name in names}
+    return Tones(**held, dark=theme.dark)
 
 
 @lru_cache(64)
@@ -271,6 +290,11 @@ def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dar
     )
 
 
+def for_ground(*, dark: bool) -> str:
+    """Our own theme for a terminal with such a background."""
+    return DARK if dark else LIGHT
+
+
 def contrast(first: str, second: str) -> float:
     """The WCAG contrast ratio of two colours (1 to 21)."""
     return _contrast(Color.parse(first), Color.parse(second))
@@ -310,7 +334,3 @@ def readable(color: str, ground: str, fallback: str) -> str:
     if "#" not in color or "#" not in ground:
         return color
     return color if contrast(color, ground) >= 3 else fallback
-
-
-def _css(color: str) -> str:
-    return color if color.startswith("#") else f"ansi_{color}"

@@ -310,7 +310,7 @@ class Config:
     """Formatters that run after each write, by id; true for every known one that is found on
     the path and has settings in the project. Not set: none."""
     theme: str | None = None
-    """Name of the colour theme."""
+    """Name of the colour theme; ``auto``, and nothing, follow the terminal's background."""
     ui: UiConfig = field(default_factory=UiConfig)
     """How the full screen looks and behaves."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])

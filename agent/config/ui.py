@@ -18,3 +18,10 @@ class UiConfig:
     sidebar: Literal["auto", "show", "hide"] = "auto"
     """Whether todo, changed files and context stand at the right: on wide screens, always where
     there is room, or never."""
+    notifications: Literal["auto", "bell", "osc9", "osc777", "off"] = "auto"
+    """How you are told that a turn ended or a question waits while the terminal has no focus:
+    the bell, a desktop notification by OSC 9 or OSC 777, both bell and OSC 9 (``auto``), or not."""
+    mouse: bool = True
+    """Whether the program takes the mouse; without it, it selects text as in a shell."""
+    animations: bool = True
+    """Whether spinners turn."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from app.commands import action
 from app.context import Context
+from app.driver import take_mouse
 from app.look import DiffStyle, look_of, show_look
 from app.widgets.sidebar import LEAST, Sidebar
 
@@ -22,6 +23,19 @@ async def sidebar(context: Context, argument: str) -> None:
     show_look(context.app, replace(look_of(context.app), sidebar="hide" if shown else "show"))
     if context.app.size.width < LEAST and not shown:
         context.tell(f"The sidebar needs {LEAST} columns.")
+
+
+@action("view.mouse", "Give the mouse to the terminal, or take it", "View", slash=("mouse",))
+async def mouse(context: Context, argument: str) -> None:
+    """Without the mouse here, the terminal selects and copies text as in a shell."""
+    del argument
+    look = look_of(context.app)
+    show_look(context.app, replace(look, mouse=not look.mouse))
+    take_mouse(context.app, taken=not look.mouse)
+    if look.mouse:
+        context.tell("The terminal has the mouse: it selects text. /mouse takes it back.")
+    else:
+        context.tell("The mouse scrolls, folds and selects here again.")
 
 
 @action(

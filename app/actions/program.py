@@ -1,7 +1,11 @@
 """Actions on the view and on the program itself."""
 
+import asyncio
+from pathlib import Path
+
 from app.commands import action, actions
 from app.context import Context
+from app.look import AUTO, choose_theme, look_of
 from app.screens.help import HelpScreen
 from app.screens.theme import ThemeScreen
 from app.tasks import ask
@@ -30,12 +34,22 @@ async def details(context: Context, argument: str) -> None:
 async def theme(context: Context, argument: str) -> None:
     app = context.app
     names = sorted(app.available_themes)
-    if argument and argument not in names:
+    if argument and argument not in (AUTO, *names):
         context.tell(f"There is no theme {argument}. /theme lists them.", warning=True)
-    elif argument:
-        app.theme = argument
-    else:
-        await ask(app, ThemeScreen(names, current=app.theme))
+        return
+    chosen = argument
+    if not argument:
+        current = AUTO if look_of(app).follows else app.theme
+        chosen = await ask(app, ThemeScreen(names, current=current)) or ""
+    if chosen:
+        choose_theme(app, chosen)
+        await asyncio.to_thread(_keep, context.live.runtime.paths.config, chosen)
+
+
+def _keep(folder: Path, theme: str) -> None:
+    from agent.permission.saving import save_setting  # noqa: PLC0415 - needed by few
+
+    save_setting(folder, ("theme",), theme)
 
 
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))

@@ -2,19 +2,29 @@
 
 from collections.abc import Sequence
 
+from app.look import AUTO, look_of
 from app.screens.picker import Picker, Row
+from app.themes import for_ground
 from app.typed import app_of
 
 
 class ThemeScreen(Picker):
-    """Gives back the name of the chosen theme, which is in use by then."""
+    """Gives back the name of the chosen theme, or ``auto``, which is in use by then."""
 
     def __init__(self, themes: Sequence[str], *, current: str) -> None:
-        super().__init__("Themes", [Row(name, name) for name in themes], current=current)
-        self._before = current
+        rows = [
+            Row(AUTO, AUTO, "light or dark as the terminal is"),
+            *(Row(name, name) for name in themes),
+        ]
+        super().__init__("Themes", rows, current=current)
+        self._before = ""
+
+    def on_mount(self) -> None:
+        self._before = app_of(self).theme
+        super().on_mount()
 
     def previewed(self, key: str) -> None:
-        app_of(self).theme = key
+        app_of(self).theme = for_ground(dark=look_of(self).dark) if key == AUTO else key
 
     def action_close(self) -> None:
         app_of(self).theme = self._before

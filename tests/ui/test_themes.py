@@ -42,7 +42,7 @@ def test_every_theme_has_readable_tones(theme: Theme) -> None:
     assert tones.dark is theme.dark
     for text in TEXTS:
         tones.style(text, "panel", "bold")
-        if not theme.ansi and not theme.name.startswith("solarized"):
+        if not theme.ansi:
             assert contrast(getattr(tones, text), tones.ground) >= CONTRAST
 
 

@@ -298,6 +298,7 @@ class Transcript(ScrollView, can_focus=True):
         app = cast("App[object]", self.app)
         width, tones = self.scrollable_content_region.width, tones_for(app.current_theme)
         page = Page(width, tones, look_of(self).diffs)
+        self._animated = app.animation_level != "none"
         if self._layout_now is None:
             self._layout_now = Layout(self._view, page)
         layout = self._layout_now
