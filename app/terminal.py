@@ -48,7 +48,7 @@ class Terminal:
         if title != self._title:
             first = SAVE_TITLE if not self._title else ""
             self._title = title
-            self._write(first + title_sequence(title))
+            write_to(self._app, first + title_sequence(title))
 
     def restore(self) -> str:
         """What gives the terminal its old title back; to be written once the app is gone."""
@@ -58,11 +58,13 @@ class Terminal:
         """Tell that something waits or is done, unless the terminal has the focus."""
         if not self._app.app_focus:
             way = look_of(self._app).notify
-            self._write(notify_sequence(sentence, way, tmux=self._tmux))
+            write_to(self._app, notify_sequence(sentence, way, tmux=self._tmux))
 
-    def _write(self, sequence: str) -> None:
-        # Textual has no call for the title; the driver is where its own sequences go too.
-        driver = self._app._driver  # pyright: ignore[reportPrivateUsage] - see above
-        if driver is not None:
-            driver.write(sequence)
-            driver.flush()
+
+def write_to(app: App[int], sequence: str) -> None:
+    """Write *sequence* to the terminal, between what Textual writes."""
+    # Textual has no call for it; the driver is where its own sequences go too.
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] - see above
+    if driver is not None:
+        driver.write(sequence)
+        driver.flush()

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 from app.commands import action
 from app.context import Context
+from app.copying import copy
 from app.driver import take_mouse
 from app.look import DiffStyle, look_of, show_look
+from app.screens.copying import CopyScreen
+from app.tasks import ask
 from app.widgets.sidebar import LEAST, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
@@ -55,3 +58,22 @@ async def diffs(context: Context, argument: str) -> None:
     style = named[0] if named else _NEXT[look.diffs]
     show_look(context.app, replace(look, diffs=style))
     context.tell(_SAID[style])
+
+
+@action(
+    "view.copy",
+    "Mark and copy by key",
+    "View",
+    slash=("select", "copy-mode"),
+    keys=("<leader>v", "<leader>left_square_bracket"),
+)
+async def copy_mode(context: Context, argument: str) -> None:
+    """The transcript stands still meanwhile; what is marked goes to the clipboard."""
+    del argument
+    view = context.live.view
+    if view is None or not view.message_ids:
+        context.tell("There is nothing to copy yet.")
+        return
+    text = await ask(context.app, CopyScreen(view, context.transcript.reading))
+    if text is not None:
+        context.tell(await copy(context.app, context.env, text))

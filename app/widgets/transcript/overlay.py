@@ -47,6 +47,14 @@ def keys_below(layout: Layout, keys: set[str], bottom: int) -> set[str]:
     return found
 
 
+def read_at(layout: Layout | None, row: int) -> tuple[str, str] | None:
+    """The message and the item at *row*, None where nothing is."""
+    index = layout.find(row) if layout is not None else -1
+    if layout is None or index < 0:
+        return None
+    return layout.items[index].message_id, layout.items[index].key
+
+
 def key_of(layout: Layout, message_id: str, part_id: str) -> str | None:
     """The key of the item that draws a part, else of the first of its message."""
     found = [item for item in layout.items if item.message_id == message_id]

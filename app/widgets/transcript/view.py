@@ -17,7 +17,6 @@ from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.theme import Theme
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -27,7 +26,14 @@ from app.themes import tones_for
 from app.widgets.transcript.items import Item, leads_to
 from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.overlay import hint_start, key_of, keys_below, with_cursor, with_hint
+from app.widgets.transcript.overlay import (
+    hint_start,
+    key_of,
+    keys_below,
+    read_at,
+    with_cursor,
+    with_hint,
+)
 from app.widgets.transcript.selection import copied_text, moved, select_in
 from app.widgets.transcript.tools import Moment
 from app.widgets.transcript.viewport import Viewport
@@ -111,6 +117,11 @@ class Transcript(ScrollView, can_focus=True):
         """Whether the page sticks to the bottom."""
         return self._viewport.following
 
+    @property
+    def reading(self) -> tuple[str, str] | None:
+        """The message and the item at the top of what is read; None at the end of all."""
+        return None if self.following else read_at(self._layout_now, self.scroll_offset.y)
+
     def show(self, view: SessionView | None) -> None:
         """Draw another session, or the same one rebuilt: then place and folds are kept."""
         held = self._view.session_id if self._view is not None else None
@@ -181,7 +192,7 @@ class Transcript(ScrollView, can_focus=True):
         app = cast("App[object]", self.app)
         self._animated = app.animation_level != "none"
         self._timer = self.set_interval(FRAME if self._animated else 1, self._tick, pause=True)
-        app.theme_changed_signal.subscribe(self, self._theme_changed)
+        app.theme_changed_signal.subscribe(self, lambda _: self._refit())
 
     def on_resize(self) -> None:
         self._refit()
@@ -287,9 +298,6 @@ class Transcript(ScrollView, can_focus=True):
             self._activate(layout.items[index], opens=opens)
 
     # --- layout and place ---
-
-    def _theme_changed(self, _theme: Theme) -> None:
-        self._refit()
 
     def _refit(self) -> None:
         """Lay out for the size, theme and session there are now, and paint everything."""
