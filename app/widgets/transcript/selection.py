@@ -7,6 +7,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
+from app.themes import readable
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Line
 
@@ -24,9 +25,16 @@ def select_in(line: Line, span: tuple[int, int] | None, style: Style) -> Strip:
         line.strip.crop(start, end),
         line.strip.crop(end, line.strip.cell_length),
     )
-    ground = Style(bgcolor=style.bgcolor)
-    marked = [Segment(part.text, (part.style or Style()) + ground) for part in inner]
+    marked = [Segment(part.text, _on(part.style or Style(), style)) for part in inner]
     return Strip.join([before, Strip(marked, end - start), after])
+
+
+def _on(style: Style, selected: Style) -> Style:
+    """*style* on the ground of *selected*; with its colour too, where the own can't be read."""
+    color, ground, text = style.color, selected.bgcolor, selected.color
+    if color is None or ground is None or text is None:
+        return style + selected
+    return style + Style(color=readable(color.name, ground.name, text.name), bgcolor=ground)
 
 
 def _bounds(line: Line, span: tuple[int, int] | None) -> tuple[int, int] | None:
