@@ -154,3 +154,16 @@ def test_a1_help_loads_next_to_nothing() -> None:
         "    main(['--help'])"
     )
     assert not names & {"textual", "rich", "pydantic", "asyncio", "sqlite3", "litellm", "httpx2"}
+
+
+def test_u_no_sheet_lays_out_what_is_another_screens() -> None:
+    """A screen's sheet holds for all screens once it was loaded: a rule that begins with an id
+    is for the one screen that has this id, else opening a page would lay out the session anew."""
+    named: dict[str, set[str]] = {}
+    for sheet in ROOT.glob("app/**/*.tcss"):
+        for selectors in re.findall(r"([^{}]+)\{", sheet.read_text("utf-8")):
+            for selector in selectors.split(","):
+                if begins := re.match(r"\s*#([\w-]+)", selector):
+                    named.setdefault(begins[1], set()).add(sheet.name)
+    assert len(named) > 20
+    assert not {name: sheets for name, sheets in named.items() if len(sheets) > 1}

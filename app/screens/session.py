@@ -80,7 +80,7 @@ class SessionScreen(Screen[None]):
         transcript = Transcript(id="transcript")
         transcript.can_focus = False
         transcript.display = False
-        with Horizontal(id="page"):
+        with Horizontal(id="session-body"):
             with VerticalScroll(id="home-scroll", can_focus=False):
                 yield Home(self._facts, id="home")
             yield transcript

@@ -149,3 +149,20 @@ async def test_c11_the_command_shows_the_open_session(
         assert "rules of the program" in running.text()
         await running.pilot.press("escape")
         await running.until(running.app.controller.at_main)
+
+
+async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
+    scripted: ModelServer, start: Starter
+) -> None:
+    async with start() as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.until_shown("no answer was scripted")
+        main = running.app.controller.main
+        before = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
+        await running.type("/context", "enter")
+        await running.until_shown("rules of the program")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
+        assert after == before
