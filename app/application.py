@@ -19,6 +19,7 @@ from textual.screen import Screen
 import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
 from app.commands import actions
 from app.controller import Controller, Opener
+from app.copying import copy_and_tell
 from app.driver import TerminalDriver
 from app.launch import Launch
 from app.logs import start_log
@@ -59,6 +60,7 @@ class OpencodeApp(App[int]):
         register(cast("App[object]", self), dark=dark)
         self.look = Look(dark=dark)
         self._log_path = log_path
+        self._env = env
         self.controller = Controller(
             self, launch, env, open_runtime, log_path=log_path, grace=grace
         )
@@ -76,6 +78,11 @@ class OpencodeApp(App[int]):
         """Keys of actions come before any widget's (U15)."""
         if not self._takes(event):
             await super().on_event(event)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Textual's, for everybody who copies; it is told how it went (V20)."""
+        self._clipboard = text  # what ctrl+v in a field takes
+        self.controller.tasks.spawn(copy_and_tell(self, self._env, text), "copying")
 
     def _takes(self, event: events.Event) -> bool:
         if not isinstance(event, events.Key) or event.is_forwarded:

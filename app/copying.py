@@ -57,6 +57,11 @@ async def copy(app: App[int], env: Mapping[str, str], text: str) -> str:
     return f"Not copied: {what} are more than terminals take ({LARGEST // 1000} KB). Copy less."
 
 
+async def copy_and_tell(app: App[int], env: Mapping[str, str], text: str) -> None:
+    """Put *text* on the clipboard and say on the screen how it went."""
+    app.notify(await copy(app, env, text), markup=False)
+
+
 async def _by_tool(env: Mapping[str, str], text: str) -> str | None:
     """The tool that took *text*, None if none did."""
     for command in writers(env):

@@ -53,7 +53,6 @@ class Interrupting:
         selected = self._main.get_selected_text() or self._main.prompt.selected_text
         if selected:
             self._app.copy_to_clipboard(selected)
-            self._app.notify("Sent to the clipboard.", markup=False)
             self._main.clear_selection()
             self._main.prompt.selection = type(self._main.prompt.selection).cursor(
                 self._main.prompt.cursor_location

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from app.commands import action
 from app.context import Context
-from app.copying import copy
 from app.driver import take_mouse
 from app.look import DiffStyle, look_of, show_look
 from app.screens.copying import CopyScreen
@@ -76,4 +75,4 @@ async def copy_mode(context: Context, argument: str) -> None:
         return
     text = await ask(context.app, CopyScreen(view, context.transcript.reading))
     if text is not None:
-        context.tell(await copy(context.app, context.env, text))
+        context.app.copy_to_clipboard(text)

@@ -4,7 +4,6 @@ from agent.model import AssistantMessage, TextPart
 from app.actions.history import review
 from app.commands import action
 from app.context import Context
-from app.copying import copy
 from app.screens.confirm import ConfirmScreen
 from app.screens.sessions import SessionsScreen
 from app.screens.text import TextScreen
@@ -98,7 +97,7 @@ async def copy_answer(context: Context, argument: str) -> None:
     del argument
     text = last_answer(context.live.view)
     if text:
-        context.tell(await copy(context.app, context.env, text))
+        context.app.copy_to_clipboard(text)
     else:
         context.tell("There is no answer to copy yet.")
 

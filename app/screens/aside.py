@@ -69,7 +69,6 @@ class AsideScreen(Dialog[None]):
 
     def action_copy(self) -> None:
         self._copy(self._text.strip())
-        self.notify("Sent to the clipboard.", markup=False)
 
     def action_close(self) -> None:
         self.dismiss(None)

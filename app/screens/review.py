@@ -305,7 +305,6 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         text = copied(self._messages, mark) if mark is not None else ""
         if text:
             app_of(self).copy_to_clipboard(text)
-            self._show_keys("Sent to the clipboard")
 
     def action_diff(self, whole: bool) -> None:
         mark = self._mark

@@ -268,6 +268,6 @@ async def test_copy_takes_a_call_with_what_it_gave(start: Starter) -> None:
     async with start(size=(100, 30)) as running:
         await reviewed(running)
         await running.pilot.press("down", "y")
-        await running.until_shown("Sent to the clipboard")
+        await running.until_shown("Sent 2 lines")
         assert running.app.clipboard == "Question Which encoding?\nThe user answered: utf-8"
         assert isinstance(ASKED, Completed)
