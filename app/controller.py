@@ -127,6 +127,7 @@ class Controller:
         """Take over what the settings say of the front end, and tell what was found."""
         self._trusted = runtime.trust.standing in {"trusted", "nothing"}
         config = runtime.config.config
+        self.main.prompt.use_vim(on=config.ui.vim)
         left = provide("commands", own_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)

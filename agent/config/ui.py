@@ -25,3 +25,5 @@ class UiConfig:
     """Whether the program takes the mouse; without it, it selects text as in a shell."""
     animations: bool = True
     """Whether spinners turn."""
+    vim: bool = False
+    """Whether the prompt has Vim's keys."""

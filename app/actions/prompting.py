@@ -65,3 +65,12 @@ async def paste(context: Context, argument: str) -> None:
         context.prompt.action_paste()
     else:
         context.prompt.insert(f"@{found} ")
+
+
+@action("prompt.vim", "Vim's keys in the prompt, on or off", "Prompt", slash=("vim",))
+async def vim(context: Context, argument: str) -> None:
+    """For now; ``ui.vim`` in the settings keeps it."""
+    del argument
+    on = context.prompt.vim is None
+    context.prompt.use_vim(on=on)
+    context.tell("Vim's keys are on: esc for normal mode." if on else "Vim's keys are off.")

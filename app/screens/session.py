@@ -222,6 +222,10 @@ class SessionScreen(Screen[None]):
             self.prompt.take()
             self.post_message(self.Called(known, ""))
 
+    def on_prompt_mode_changed(self, event: Prompt.ModeChanged) -> None:
+        event.stop()
+        self.status.show(normal=event.mode == "normal")
+
     def on_prompt_take_back(self, event: Prompt.TakeBack) -> None:
         event.stop()
         known = find(TAKE_BACK)

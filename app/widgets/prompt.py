@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from app.pasted import Pasted, dropped
+from app.vim.keys import Mode, Vim
 
 # Textual's editor loads tree-sitter where it finds it. The prompt highlights no language,
 # and the first frame must not wait for it (spec 0, A1).
@@ -55,6 +56,12 @@ class Prompt(TextArea):
 
         move: str
 
+    @dataclass
+    class ModeChanged(Message):
+        """Vim's mode is another one."""
+
+        mode: Mode
+
     class TakeBack(Message):
         """Up on an empty prompt while messages wait: the newest is to be edited."""
 
@@ -81,6 +88,8 @@ class Prompt(TextArea):
         self.completing = False
         self.waiting = False
         """Whether messages wait that were sent during the turn."""
+        self.vim: Vim | None = None
+        """Vim's keys, where the settings want them."""
         self.stashed: list[str] = []
         self.directory = Path()
         """The opened folder: what is dropped is named from there."""
@@ -113,6 +122,12 @@ class Prompt(TextArea):
     def unfolded(self, text: str) -> str:
         """*text* with what was pasted into it, whole (U9)."""
         return self._pasted.unfold(text)
+
+    def use_vim(self, *, on: bool) -> None:
+        """Give the prompt Vim's keys, or take them away."""
+        if on != (self.vim is not None):
+            self.vim = Vim() if on else None
+            self.post_message(self.ModeChanged("insert"))
 
     def stash(self) -> bool:
         """Put the text aside, or bring the last one put aside back into the empty prompt.
@@ -148,11 +163,34 @@ class Prompt(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         """Keys with a meaning of their own; the rest is the editor's."""
-        if self._handled(event.key):
+        if self._vim_takes(event) or self._handled(event.key):
             event.stop()
             event.prevent_default()
         elif event.is_printable:
             self._place = None
+
+    def _vim_takes(self, event: events.Key) -> bool:
+        """Whether the key is Vim's; then it is done."""
+        vim = self.vim
+        if vim is None or (self.completing and vim.mode == "insert"):
+            return False
+        mode, text = vim.mode, self.text
+        row, column = self.cursor_location
+        at = sum(len(line) + 1 for line in text.split("\n")[:row]) + column
+        change = vim.press(event.key, event.character, text, at)
+        if vim.mode != mode:
+            self.post_message(self.ModeChanged(vim.mode))
+        if change is None:
+            return False
+        self._place = None
+        if change.command:
+            self.action_undo() if change.command == "undo" else self.action_redo()
+            return True
+        if change.start != change.end or change.insert:
+            start, end = _location(text, change.start), _location(text, change.end)
+            self.replace(change.insert, start, end)
+        self.move_cursor(_location(self.text, change.cursor))
+        return True
 
     def _handled(self, key: str) -> bool:
         if self.completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
@@ -230,3 +268,9 @@ class Prompt(TextArea):
         self._place = None
         self._show(self._draft)
         return True
+
+
+def _location(text: str, at: int) -> tuple[int, int]:
+    """The row and column of a place in *text*."""
+    before = text[:at]
+    return before.count("\n"), len(before) - before.rfind("\n") - 1

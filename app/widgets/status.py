@@ -34,7 +34,7 @@ class Status:
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
     permissions are asked for, "" before that is known; *servers* are those of MCP, *shells* the
-    commands that run in the background."""
+    commands that run in the background; *normal*: the prompt is in Vim's normal mode."""
 
     agent: str = "build"
     colour: str = "accent"
@@ -50,6 +50,7 @@ class Status:
     trusted: bool = True
     servers: Servers = field(default_factory=Servers)
     shells: int = 0
+    normal: bool = False
 
 
 _ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
@@ -100,7 +101,8 @@ def _servers(status: Status) -> str:
 def lay_out(status: Status, width: int) -> Content:
     """One line of *width* cells. What does not fit goes: servers, then cost, then context, then
     branch, then effort; at last the line is cut with an ellipsis."""
-    left = Content.assemble(
+    left = Content.styled("NORMAL  ", "bold $tone-warn") if status.normal else Content("")
+    left += Content.assemble(
         (clean(status.agent), f"bold {tone_of(status.colour)}"),
         "  ",
         (clean(short_model(status.model)), "$tone-muted"),
