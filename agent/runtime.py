@@ -26,6 +26,7 @@ from agent.mcp.opening import mcp_service
 from agent.mcp.service import McpService
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
+from agent.plugins.loading import Plugins, load_plugins
 from agent.process import kill_all
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
@@ -51,6 +52,7 @@ from agent.tools.shells import Shells
 from agent.tracing import Tracing
 from agent.wiring import (
     Opened,
+    add_tools,
     code_of,
     hooks_of,
     named,
@@ -95,6 +97,7 @@ class Runtime:
     hooks: Hooks
     session_hooks: SessionHooks
     code: Code
+    plugins: Plugins
     notices: tuple[str, ...]
 
     async def close(self) -> None:
@@ -137,6 +140,8 @@ async def open_runtime(
     loaded, trust = await read_settings(
         directory, project, env, overrides, paths=paths, ask=ask_trust
     )
+    plugins = await load_plugins(directory, project, paths, env, trusted=trust.trusted)
+    loaded = plugins.settings(loaded) if plugins.working else loaded
     bus = Bus()
     store = await Store.open(ensure(paths.data) / "sessions.db", bus)
     try:
@@ -153,6 +158,7 @@ async def open_runtime(
                 env=env,
                 auto=auto,
                 stop_hooks=stop_hooks,
+                plugins=plugins,
             )
         )
     except BaseException:
@@ -218,6 +224,7 @@ def _compose(opened: Opened) -> Runtime:
     code = code_of(opened, config)
     deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
     deps = replace(deps, hooks=session_hooks)
+    unused = (*opened.plugins.notices, *unused, *add_tools(opened, deps.registry))
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
     return Runtime(
@@ -240,6 +247,7 @@ def _compose(opened: Opened) -> Runtime:
         notices=(*loaded.notices, *unused, *store.notices),
         hooks=hooks,
         session_hooks=session_hooks,
+        plugins=opened.plugins,
         questions=deps.questions,
         queues=deps.queues,
         shells=deps.shells,

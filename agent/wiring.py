@@ -17,6 +17,7 @@ from agent.hooks.service import Hooks
 from agent.lsp.opening import Code, open_code
 from agent.permission.service import PermissionService
 from agent.permission.trust import Trust
+from agent.plugins.loading import Plugins
 from agent.process import SpillStore, child_environment, strict_environment
 from agent.provider.catalog import Catalog
 from agent.session.guards import TurnLimits
@@ -25,7 +26,7 @@ from agent.session.room import RoomRules
 from agent.session.turn import StopHook
 from agent.store.store import Store
 from agent.tools.addresses import Allowed
-from agent.tools.registry import ToolDeps
+from agent.tools.registry import Registry, ToolDeps
 from agent.tools.shells import Shells
 from agent.tools.task import SubagentInfo
 from agent.tools.web import Web, WebLimits
@@ -46,6 +47,7 @@ class Opened:
     env: Mapping[str, str]
     auto: bool
     stop_hooks: tuple[StopHook, ...]
+    plugins: Plugins
 
 
 def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:
@@ -101,7 +103,20 @@ def hooks_of(opened: Opened, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ..
         env = strict_environment(opened.env, secret, loaded.config.bash.keep)
     else:
         env = child_environment(opened.env, secret)
-    return Hooks(opened.bus, env, found.hooks), found.notes
+    hooks = (*found.hooks, *(h for each in opened.plugins.working for h in each.plugin.hooks))
+    return Hooks(opened.bus, env, hooks), found.notes
+
+
+def add_tools(opened: Opened, registry: Registry) -> tuple[str, ...]:
+    """Put the tools of plugins into the *registry*; sentences on those that cannot be."""
+    notes: list[str] = []
+    for each in opened.plugins.working:
+        plugin = each.plugin
+        try:
+            registry.put(f"plugin {plugin.source}", plugin.tools)
+        except ValueError as error:
+            notes.append(f"The tools of the plugin {plugin.name} are left out: {error}")
+    return tuple(notes)
 
 
 def _secrets(config: Config) -> frozenset[str]:

@@ -14,6 +14,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 COMMANDS: dict[str, str] = {
     "acp": "app.acp.command",
+    "agent": "app.agents.command",
     "auth": "app.providers.auth",
     "completion": "app.completion.command",
     "debug": "app.debug.command",
@@ -39,8 +40,8 @@ NOT_HERE: dict[str, str] = {
     "github": "opencode-py has no GitHub action: opencode-py run works in any pipeline.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
-    "agent": "opencode-py has no agent command yet: use --agent NAME, or tab in the program.",
-    "plugin": "opencode-py has no plugins yet.",
+    "plugin": "opencode-py installs no plugins: put a Python file into plugins/ of a config "
+    "folder, or install a package that has some; opencode-py debug plugins lists them.",
 }
 """Known words of this and other programs that are not there, each with what to do instead."""
 

@@ -5,7 +5,7 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
@@ -21,7 +21,7 @@ from agent.events import (
 )
 from agent.model import Delivery, Session
 from agent.questions import QuestionReply
-from app import keymap
+from app import keymap, themes
 from app.asking import Answer, Asking
 from app.clean import clean
 from app.commands import Action, actions, find, provide
@@ -131,6 +131,7 @@ class Controller:
         left = provide("commands", own_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
+        left += themes.add(cast("App[object]", self._app), runtime.plugins.themes)
         worn = wear(self._app, config, runtime.paths.config / "themes")
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)

@@ -5,16 +5,20 @@ each registered theme carries them as CSS variables too: ``$tone-ground``, ``$to
 ``$tone-muted``, ``$tone-added-word`` and so on, one for each field of ``Tones``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from rich.style import Style
 from textual.app import App
-from textual.color import Color
+from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 DARK = "opencode-py-dark"
 LIGHT = "opencode-py-light"
+
+MIDDLE = 0.18
+"""The luminance between dark and light pages, as the eye sees it."""
 
 CONTRAST = 4.5
 """The least contrast of a text tone on the grounds it is used on (WCAG AA)."""
@@ -216,6 +220,19 @@ def register(app: App[object], *, dark: bool = True) -> None:
     for theme in (*OWN_THEMES.values(), *BUILTIN_THEMES.values()):
         app.register_theme(with_tones(theme))
     app.theme = DARK if dark else LIGHT
+
+
+def add(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Register further *themes*: colours by role. Sentences on those that cannot be used."""
+    left: list[str] = []
+    for name, colours in themes.items():
+        try:
+            dark = _luminance(Color.parse(colours.get("background", "#000000"))) < MIDDLE
+            theme = Theme(name=name, dark=dark, **colours)  # pyright: ignore[reportArgumentType] - roles are text
+            app.register_theme(with_tones(theme))
+        except (ColorParseError, TypeError) as error:
+            left.append(f"The theme {name} is left out: {error}.")
+    return left
 
 
 def tones_for(theme: Theme) -> Tones:

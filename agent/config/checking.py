@@ -76,6 +76,27 @@ def build(raw: Mapping[str, Json]) -> Config:
     return _adapter().validate_python(raw)
 
 
+def values_of(config: Config) -> JsonObject:
+    """*config* in the form of a file, without what stands at its default. Keys and what may hold
+    them are hidden."""
+    values = _adapter().dump_python(config, mode="json", by_alias=True, exclude_defaults=True)
+    return _hidden(values)
+
+
+HIDDEN = "(set, not shown)"
+_SECRET = frozenset({"apiKey", "api_key", "clientSecret", "headers", "environment", "proxy"})
+
+
+def _hidden(values: Mapping[str, Json]) -> JsonObject:
+    shown: JsonObject = {}
+    for key, value in values.items():
+        if key in _SECRET and value:
+            shown[key] = dict.fromkeys(value, HIDDEN) if isinstance(value, dict) else HIDDEN
+        else:
+            shown[key] = _hidden(value) if isinstance(value, dict) else value
+    return shown
+
+
 def schema() -> JsonObject:
     """The JSON schema of a config file."""
     return _adapter().json_schema()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from agent.bus import Bus
-from agent.events import Notice
+from agent.events import Notice, PluginFailed
 from agent.hooks.names import fits
 from agent.hooks.records import NOTHING, Hook, HookAnswer, HookCall, HookEvent, merged
 from agent.hooks.running import HookFailed, answer_of
@@ -20,10 +20,6 @@ class Hooks:
         self._bus = bus
         self._env = env
         self._hooks = list(hooks)
-
-    def add(self, hooks: Iterable[Hook]) -> None:
-        """Further hooks, such as a plugin's."""
-        self._hooks.extend(hooks)
 
     @property
     def all(self) -> tuple[Hook, ...]:
@@ -55,7 +51,8 @@ class Hooks:
             return await answer_of(hook, call, env)
         except HookFailed as error:
             sentence = f"The hook {hook.shown} ({hook.event}, {hook.source}) {error}."
-            self._bus.publish(Notice(sentence))
+            failed = PluginFailed(hook.source, sentence) if hook.function else Notice(sentence)
+            self._bus.publish(failed)
             if call.event in STRICT:
                 return HookAnswer(decision="deny", reason=sentence)
             return NOTHING

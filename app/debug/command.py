@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     ):
         part = parts.add_parser(name, help=about, description=f"Show {about}.")
         part.add_argument("--json", action="store_true", help="as JSON")
+        if name == "config":
+            part.add_argument("--schema", action="store_true", help="the JSON schema of the files")
+    parts.add_parser("plugins", help="what each plugin adds, or where it failed")
     return made
 
 
@@ -83,13 +86,19 @@ def _answer(arguments: argparse.Namespace) -> int:
 
             return answer_streams(sys.stdin, sys.stdout, arguments.transport)
         case "config":
-            from app.debug.settings import show_config  # noqa: PLC0415 - as above
+            from app.debug.settings import show_config, show_schema  # noqa: PLC0415 - as above
 
+            if arguments.schema:
+                return show_schema()
             return show_config(here, as_json=arguments.json)
         case "info":
             from app.debug.info import show_info  # noqa: PLC0415 - as above
 
             return show_info(here, as_json=arguments.json)
+        case "plugins":
+            from app.debug.settings import show_plugins  # noqa: PLC0415 - as above
+
+            return show_plugins(here)
         case _:
             from app.debug.settings import show_paths  # noqa: PLC0415 - as above
 

@@ -1,36 +1,97 @@
-"""``debug config`` and ``debug paths``: each setting and where it came from (spec 10, K6)."""
+"""``debug config``, ``plugins`` and ``paths``: what holds and where it came from (spec 10, K6)."""
 
 import asyncio
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.git import project_root
-from agent.jsontypes import JsonObject
+from agent.jsontypes import Json, JsonObject
 from agent.permission.trust import Trust
+from agent.plugins.loading import load_plugins
 from agent.settings import read_settings
 from app.clean import clean
 
+SHOWN = 200
+"""Characters of one value."""
+
 
 def show_config(directory: Path, *, as_json: bool = False) -> int:
-    """Print every value that some file, variable or flag set, with its source. Values that may
-    be secrets are not among what is printed."""
+    """Print every value that some file, variable or flag set, with its source. Keys, and what may
+    hold them, are hidden."""
+    from agent.config.checking import values_of  # noqa: PLC0415 - brings pydantic
+
     loaded, _ = asyncio.run(settings_here(directory))
     if as_json:
         print(json.dumps(_as_json(loaded), indent=1))
         return 0
     if not loaded.sources:
         print("No configuration file sets anything: the defaults hold.")
-    for key, source in sorted(loaded.sources.items()):
-        print(f"{clean(key)}   {clean(source)}")
+    for key, value in _leaves(values_of(loaded.config)):
+        source = loaded.sources.get(key)
+        if source is not None and key.partition(".")[0] != "permission":
+            print(f"{clean(key)} = {clean(_short(value))}   {clean(source)}")
     for rule in loaded.rules:
         what = f"{clean(rule.permission)}: {clean(rule.pattern)}"
         print(f"{rule.action:6}{what}   {clean(rule.source)}")
     for notice in loaded.notices:
         print(clean(notice))
     return 0
+
+
+def _leaves(values: JsonObject, at: str = "") -> Iterator[tuple[str, Json]]:
+    """Every value with its dotted key."""
+    for key, value in sorted(values.items()):
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{at}{key[:60]}.")
+        else:
+            yield f"{at}{key[:60]}", value
+
+
+def _short(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def show_schema() -> int:
+    """Print the JSON schema of a config file, for editors."""
+    from agent.config.checking import schema  # noqa: PLC0415 - brings pydantic
+
+    print(json.dumps(schema(), indent=2))
+    return 0
+
+
+def show_plugins(directory: Path) -> int:
+    """Print every plugin with what it adds, or why it failed, whole; the exit code is 1 for one
+    that failed."""
+    _, trust = asyncio.run(settings_here(directory))
+    paths = Paths.find(os.environ)
+    plugins = asyncio.run(
+        load_plugins(directory, trust.project, paths, os.environ, trusted=trust.trusted)
+    )
+    if not plugins.all:
+        print("There are no plugins: a file in plugins/ of a config folder would be one.")
+    if not trust.trusted and any(runs.kind in {"plugin", "tool"} for runs in trust.found.runs):
+        print("This folder is not trusted, so its own plugins are left out.")
+    for each in plugins.all:
+        plugin = each.plugin
+        print(f"{clean(plugin.name)}   {clean(plugin.source)}")
+        added = {
+            "tools": [tool.spec.name for tool in plugin.tools],
+            "hooks": [hook.event for hook in plugin.hooks],
+            "providers": list(plugin.providers),
+            "themes": list(plugin.themes),
+        }
+        for kind, names in added.items():
+            if names:
+                print(f"  {kind:10}{clean(', '.join(names))}")
+        if each.failure:
+            print(clean(each.failure))
+            print(clean(each.traceback))
+    return 1 if plugins.notices else 0
 
 
 async def settings_here(directory: Path) -> tuple[LoadedConfig, Trust]:

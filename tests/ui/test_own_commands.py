@@ -161,3 +161,19 @@ async def test_k7_sub_agents_are_completed_behind_an_at(
         await running.until_idle()
         await running.until_shown("asked  @explore")
         assert "names the sub-agent explore" in last_user(scripted)
+
+
+async def test_p2_a_plugins_theme_can_be_chosen_and_one_that_is_none_is_told(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(
+        place(folders) / "plugins/looks.py",
+        "def register(plugin):\n"
+        "    plugin.theme('sea', {'primary': '#5aa9e6', 'background': '#0b1d2a'})\n"
+        "    plugin.theme('mud', {'primary': 'no colour'})\n",
+    )
+    async with start() as running:
+        await running.until_shown("The theme mud is left out")
+        await running.type("/theme sea", "enter")
+        await running.until(lambda: running.app.theme == "sea")
+        assert running.app.current_theme.dark

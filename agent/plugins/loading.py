@@ -1,0 +1,144 @@
+"""Finds and loads plugins. One that fails is shown, and the others go on (spec 3, P1 and P2)."""
+
+import asyncio
+import importlib.util
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from agent.config import checking
+from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
+from agent.config.loading import LoadedConfig
+from agent.config.paths import Paths
+from agent.jsontypes import JsonObject
+from agent.plugins.api import Plugin
+
+GROUP = "opencode_py.plugins"
+"""The entry points of installed packages."""
+
+KINDS: tuple[Kind, ...] = ("plugin", "tool")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One plugin: what it adds, or *failure*, a sentence, with the *traceback*. *project* ones came
+    with the opened folder."""
+
+    plugin: Plugin
+    project: bool = False
+    failure: str = ""
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """All plugins of an opened folder, in the order in which they were loaded."""
+
+    all: tuple[Loaded, ...] = ()
+
+    @property
+    def working(self) -> tuple[Loaded, ...]:
+        return tuple(each for each in self.all if not each.failure)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """A sentence on each that failed."""
+        return tuple(each.failure for each in self.all if each.failure)
+
+    @property
+    def themes(self) -> dict[str, Mapping[str, str]]:
+        return {n: colours for each in self.working for n, colours in each.plugin.themes.items()}
+
+    def settings(self, loaded: LoadedConfig) -> LoadedConfig:
+        """*loaded* with the providers of plugins that no file speaks of."""
+        config, notices = loaded.config, list(loaded.notices)
+        theirs: set[str] = set()
+        for each in self.working:
+            for name, given in each.plugin.providers.items():
+                values: JsonObject = {"provider": {name: dict(given)}}
+                notices += [f"{each.plugin.source}: {f.message}." for f in checking.check(values)]
+                made = checking.build(values).provider.get(name)
+                if made is not None and name not in config.provider:
+                    config = replace(config, provider={**config.provider, name: made})
+                    theirs |= {name} if each.project else set()
+        return replace(
+            loaded,
+            config=config,
+            notices=tuple(notices),
+            project_providers=loaded.project_providers | theirs,
+        )
+
+
+async def load_plugins(
+    directory: Path, project: Path, paths: Paths, env: Mapping[str, str], *, trusted: bool
+) -> Plugins:
+    """The plugins for the opened *directory*: those of installed packages, the user's own files,
+    and with trust the project's. Their code runs in a thread."""
+    tops = user_tops(paths, env)
+    files = [file for kind in KINDS for file in defined(kind, tops, env)]
+    if trusted:
+        theirs = project_tops(directory, project, env)
+        files += [file for kind in KINDS for file in defined(kind, theirs, env, project)]
+    found = [*_installed(env), *(_from_file(file) for file in files)]
+    loaded = [await asyncio.to_thread(_load, *each) for each in found]
+    return Plugins(tuple(loaded))
+
+
+Register = Callable[[Plugin], object]
+
+
+def _installed(env: Mapping[str, str]) -> Iterator[tuple[Plugin, bool, Callable[[], Register]]]:
+    if env.get("OPENCODE_PY_PURE"):
+        return
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        package = point.dist.name if point.dist is not None else "an installed package"
+        yield Plugin(point.name, package), False, _loader(point)
+
+
+def _loader(point: EntryPoint) -> Callable[[], Register]:
+    return point.load
+
+
+def _from_file(file: Definition) -> tuple[Plugin, bool, Callable[[], Register]]:
+    return Plugin(file.name, file.source), file.project is not None, lambda: _register_of(file.path)
+
+
+def _register_of(path: Path) -> Register:
+    """The ``register`` of the module in *path*. Raises whatever the module does."""
+    name = f"opencode_py_plugin_{path.stem}_{abs(hash(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError("it is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pydantic look their module up
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = written
+    register = getattr(module, "register", None)
+    if not callable(register):
+        raise ValueError("it has no function register(plugin)")  # noqa: TRY004 - told as a sentence
+    return register
+
+
+def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> Loaded:
+    """Load one plugin. The boundary for any fault of its code."""
+    try:
+        find()(plugin)
+    except (Exception, SystemExit) as error:
+        log.warning("the plugin %s failed", plugin.source, exc_info=True)
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        sentence = (
+            f"The plugin {plugin.name} ({plugin.source}) is left out: {why}. "
+            "opencode-py debug plugins shows where."
+        )
+        text = "".join(traceback.format_exception(error))
+        return Loaded(Plugin(plugin.name, plugin.source), project, sentence, text)
+    return Loaded(plugin, project)

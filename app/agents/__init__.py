@@ -1,0 +1,1 @@
+"""``opencode-py agent``: what agents there are, and making one."""

@@ -1,0 +1,132 @@
+"""The arguments of ``opencode-py agent`` and what they do. Imports nothing heavy."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.clean import clean, clean_line
+
+if TYPE_CHECKING:
+    from agent.agents import AgentInfo
+
+DONE, FAILED, USAGE = 0, 1, 2
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``agent``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py agent", description="List agents, or make one.", allow_abbrev=False
+    )
+    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    listing = parts.add_parser("list", help="all agents, with where each comes from")
+    listing.add_argument("--json", action="store_true", help="print a JSON list")
+    create = parts.add_parser("create", help="make an agent in markdown")
+    add = create.add_argument
+    add("name", nargs="?", help="its name; asked for in a terminal")
+    add("--description", metavar="TEXT", help="when to use it, in a sentence")
+    add("--prompt", metavar="TEXT", help="its instructions")
+    add("--mode", choices=("primary", "subagent", "all"), default="all", help="who talks to it")
+    add("--model", metavar="PROVIDER/MODEL", help="its model")
+    add("--deny", metavar="PERMISSION", action="append", default=[], help="what it may not do")
+    add("--project", action="store_true", help="for this project, not for all of yours")
+    add("--json", action="store_true", help="print the result as JSON")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Do it and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    try:
+        given = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        return show(as_json=given.json) if given.part == "list" else create(given)
+    except OpencodePyError as error:
+        return _say(error.message, FAILED)
+    except (EOFError, KeyboardInterrupt):
+        return _say("Nothing was made.", FAILED)
+
+
+def show(*, as_json: bool) -> int:
+    """Print the agents of this folder."""
+    import asyncio  # noqa: PLC0415 - not needed by --help
+
+    from agent.agents import Agents  # noqa: PLC0415 - brings the harness
+    from app.debug.settings import settings_here  # noqa: PLC0415 - as above
+
+    loaded, _ = asyncio.run(settings_here(Path.cwd()))
+    agents = Agents(loaded)
+    if as_json:
+        print(json.dumps([_record(info) for info in agents.listed()], indent=2))
+        return DONE
+    for info in agents.listed():
+        print(f"{clean_line(info.name)}   {info.mode}   {clean_line(info.source)}")
+        print(f"    {clean_line(info.description)}")
+    for notice in loaded.notices:
+        _say(clean(notice), DONE)
+    return DONE
+
+
+def _record(info: "AgentInfo") -> dict[str, object]:
+    return {
+        "name": info.name,
+        "mode": info.mode,
+        "description": info.description,
+        "model": info.model,
+        "effort": info.effort,
+        "steps": info.max_steps,
+        "source": info.source,
+        "permission": [
+            {"permission": r.permission, "pattern": r.pattern, "action": r.action}
+            for r in info.rules
+        ],
+    }
+
+
+def create(given: argparse.Namespace) -> int:
+    """Write the agent's file; one that is there is never written over."""
+    from agent.config.paths import Paths, ensure  # noqa: PLC0415 - not needed by --help
+
+    asks = sys.stdin.isatty() and not given.json
+    name = given.name or (input("Name: ").strip() if asks else "")
+    if not NAME.fullmatch(name) or ".." in name:
+        return _say("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
+    about = given.description or (input("When is it used? ").strip() if asks else "")
+    if not about:
+        return _say("Say when it is used: --description TEXT.", USAGE)
+    top = Path.cwd() / ".opencode-py" if given.project else Paths.find(os.environ).config
+    path = top / "agents" / f"{name}.md"
+    if path.exists():
+        return _say(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
+    if given.project:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        ensure(path.parent)
+    prompt = given.prompt or (input("Its instructions: ").strip() if asks else "")
+    path.write_text(_document(given, about, prompt), "utf-8")
+    if given.json:
+        print(json.dumps({"name": name, "path": str(path)}))
+    else:
+        print(f"Made {clean(str(path))}. /agents lists it; edit the file to change it.")
+    return DONE
+
+
+def _document(given: argparse.Namespace, about: str, prompt: str) -> str:
+    lines = ["---", f"description: {json.dumps(about, ensure_ascii=False)}", f"mode: {given.mode}"]
+    if given.model:
+        lines.append(f"model: {json.dumps(given.model)}")
+    if given.deny:
+        lines += ["permission:", *(f"  {json.dumps(each)}: deny" for each in given.deny)]
+    return "\n".join([*lines, "---", "", prompt or f"You are used for this: {about}", ""])
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code
