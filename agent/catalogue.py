@@ -13,7 +13,7 @@ from agent.provider.catalog import Catalog
 from agent.provider.client import Price
 from agent.provider.lists import FILE, ModelLists
 from agent.provider.picks import Picks
-from agent.provider.providers import SECRET_VARIABLES
+from agent.provider.providers import KNOWN, SECRET_VARIABLES
 from agent.provider.settings import ModelSettings, ProviderSettings
 
 LONG_PROMPT = 200_000
@@ -33,8 +33,15 @@ def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Ca
         keys=AuthFile(paths.data),
         lists=ModelLists(paths.cache / FILE),
         picks=Picks(paths.data / picks.FILE),
-        disabled=loaded.config.disabled_providers,
+        disabled=_disabled(loaded.config),
     )
+
+
+def _disabled(config: Config) -> frozenset[str]:
+    """The providers that are never used."""
+    only = config.enabled_providers
+    beside = {name for name in (*KNOWN, *config.provider) if only and name not in only}
+    return frozenset({*config.disabled_providers, *beside})
 
 
 def secret_variables(config: Config) -> frozenset[str]:
@@ -65,6 +72,8 @@ def provider_settings(
         ca=options.ca,
         models={id_: _model_settings(model) for id_, model in given.models.items()},
         env_key=not foreign,
+        only=frozenset(given.whitelist),
+        without=frozenset(given.blacklist) | {n for n, m in given.models.items() if m.disabled},
     )
 
 

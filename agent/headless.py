@@ -5,9 +5,11 @@ are answered by policy: what was approved beforehand is allowed once, everything
 with a sentence that the model reads. The turn is over with ``SessionIdle`` and nothing else.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
+from agent.bus import Subscription
 from agent.errors import SessionNotFound
 from agent.events import (
     Event,
@@ -118,6 +120,29 @@ class Headless:
         else:
             return await directory.create(agent=self.runtime.config.config.default_agent)
         return await directory.fork(found.id) if fork else found
+
+    async def command(
+        self, name: str, argument: str, session: Session, base: PromptInput
+    ) -> PromptInput:
+        """What the slash command *name* sends; what it runs is refused where it would ask.
+
+        Raises ``CommandError``.
+        """
+
+        def ours(event: Event) -> bool:
+            return isinstance(event, PermissionAsked) and event.request.root_id == session.id
+
+        with self.runtime.bus.subscribe(ours) as asked:
+            answering = asyncio.create_task(self._answer_all(asked), name="answering")
+            try:
+                return await self.runtime.commands.prompt(name, argument, session, base)
+            finally:
+                answering.cancel()
+
+    async def _answer_all(self, asked: Subscription) -> None:
+        async for event in asked:
+            if isinstance(event, PermissionAsked):
+                self._answer(event.request)
 
     async def run(self, session: Session, prompt: PromptInput) -> AsyncGenerator[Event, None]:
         """The events of the session's tree until the turn is over; then *ending* is set."""

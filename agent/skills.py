@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config.definitions import PLACES, files_of, project_tops, user_tops
+from agent.config.definitions import PLACES, files_of, project_tops, skills_in, user_tops
 from agent.config.frontmatter import Document, FrontmatterError, read_document
-from agent.config.paths import Paths, shown
+from agent.config.paths import Paths, expand, shown
 
 MAX_DESCRIPTION = 1_024
 """Characters of a description that the model sees."""
@@ -49,7 +49,8 @@ class Found:
 
 class Skills:
     """The skills of an opened folder. They are looked for anew each time they are asked for;
-    *trusted* tells whether the project's count now."""
+    *trusted* tells whether the project's count now; *further* are folders that hold skills, as the
+    settings name them."""
 
     def __init__(
         self,
@@ -58,12 +59,15 @@ class Skills:
         paths: Paths,
         env: Mapping[str, str],
         trusted: Callable[[], bool],
+        further: Iterable[str] = (),
     ) -> None:
         self._directory = directory
         self._project = project
         self._paths = paths
         self._env = env
         self._trusted = trusted
+        # A trusted project may name its own folders: relative ones start at its root.
+        self._further = tuple(project / expand(path, env) for path in further)
 
     def find(self) -> Found:
         """All skills; of two with one name the later counts. Reads files: for a thread."""
@@ -106,6 +110,8 @@ class Skills:
         if self._trusted():
             for top in project_tops(self._directory, self._project, self._env):
                 yield from files_of("skill", top, self._project)
+        for folder in self._further:
+            yield from skills_in(folder)
 
 
 def _skill(path: Path) -> Skill:

@@ -206,6 +206,8 @@ class Plain:
                     await self._attach(session)
             case "/model" | "/agent" if argument:
                 await self._choose(name, argument)
+            case _ if await self._is_command(name):
+                await self._command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
                 self._printer.line(f"There is no command {name} here. /help lists them.")
             case _:
@@ -232,12 +234,38 @@ class Plain:
             return session
         return self._session
 
-    async def _turn(self, text: str) -> None:
-        """Send *text* and print what happens until the turn is over."""
+    async def _is_command(self, name: str) -> bool:
+        known = await self._runtime.commands.all() if name.startswith("/") else ()
+        return any(each.name == name[1:] for each in known)
+
+    async def _command(self, name: str, argument: str) -> None:
+        """Send what a command of the user's own says, once what it runs was asked about."""
+        session = await self._ensure()
+
+        def ours(event: Event) -> bool:
+            return isinstance(event, PermissionAsked) and event.request.root_id == session.id
+
+        async def answer(asked: "Subscription") -> None:
+            async for event in asked:
+                if isinstance(event, PermissionAsked):
+                    await self._ask(event.request)
+
+        with self._runtime.bus.subscribe(ours) as asked:
+            answering = asyncio.create_task(answer(asked), name="answering")
+            try:
+                base = PromptInput(text=f"/{name} {argument}".strip())
+                prompt = await self._runtime.commands.prompt(name, argument, session, base)
+            finally:
+                answering.cancel()
+        await self._turn(prompt)
+
+    async def _turn(self, given: str | PromptInput) -> None:
+        """Send a prompt and print what happens until the turn is over."""
         session = await self._ensure()
         subscription = self._subscription
         assert subscription is not None  # noqa: S101 - every session here was attached to
-        message_id = await self._runtime.sessions.prompt(session.id, PromptInput(text=text))
+        prompt = PromptInput(text=given) if isinstance(given, str) else given
+        message_id = await self._runtime.sessions.prompt(session.id, prompt)
         self._printer.own(message_id)
         async for event in subscription:
             self._printer.show(event)

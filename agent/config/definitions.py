@@ -109,6 +109,11 @@ def files_of(kind: Kind, top: Path, inside: Path | None = None) -> list[Path]:
     ]
 
 
+def skills_in(folder: Path) -> list[Path]:
+    """The ``SKILL.md`` files below a *folder* that the settings name, sorted."""
+    return list(islice(_walk(folder, PLACES["skill"][1], None, DEPTH), MOST))
+
+
 def _walk(folder: Path, ending: str, inside: Path | None, depth: int) -> Iterator[Path]:
     if not _lies(folder, inside):
         return

@@ -83,7 +83,9 @@ def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
     yield from _both(paths.config, "config")
     base = env.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base and Path(base).is_absolute() else home_of(env) / ".config"
+    yield folder / "opencode" / "config.json"
     yield from _both(folder / "opencode", "opencode")
+    yield from _both(home_of(env) / ".opencode", "opencode")
 
 
 def folders(directory: Path, project: Path) -> tuple[Path, ...]:

@@ -23,7 +23,6 @@ UNSUPPORTED: dict[str, str] = {
     "share": _NO_SHARING,
     "autoshare": _NO_SHARING,
     "autoupdate": "this program does not update itself",
-    "enabled_providers": _LATER,
     "layout": "it has no meaning any more",
     "attachment": "images are sent as they are, and refused where they are too large",
     "enterprise": _NO_SHARING,
@@ -37,13 +36,11 @@ UNSUPPORTED: dict[str, str] = {
     "command.*.name": "a command is named by its key",
     "provider.*.npm": "its protocol is not known here; set api instead",
     "provider.*.id": "a provider is named by its key",
-    "provider.*.whitelist": _LATER,
-    "provider.*.blacklist": _LATER,
-    "provider.*.options.enterpriseUrl": _LATER,
+    "provider.*.options.enterpriseUrl": "set baseURL to the address of your own server",
     "provider.*.options.setCacheKey": "prompt caching needs no setting here",
     "provider.*.models.*.attachment": "say vision or documents instead",
     "provider.*.models.*.modalities": "say vision or documents instead",
-    "provider.*.models.*.options": _LATER,
+    "provider.*.models.*.options": "a request carries only what is known of the model; see efforts",
     "provider.*.models.*.headers": "headers are set for the whole provider, in its options",
     "provider.*.models.*.variants": "levels of reasoning are named in efforts",
     "provider.*.models.*.interleaved": "how reasoning goes back is known by the model's name",
@@ -52,7 +49,6 @@ UNSUPPORTED: dict[str, str] = {
     "provider.*.models.*.release_date": _NO_MEANING,
     "provider.*.models.*.family": _NO_MEANING,
     "provider.*.models.*.provider": "a model speaks its provider's protocol",
-    "provider.*.models.*.disabled": _LATER,
 }
 """Known keys without effect here, with the reason. ``*`` stands for a name."""
 

@@ -92,6 +92,8 @@ class ModelConfig:
     """The model's name at the server, where it differs from the key in this file."""
     name: str | None = None
     """The name that is shown."""
+    disabled: bool = False
+    """Whether it is left out of lists."""
     limit: LimitConfig = field(default_factory=LimitConfig)
     """Limits in tokens."""
     reasoning: bool | None = None
@@ -147,6 +149,10 @@ class ProviderConfig:
     protocol here can."""
     small_model: str | None = None
     """Its model for titles and other small work, without the provider's name."""
+    whitelist: tuple[str, ...] = ()
+    """Ids of its only models that are listed; all, if none is named."""
+    blacklist: tuple[str, ...] = ()
+    """Ids of its models that are not listed."""
     env: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first that is set counts."""
     options: ProviderOptions = field(default_factory=ProviderOptions)
@@ -289,6 +295,8 @@ class Config:
     """Providers by id."""
     disabled_providers: tuple[str, ...] = ()
     """Ids of providers that are never used, offered or looked for on this machine."""
+    enabled_providers: tuple[str, ...] = ()
+    """Ids of the only providers that are used; all, if none is named."""
     agent: dict[str, AgentConfig] = field(default_factory=dict[str, AgentConfig])
     """Agents by name."""
     mcp: dict[str, McpConfig] = field(default_factory=dict[str, McpConfig])

@@ -106,16 +106,19 @@ def _restrain_tables(values: JsonObject, own: Own, take: _Take) -> None:
 
 
 def _take_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
-    """Take out the instruction files that do not lie in the project."""
-    entries = values.get("instructions")
-    if not isinstance(entries, list):
-        return []
-    taken: list[tuple[KeyPath, str]] = [
-        (("instructions", index), "it leads out of the project")
-        for index, entry in enumerate(entries)
-        if _leads_out(entry)
-    ]
-    values["instructions"] = [entry for entry in entries if not _leads_out(entry)]
+    """Take out the instruction files and skills that do not lie in the project."""
+    taken: list[tuple[KeyPath, str]] = []
+    for path in (("instructions",), ("skills", "paths")):
+        parent = _at(values, path[:-1])
+        entries = parent.get(path[-1]) if parent is not None else None
+        if parent is None or not isinstance(entries, list):
+            continue
+        taken += [
+            ((*path, index), "it leads out of the project")
+            for index, entry in enumerate(entries)
+            if _leads_out(entry)
+        ]
+        parent[path[-1]] = [entry for entry in entries if not _leads_out(entry)]
     return taken
 
 

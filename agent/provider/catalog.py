@@ -69,7 +69,8 @@ class Catalog:
         found: list[ModelInfo] = []
         for provider in self.providers():
             names = dict.fromkeys([*self._own(provider), *self._listed(provider)])
-            found.extend(self._info(provider, name) for name in names)
+            lists = self.access.settings_of(provider).lists
+            found.extend(self._info(provider, name) for name in names if lists(name))
         return [*found, DEMO_MODEL]
 
     def providers(self) -> list[str]:

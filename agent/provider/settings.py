@@ -33,7 +33,8 @@ class ProviderSettings:
     the longest wait for the first event and *idle_timeout* the one between events, in seconds
     (infinity for no limit); None keeps the rules of L12a. *env_key* false keeps keys of the
     environment and stored ones from this provider: for a base URL that a project, not the user,
-    has set. *small* is the model for titles, None for the one that is known.
+    has set. *small* is the model for titles, None for the one that is known. Models *without* are
+    not listed, nor is any but *only* where that names some.
     """
 
     id: str
@@ -51,3 +52,9 @@ class ProviderSettings:
     models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
     env_key: bool = True
     small: str | None = None
+    only: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+
+    def lists(self, model: str) -> bool:
+        """Whether *model* is to be listed."""
+        return model not in self.without and (not self.only or model in self.only)

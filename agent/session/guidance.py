@@ -39,7 +39,7 @@ class Guidance:
         mode = config.instructions_mode
         return cls(
             Instructions(paths, env, standing, entries=config.instructions, mode=mode),
-            Skills(directory, trust.project, paths, env, trusted),
+            Skills(directory, trust.project, paths, env, trusted, config.skills.paths),
             Remember(directory, trust.project, trust, mode),
         )
 

@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
     add("--format", choices=("text", "json"), default="text", help="json: one event a line")
     add("--deltas", action="store_true", help="with --format json: text as it streams, too")
+    add("--command", metavar="NAME", help="a slash command; the message is what follows it")
     add("--auto", action="store_true", help="allow whatever asks; denies still hold")
     add(
         "--auto-approve",
@@ -96,7 +97,7 @@ def main(argv: list[str]) -> int:
     text = "\n\n".join(
         part for part in (" ".join(given.message), _piped(sys.stdin)) if part.strip()
     )
-    if not text.strip():
+    if not text.strip() and not given.command:
         return _say("Nothing to do: give a message, or pipe one in.", USAGE)
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
 
@@ -190,6 +191,8 @@ async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> i
         effort=given.effort,
         mentions=tuple(Mention(name) for name in given.file),
     )
+    if given.command:
+        prompt = await headless.command(given.command.removeprefix("/"), text, session, prompt)
     stopped = _stop_on_signals(headless.runtime, session)
     writer = _writer(given)
     default = headless.runtime.catalog.default_model()

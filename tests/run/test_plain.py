@@ -40,3 +40,13 @@ def test_skip_and_the_end_of_input_answer_nothing(place: Place, scripted: Server
         scripted.server.script(answer(Call("question", ASKS)))
         assert "denied: Ask" in plain(place, typed)
     assert len(scripted.server.requests) == 2
+
+
+def test_k8_a_command_of_the_users_own_is_sent(place: Place, scripted: ServerThread) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("Say hello to $1, !`echo kindly`.")
+    scripted.server.script(answer(Text("Hello, Ann.")))
+    out = plain(place, "/greet Ann\n")
+    assert "Hello, Ann." in out
+    assert "Say hello to Ann, kindly" in str(scripted.server.requests[-1].body)

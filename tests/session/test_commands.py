@@ -126,3 +126,26 @@ async def test_k7_an_agent_named_with_at_is_handed_the_work(tmp_path):
         await harness.idle(session, after=before)
         told = last_user(harness.server.requests[0].body)
         assert "names the sub-agent explore" in told
+
+
+async def test_m11_where_nobody_is_a_command_that_would_ask_is_refused(tmp_path):
+    from agent.headless import Approval, Headless
+
+    rules = {"bash": {"*": "ask"}}
+    async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
+        session = await harness.session()
+        base = PromptInput(text="")
+        with pytest.raises(CommandError, match="/state was not sent"):
+            await Headless(harness.runtime).command("state", "x", session, base)
+        allowed = Headless(harness.runtime, (Approval.parse("bash:echo *"),))
+        prompt = await allowed.command("state", "fine", session, base)
+        assert "The state is fine" in prompt.text
+
+
+async def test_k3_skills_of_folders_that_the_settings_name(tmp_path):
+    folder = tmp_path / "elsewhere/tidy"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: tidy\ndescription: Tidies.\n---\nTidy.")
+    async with open_harness(tmp_path, skills={"paths": [str(tmp_path / "elsewhere")]}) as harness:
+        found = await harness.runtime.guidance.find_skills()
+        assert list(found.skills) == ["tidy"]
