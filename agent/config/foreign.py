@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from agent.config.jsonc import KeyPath
 from agent.jsontypes import Json, JsonObject
 
-_LATER = "this version does not support it yet"
 _NO_SERVER = "this program has no server"
 _NO_SHARING = "sessions are never sent anywhere"
 _NO_MEANING = "nothing here depends on it"
