@@ -223,13 +223,13 @@ def test_a_pipe_in_place_of_a_file_does_not_block(setting):
 
 
 def test_keys_without_effect_are_named_with_the_reason(setting):
-    text = '{\n"enabled_providers": [],\n"share": "manual", "compaction": {"tail_turns": 3}}'
+    text = '{\n"layout": "auto",\n"share": "manual", "compaction": {"tail_turns": 3}}'
     setting.own(text.replace('{"tail', '{"auto": false, "tail'))
     loaded = setting.load()
     assert loaded.config.compaction.auto is False
     assert [notice.split("/")[-1] for notice in loaded.notices] == [
         "config.json:3: share has no effect: sessions are never sent anywhere.",
-        "config.json:2: enabled_providers has no effect: this version does not support it yet.",
+        "config.json:2: layout has no effect: it has no meaning any more.",
         "config.json:3: compaction.tail_turns has no effect: "
         + UNSUPPORTED["compaction.tail_turns"]
         + ".",
