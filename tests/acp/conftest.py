@@ -126,6 +126,8 @@ class Home:
             env=self.env,
             cwd=self.project,
             use_unstable_protocol=True,
+            # The SDK kills an agent that takes longer to end, in a race with its end.
+            transport_kwargs={"shutdown_timeout": GUARD},
         ) as (agent, process):
             await agent.initialize(
                 protocol_version=1, client_capabilities=ClientCapabilities(terminal=False)
