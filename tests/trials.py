@@ -1,0 +1,281 @@
+"""The faults that users of terminal agents report most, by number, and the tests that try each.
+
+A number stands for a class of fault, not for one input: the names of its tests say what holds.
+``tests/test_trials.py`` checks that no number is missing and that every test named here exists.
+"""
+
+TRIALS: dict[str, tuple[str, ...]] = {
+    # Files: what an edit may change
+    "E01": ("tools/test_edit.py::test_crlf_files_match_and_keep_their_endings",),
+    "E20": (
+        "tools/test_edit.py::test_edges_of_an_edit",
+        "tools/test_diffing.py::test_a_missing_last_newline_is_told_only_when_it_changes",
+        "tools/test_edit.py::test_a_large_file_is_edited_by_its_exact_text",
+    ),
+    "E04": (
+        "tools/test_edit.py::test_other_bytes_never_move",
+        "tools/test_files.py::test_gbk_and_latin1_keep_their_bytes",
+    ),
+    "E05": (
+        "tools/test_edit.py::test_the_bom_stays_and_none_is_added",
+        "tools/test_write.py::test_mode_endings_and_bom_stay",
+        "tools/test_write.py::test_no_bom_is_added",
+    ),
+    "E07": (
+        "tools/test_edit.py::test_new_text_is_literal",
+        "tools/edit_match/test_properties.py::test_added_text_is_literal_and_the_rest_stays",
+    ),
+    "E09": (
+        "tools/test_edit.py::test_spaces_for_tabs_are_mended_and_said",
+        "tools/test_read.py::test_lines_are_numbered_and_tabs_stay",
+    ),
+    "E10": (
+        "tools/test_edit.py::test_an_empty_old_text_is_refused",
+        "tools/test_edit.py::test_an_empty_old_text_creates_a_missing_file",
+    ),
+    "E14": (
+        "tools/test_write.py::test_links_are_written_through",
+        "tools/test_write.py::test_a_link_through_a_linked_folder_lands",
+        "tools/test_apply_patch.py::test_links_are_written_through_and_neither_moved_nor_deleted",
+    ),
+    "E17": (
+        "tools/test_fault_trials.py::test_stale_write",
+        "tools/test_edit.py::test_a_file_changed_since_the_read_is_refused",
+    ),
+    # Reading and searching
+    "R01": ("tools/test_fault_trials.py::test_read_bounds",),
+    "R03": ("tools/test_fault_trials.py::test_binary_detect",),
+    "R05": ("tools/test_fault_trials.py::test_special_files",),
+    "R07": (
+        "tools/test_media.py::test_pictures_reach_the_model_and_a_false_one_never_does",
+        "provider/test_openai_chat_client.py::test_r07_refused_picture_is_dropped_for_that_request",
+    ),
+    "S01": ("tools/test_fault_trials.py::test_search_silent",),
+    "S03": ("tools/test_fault_trials.py::test_search_silent",),
+    "S05": ("tools/test_fault_trials.py::test_tree_walk",),
+    # Commands
+    "B01": ("tools/test_fault_trials.py::test_pipe_hold",),
+    "B04": ("tools/test_fault_trials.py::test_stdin_wait",),
+    "B06": ("tools/test_fault_trials.py::test_stdin_wait",),
+    "B08": (
+        "tools/test_process.py::test_a_timeout_ends_the_whole_tree",
+        "session/test_cleanup.py::test_l10a_l11_a_cancel_ends_whatever_a_command_left_running",
+    ),
+    "B12": (
+        "tools/test_fault_trials.py::test_output_flood_and_control_chars",
+        "tools/test_process.py::test_a_flood_is_bounded_and_leaves_the_loop_free",
+    ),
+    "B13": ("tools/test_fault_trials.py::test_memory_growth",),
+    "B14": ("tools/test_fault_trials.py::test_output_flood_and_control_chars",),
+    "B16": ("tools/test_fault_trials.py::test_decode",),
+    "B18": ("tools/test_fault_trials.py::test_cwd",),
+    # What a model sends
+    "M01": ("tools/test_pipeline.py::test_broken_arguments_run_nothing",),
+    "M03": (
+        "tools/test_pipeline.py::test_no_arguments",
+        "provider/test_openai_chat_request.py::test_m03_call_without_arguments_carries_an_empty_object",
+    ),
+    "M05": (
+        "provider/test_openai_chat_decode.py::test_call_assembly_same_index_with_new_id_is_a_new_call",
+    ),
+    "M08": ("session/test_stream_faults.py::test_l12_l13_faults_of_the_stream",),
+    "M09": ("session/test_turn.py::test_l2a_a_call_cut_by_the_output_limit_is_never_run",),
+    "M11": (
+        "session/test_turn.py::test_l12_a_broken_stream_before_any_call_is_tried_again",
+        "session/test_cut_anywhere.py::test_l12_a_stream_cut_at_any_byte_never_runs_a_call_twice",
+    ),
+    "M13": (
+        "provider/test_native_sessions.py::test_m13_ids_used_again_in_every_step_keep_their_own_results",
+        "provider/test_histories.py::test_m13_ids_that_repeat_from_step_to_step_are_told_apart",
+    ),
+    "M15": ("provider/test_openai_chat_decode.py::test_m15_usage_wherever_it_comes",),
+    "M17": (
+        "session/test_costs.py::test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up",
+    ),
+    "M19": (
+        "provider/test_openai_chat_request.py::test_m19_reasoning_goes_back_under_its_own_name",
+        "provider/test_openai_chat_client.py::test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it",
+        "provider/test_native_sessions.py::test_thought_and_called_and_said_back",
+    ),
+    "M21": (
+        "provider/test_native_sessions.py::test_m21_cancel_in_thinking_leaves_a_history_that_is_taken",
+        "provider/test_histories.py::test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent",
+    ),
+    "M23": (
+        "tools/test_registry.py::test_names_are_repaired",
+        "tools/test_registry.py::test_unknown_names_are_not_guessed",
+        "session/test_turn.py::test_l4_the_same_call_again_and_again_is_asked_about",
+    ),
+    # Failing providers and full windows
+    "T01": (
+        "run/test_run.py::test_h01_a_run_that_failed_says_so",
+        "provider/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_tries",
+        "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
+    ),
+    "T03": (
+        "session/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
+        "provider/test_errors.py::test_t03_overloaded_event_in_mid_stream",
+    ),
+    "T05": (
+        "provider/test_error_answers.py::test_r6_overflow_is_known_in_25_wordings_or_more",
+        "session/test_continuations.py::test_l2_an_overflow_that_pruning_does_not_help_compacts_once",
+    ),
+    "K01": (
+        "session/test_room.py::test_c6_summaries_without_progress_end_the_turn",
+        "session/test_continuations.py::test_c1_without_auto_compaction_the_turn_ends_before_it_sends_more",
+    ),
+    "K03": ("session/test_long_run.py::test_c1_to_c7_a_long_session_in_a_small_window",),
+    "K05": (
+        "session/test_briefing.py::test_c9_after_a_compaction_the_block_is_taken_anew_and_old_reminders_go",
+        "session/test_room.py::test_c4_the_first_request_and_the_todo_list_survive_word_for_word",
+    ),
+    # Stopping and asking
+    "X01": (
+        "session/test_cleanup.py::test_l11_a_cancel_with_three_questions_open_withdraws_all",
+        "session/test_cancel_anywhere.py::test_q3_a_cancel_at_any_iteration_leaves_everything_clean",
+    ),
+    "X03": (
+        "e2e/test_stopping.py::test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up",
+        "e2e/test_demo.py::test_u6_ctrl_c_during_a_command_leaves_no_process",
+        "session/test_subagents.py::test_s3_l11_cancelling_the_parent_cancels_the_children",
+        "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
+        "e2e/test_stopping.py::test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn",
+    ),
+    "P01": ("ui/test_permission_flow.py::test_p01_always_for_a_chain_covers_what_it_says",),
+    "P04": (
+        "permission/test_bash_attacks.py::test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries",
+        "permission/test_bash_denied.py::test_b2_a_denied_command_is_denied_however_it_is_written",
+    ),
+    "P05": ("ui/test_permission_flow.py::test_p05_three_questions_at_once",),
+    "P07": ("run/test_run.py::test_p07_a_sub_agents_question_is_answered_by_the_same_policy",),
+    "P09": (
+        "e2e/test_terminal.py::test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay",
+    ),
+    # What is kept
+    "D01": ("store/test_database.py::test_d2_processes_write_at_once_on_an_empty_folder",),
+    "D03": (
+        "store/test_migrations.py::test_d1_every_earlier_version_opens_with_its_sessions",
+        "store/test_migrations.py::test_a_process_killed_while_it_migrates_leaves_the_file_usable",
+        "e2e/test_faults.py::test_d1_a_newer_database_is_refused",
+    ),
+    "D05": ("store/test_store.py::test_d4_queries_use_indexes",),
+    "D06": (
+        "store/test_damage.py::test_a_damaged_file_is_kept_under_another_name",
+        "store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
+        "config/test_paths.py::test_an_unwritable_folder_is_a_sentence",
+        "e2e/test_faults.py::test_d1_a_damaged_database_is_set_aside",
+    ),
+    "U01": ("session/test_undo.py::test_u01_a_file_that_is_too_large_is_told",),
+    "U05": ("session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
+    "U07": ("session/test_undo.py::test_u07_what_a_nested_repository_hides_is_told",),
+    # The terminal
+    "V01": ("e2e/test_terminal.py::test_v01_u21_foreign_text_is_shown_as_it_is_everywhere",),
+    "V04": (
+        "e2e/test_faults.py::test_v04_the_terminal_is_as_before_on_every_way_out",
+        "e2e/test_terminal.py::test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again",
+        "ui/test_cli.py::test_the_terminal_is_restored_on_every_way_out",
+    ),
+    "V06": ("ui/test_transcript.py::test_fewer_than_100_widgets_whatever_the_length",),
+    "V10": (
+        "ui/test_transcript.py::test_the_line_that_is_read_never_moves",
+        "ui/test_transcript_paging.py::test_what_is_read_stays_while_pages_come",
+    ),
+    "V12": (
+        "e2e/test_terminal.py::test_v12_pasted_lines_are_one_prompt_with_and_without_markers",
+        "ui/test_keys.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
+    ),
+    "V14": (
+        "ui/test_prompt.py::test_wide_characters_are_deleted_whole",
+        "ui/test_transcript_parts.py::test_a_mouse_selection_over_wide_characters",
+        "ui/test_markdown.py::test_table_columns_are_aligned_in_cells",
+    ),
+    "V16": (
+        "e2e/test_terminal.py::test_v16_a_terminal_of_20_columns_is_enough",
+        "e2e/test_scripted.py::test_u17_resizing_during_a_stream_breaks_nothing",
+    ),
+    "V18": (
+        "ui/test_themes.py::test_own_themes_meet_wcag_aa",
+        "ui/test_diff.py::test_u16_code_can_be_read_on_the_grounds_of_a_diff",
+    ),
+    "V19": (
+        "e2e/test_faults.py::test_v19_stray_bytes_do_no_harm",
+        "ui/test_keys.py::test_bytes_that_are_no_text_are_dropped",
+    ),
+    "V20": ("ui/test_transcript_parts.py::test_selected_text_is_copied_without_gutter",),
+    "V22": (
+        "ui/test_markdown.py::test_no_line_passes_the_frame",
+        "ui/test_markdown.py::test_every_cell_of_a_wide_table_can_be_read",
+        "ui/test_markdown.py::test_copied_code_equals_the_source",
+        "ui/test_transcript.py::test_resize_and_theme_redraw_from_the_source",
+    ),
+    "V23": (
+        "e2e/test_scripted.py::test_u7_every_newline_key_makes_one",
+        "ui/test_keys.py::test_a_lone_escape_is_a_key_when_the_next_key_comes_in_another_read",
+        "ui/test_keys.py::test_an_escape_sequence_split_over_two_reads_stays_one_key",
+    ),
+    "Q01": (
+        "e2e/test_stopping.py::test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order",
+        "e2e/test_stopping.py::test_q01_a_waiting_message_outlives_the_program",
+    ),
+    # Settings, instructions, servers
+    "F01": (
+        "config/test_loading.py::test_forms_that_work",
+        "config/test_loading.py::test_a_broken_file_is_told_and_everything_asks",
+        "config/test_loading.py::test_one_wrong_value_is_told_and_the_rest_applies",
+    ),
+    "F02": (
+        "test_skills.py::test_f02_a_bad_skill_takes_no_other_with_it",
+        "test_skills.py::test_f02_one_warning_for_each_bad_skill",
+    ),
+    "F04": (
+        "session/test_briefing.py::test_f04_each_marker_comes_exactly_once_where_it_applies",
+        "session/test_briefing.py::test_f04_a_child_agent_has_the_same_instructions",
+        "session/test_instructions.py::test_f04_a_huge_file_is_cut_with_a_note",
+        "session/test_instructions.py::test_f04_other_encodings_do_not_crash",
+    ),
+    "N01": (
+        "mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
+        "mcp/test_turns.py::test_a_server_that_hangs_holds_up_no_turn",
+    ),
+    "N03": (
+        "mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
+        "mcp/test_servers.py::test_a_server_that_crashes_comes_back",
+        "mcp/test_servers.py::test_nothing_of_a_server_is_left",
+    ),
+    "N05": (
+        "mcp/test_servers.py::test_one_bad_schema_leaves_out_one_tool",
+        "mcp/test_schemas.py::test_harmless_faults_are_mended",
+        "mcp/test_on_demand.py::test_many_are_found_and_then_called",
+    ),
+    "N07": (
+        "mcp/test_servers.py::test_a_call_that_never_answers_ends",
+        "mcp/test_servers.py::test_answers_of_every_kind",
+        "mcp/test_turns.py::test_a_huge_answer_is_cut_and_kept",
+    ),
+    "L01": (
+        "lsp/test_service.py::test_what_does_not_come_up_in_time_is_passed_over",
+        "lsp/test_service.py::test_one_that_keeps_dying_stays_dead",
+    ),
+    "L03": ("lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",),
+    "W01": (
+        "tools/test_webfetch.py::test_a_page_without_end_ends_at_its_time",
+        "tools/test_webfetch.py::test_a_large_body_is_cut_off",
+        "tools/test_webfetch.py::test_a_redirect_loop_ends",
+        "tools/test_webfetch.py::test_heavy_pages_are_turned_into_text",
+    ),
+    # Runs, children, titles, the start
+    "H01": (
+        "run/test_run.py::test_h01_a_run_that_failed_says_so",
+        "run/test_run.py::test_f2_wrong_usage_is_a_sentence_and_a_code",
+        "run/test_run.py::test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure",
+        "run/test_run.py::test_f2_the_answer_alone_is_on_standard_output",
+    ),
+    "A01": (
+        "session/test_subagents.py::test_s2_several_work_at_once_and_each_gets_its_own_report",
+    ),
+    "J01": ("session/test_titles.py::test_a_failure_leaves_the_title_as_it_was",),
+    "Z01": (
+        "ui/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",
+        "ui/test_cli.py::test_the_first_frame_comes_before_the_harness",
+    ),
+}
