@@ -1,10 +1,14 @@
 """A model call whose answer is wanted whole: summaries, titles."""
 
+import re
 from dataclasses import dataclass
 
 from agent.errors import ProviderError, ProviderErrorKind
 from agent.model import Usage
 from agent.provider.client import ModelClient, ModelRequest, StepFinish, StreamError, TextDelta
+
+THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL)
+"""What models without a field of its own for it think aloud in front of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,19 @@ async def answer_to(client: ModelClient, request: ModelRequest, what: str) -> An
                 end = event
     finally:
         await stream.aclose()
-    text = "".join(pieces).strip()
+    text = without_thoughts("".join(pieces))
     if end is None:
         raise ProviderError(ProviderErrorKind.NETWORK, f"The {what} ended without an end mark.")
     if not text:
         raise ProviderError(ProviderErrorKind.INVALID_REQUEST, f"The model gave an empty {what}.")
     return Answer(text, end.usage)
+
+
+def without_thoughts(text: str) -> str:
+    """*text* without the thoughts that stand in front of it, also where their beginning was
+    part of the model's prompt, so that their end alone is there."""
+    shorter = THOUGHTS.sub("", text)
+    while shorter != text:
+        text, shorter = shorter, THOUGHTS.sub("", shorter)
+    head, end, rest = text.partition("</think>")
+    return (rest if end and "<think>" not in head else text).strip()

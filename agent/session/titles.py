@@ -117,7 +117,8 @@ class Titles:
             session_id=session.id,
         )
         answer = await answer_to(self._clients.client_for(model), request, "title")
-        title = title_of(answer.text.splitlines()[0].strip().strip("\"'“”"))
+        line = answer.text.splitlines()[0].strip().strip("\"'“”")
+        title = title_of(line) if any(map(str.isalnum, line)) else session.title
         spent = cost_of(answer.usage, model.price)
 
         def change(now: Session) -> Session:

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from agent.events import SessionUpdated
 from agent.model import Session
 from tests.support.harness import MODEL, Harness, open_harness
-from tests.support.script import Failure, Hold, Text, Tokens, answer
+from tests.support.script import Failure, Hold, Piece, Reason, Text, Tokens, answer
 
 DONE = answer(Text("done"), Tokens(prompt=100, completion=10))
 
@@ -85,3 +87,28 @@ async def test_closing_does_not_wait_for_a_title(tmp_path: Path) -> None:
         await hold.reached.wait()
     hold.gate.set()
     assert session.id
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        ((Reason("hm"),), "first words"),
+        ((Text("<think>x</think>"),), "first words"),
+        ((Text("<think>it never ends"),), "first words"),
+        ((Text("<think>a\nb</think>\n\nThe CSV import"),), "The CSV import"),
+        ((Text("the user wants a title</think>The CSV import"),), "The CSV import"),
+        ((Text("###\n"),), "first words"),
+        ((Text("[/] <b>\n" + "long words\n" * 200),), "[/] <b"),
+    ],
+)
+async def test_j01_a_title_is_a_line_without_thoughts(
+    tmp_path: Path, given: tuple[Piece, ...], title: str
+) -> None:
+    """What is no name leaves the first words; the session after it is named as usual."""
+    async with named_by(tmp_path, [answer(*given), answer(Text("Second"))]) as harness:
+        session = await harness.session()
+        assert (await harness.turn(session, "first words")).outcome == "completed"
+        other = await harness.session()
+        await harness.turn(other, "other words")
+        await renamed(harness, other, "Second")
+        assert (await harness.runtime.store.session(session.id)).title == title
