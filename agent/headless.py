@@ -21,10 +21,11 @@ from agent.events import (
     SessionCreated,
     SessionIdle,
 )
-from agent.model import AssistantMessage, ErrorInfo, Session, StepFinishPart, TextPart, Usage
+from agent.model import ErrorInfo, Session, StepFinishPart, Usage
 from agent.permission.rules import matches
 from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
 from agent.runtime import Runtime
+from agent.session.answers import last_answer
 from agent.session.service import concerns
 from agent.session.view import PromptInput
 
@@ -205,11 +206,7 @@ class Headless:
         messages = await store.messages(session.id)
         ids = [item.message.id for item in messages]
         mine = messages[ids.index(asked) :] if asked in ids else messages
-        answer = ""
-        for item in mine:
-            if isinstance(item.message, AssistantMessage):
-                texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.ignored]
-                answer = "".join(texts).strip() or answer
+        answer = last_answer(mine)
         known = [step.usage for step in self._steps.values() if step.usage is not None]
         costs = [step.cost for step in self._steps.values() if step.cost is not None]
         error = idle.error

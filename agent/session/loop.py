@@ -247,6 +247,12 @@ def _ended(result: StepResult, state: LoopState) -> TurnEnd | None:
             "middle of a tool call. Ask for smaller pieces, or choose a model with a larger limit."
         )
         return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))
+    if finish == "length" and result.calls == 0 and state.resumed >= MAX_RESUMES:
+        text = (
+            f"Stopped: the answer was cut off by the output limit {MAX_RESUMES + 1} times in a "
+            "row. Say “go on”, ask for less, or choose a model with a larger limit."
+        )
+        return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))
     if result.lost and state.lost + 1 >= MAX_LOST:
         text = f"Stopped: the stream broke off {MAX_LOST} times in a row after a tool had started."
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.NETWORK, text))

@@ -18,14 +18,13 @@ from agent.model import (
     Completed,
     Failed,
     Idle,
-    MessageWithParts,
     Running,
     Session,
     SessionStatus,
-    TextPart,
     ToolPart,
     Usage,
 )
+from agent.session.answers import last_answer
 from agent.session.directory import Directory
 from agent.session.view import PromptInput
 from agent.store.store import Store
@@ -170,7 +169,7 @@ class Subagents:
             usage += answer.usage or Usage()
         costs = [answer.cost for answer in answers if answer.cost is not None]
         return SpawnResult(
-            text=_last_text(mine),
+            text=last_answer(mine),
             error=_why(end),
             calls=sum(
                 isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
@@ -188,16 +187,6 @@ def _of(event: Event, session_id: str) -> bool:
     return isinstance(event, Resync) or (
         isinstance(event, SessionIdle) and event.session_id == session_id
     )
-
-
-def _last_text(messages: list[MessageWithParts]) -> str:
-    """The newest text that the child wrote: its last step may have been only a call."""
-    for item in reversed(messages):
-        if isinstance(item.message, AssistantMessage):
-            texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.ignored]
-            if text := "".join(texts).strip():
-                return text
-    return ""
 
 
 def _why(end: SessionIdle | None) -> str:
