@@ -152,9 +152,8 @@ def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
 
 
 def _about(info: "AgentInfo") -> str:
-    """What it is for, its model, and the file that says so."""
-    parts = (info.description, info.model or "", info.source)
-    return " · ".join(part for part in parts if part)
+    """The file that says so, what it is for, its model."""
+    return " · ".join(part for part in (info.source, info.description, info.model or "") if part)
 
 
 @action("agent.cycle", "Next agent", "Model and agent", keys=("tab",))

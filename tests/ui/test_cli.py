@@ -34,7 +34,7 @@ def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> 
     return done.stdout
 
 
-@pytest.mark.parametrize("word", ["serve", "attach", "acp", "share", "upgrade", "github", "plugin"])
+@pytest.mark.parametrize("word", ["serve", "attach", "share", "upgrade", "github", "plugin"])
 def test_known_words_of_other_programs_are_answered_in_a_sentence(
     word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
