@@ -24,6 +24,48 @@ GROUPS: tuple[Group, ...] = (
 )
 
 
+FIRST: tuple[str, ...] = (
+    "session.new",
+    "session.list",
+    "session.undo",
+    "session.redo",
+    "session.compact",
+    "session.context",
+    "session.cost",
+    "session.review",
+    "session.aside",
+    "session.waiting",
+    "session.copy",
+    "session.export",
+    "session.import",
+    "session.rename",
+    "session.fork",
+    "session.pin",
+    "session.delete",
+    "family.list",
+    "model.list",
+    "model.effort",
+    "model.effort_next",
+    "agent.list",
+    "agent.cycle",
+    "permissions.mode",
+    "prompt.history",
+    "prompt.stash",
+    "prompt.paste",
+    "prompt.editor",
+    "app.help",
+    "app.palette",
+    "app.exit",
+    "permissions.list",
+    "mcp.list",
+    "lsp.show",
+)
+"""The order of the ids in their groups: what is wanted most stands on top. The others follow
+as they were registered."""
+
+_PLACES = {action_id: place for place, action_id in enumerate(FIRST)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """*slash* is the command's name and then its aliases, *keys* the default keys (with
@@ -102,8 +144,10 @@ def provide(owner: str, given: Iterable[Action]) -> list[str]:
 
 
 def actions() -> list[Action]:
-    """All actions, by group, in the order of their registration."""
-    return sorted(_all(), key=lambda known: GROUPS.index(known.group))
+    """All actions, by group, and there as ``FIRST`` has them."""
+    return sorted(
+        _all(), key=lambda known: (GROUPS.index(known.group), _PLACES.get(known.id, len(FIRST)))
+    )
 
 
 def find(action_id: str) -> Action | None:

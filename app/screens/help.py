@@ -1,16 +1,18 @@
 """Keys and commands, generated from the registry (spec 8, U13)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from app.commands import GROUPS, Action
 from app.screens.dialog import Dialog
+from app.screens.page import Laid
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),
@@ -28,14 +30,33 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 )
 
 
-LEFT = 34
-"""Cells for keys and names."""
+ASK_KEYS: tuple[tuple[str, str], ...] = (
+    ("o, a, r", "Once, always, reject; esc rejects too"),
+    ("left, right, then enter", "Choose an answer and give it"),
+    ("c", "A word for the model, which goes with the answer"),
+    ("e", "Change the command before it runs"),
+    ("n p, then space", "Go to a change, and keep it or not"),
+    ("up, down, page up, page down", "Scroll what is asked about"),
+)
+"""The keys of the permission dialog."""
+
+LEFT = 36
+"""Cells for keys and names, with the gap behind them."""
+
+NARROW = 56
+"""Width below which what a key does stands under it."""
 
 
-def help_text(actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]) -> Content:
-    """All rows of the help, by group."""
+def help_text(
+    actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]], width: int
+) -> Content:
+    """All rows of the help, by group, in *width* cells."""
     lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
-    lines += [_row(key, what) for key, what in PROMPT_KEYS]
+    for key, what in PROMPT_KEYS:
+        lines += _row(key, what, "", width)
+    lines += [Content(""), Content.styled("When you are asked", "bold")]
+    for key, what in ASK_KEYS:
+        lines += _row(key, what, "", width)
     for group in GROUPS:
         shown = [known for known in actions if known.group == group]
         if shown:
@@ -45,15 +66,27 @@ def help_text(actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...
             argument = f" {known.argument}" if known.argument else ""
             keys = ", ".join(keys_of(known.id))
             left = "  ".join(part for part in (names + argument, keys) if part.strip())
-            also = ", ".join(f"/{name}" for name in known.slash[1:])
-            lines.append(_row(left, known.title, also))
+            also = " ".join(f"/{name}" for name in known.slash[1:])
+            lines += _row(left, known.title, also, width)
     return Content("\n").join(lines)
 
 
-def _row(left: str, what: str, also: str = "") -> Content:
-    return Content.assemble(
-        (f"{left:<{LEFT}}  ", "$tone-accent"), what, (f"   {also}" if also else "", "$tone-muted")
-    )
+def _row(left: str, what: str, also: str, width: int) -> list[Content]:
+    """*what* and the other names *also*, beside *left* or, where that is too long, under it:
+    what is wrapped keeps its column."""
+    indent = LEFT if width >= NARROW else 2
+    room = max(8, width - indent)
+    rows = [Content(line) for line in wrap(what, room)]
+    if also and rows[-1].cell_length + len(also) + 3 <= room:
+        rows[-1] += Content.styled(f"   {also}", "$tone-muted")
+    elif also:
+        rows += [Content.styled(line, "$tone-muted") for line in wrap(also, room)]
+    rows = [Content(" " * indent) + row for row in rows]
+    if len(left) + 2 <= indent:
+        beside = Content.styled(left.ljust(indent), "$tone-accent")
+        return [beside + rows[0][indent:], *rows[1:]]
+    above = [Content.styled(line, "$tone-accent") for line in wrap(left, max(8, width))]
+    return [*above, *rows]
 
 
 class HelpScreen(Dialog[None]):
@@ -67,11 +100,11 @@ class HelpScreen(Dialog[None]):
         self, actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]
     ) -> None:
         super().__init__()
-        self._text = help_text(actions, keys_of)
+        self._lay_out = partial(help_text, actions, keys_of)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"), VerticalScroll(id="help-text"):
-            yield Static(self._text)
+            yield Laid(self._lay_out)
 
     def action_close(self) -> None:
         self.dismiss(None)

@@ -207,6 +207,13 @@ class PermissionScreen(Dialog[Outcome]):
         event.stop()
         self._close_comment(keep=True)
 
+    def on_descendant_focus(self) -> None:
+        """Other keys hold while something is written."""
+        self._fit()
+
+    def on_descendant_blur(self) -> None:
+        self._fit()
+
     def _close_comment(self, *, keep: bool) -> None:
         comment = self.query_one("#ask-comment", Input)
         if not keep:
@@ -303,11 +310,16 @@ class PermissionScreen(Dialog[Outcome]):
     def _hints(self, width: int) -> Content:
         """The other keys, as many as there is room for; esc is the least of them, being r."""
         hints: list[tuple[str, str]] = []
-        if self._subject.choice.offered:
-            hints += [("space", " keep or not"), ("n p", " move")]
-        if self._shell is not None:
-            hints.append(("e", " edit"))
-        hints += [("c", " comment"), ("esc", " reject")]
+        if self.query_one(CommandEditor).display:
+            hints = [("enter", " done"), ("esc", " as it was")]
+        elif self.query_one("#ask-comment", Input).has_focus:
+            hints = [("enter", " keep"), ("esc", " drop")]
+        else:
+            if self._subject.choice.offered:
+                hints += [("space", " keep or not"), ("n p", " move")]
+            if self._shell is not None:
+                hints.append(("e", " edit"))
+            hints += [("c", " comment"), ("esc", " reject")]
         line = Content("")
         for key, words in hints:
             gap = "   " if line else ""

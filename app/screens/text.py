@@ -27,6 +27,13 @@ class TextScreen(Dialog[str | None]):
         with Vertical(classes="dialog"):
             yield Static(Content.styled(clean(self._question), "bold"))
             yield Input(clean(self._value), select_on_focus=False, classes="dialog-input")
+            keys = Content.assemble(
+                ("enter", "bold"),
+                (" go on   ", "$tone-muted"),
+                ("esc", "bold"),
+                (" close", "$tone-muted"),
+            )
+            yield Static(keys, classes="dialog-keys")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

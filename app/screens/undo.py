@@ -55,9 +55,8 @@ class UndoScreen(Dialog[UndoChoice | None]):
 
     def _lines(self) -> Iterator[Content]:
         plan = self._plan
-        yield Content.styled(
-            f"{count(plan.messages, 'message')} and {count(len(plan.files), 'file')}", "$tone-muted"
-        )
+        files = count(len(plan.files), "file") if plan.files else "no file"
+        yield Content.styled(f"{count(plan.messages, 'message')} and {files}", "$tone-muted")
         for file in plan.files:
             left = file.touched and not self._touched
             tone = "$tone-warn" if file.touched else "$tone-muted"
@@ -71,9 +70,9 @@ class UndoScreen(Dialog[UndoChoice | None]):
             yield Content.styled(clean(plan.why), "$tone-warn")
 
     def _keys(self) -> Content:
-        hints = [("enter", "both"), ("c", "only the conversation")]
+        hints = [("enter", "take back")]
         if self._plan.files:
-            hints.append(("f", "only the files"))
+            hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
         if any(file.touched for file in self._plan.files):
             hints.append(("o", "keep those" if self._touched else "overwrite those too"))
         hints.append(("esc", "nothing"))

@@ -24,7 +24,7 @@ TRIES: tuple[tuple[str, str], ...] = (
 
 REAL_TRIES: tuple[tuple[str, str], ...] = (
     ("What does this project do?", "it reads before it answers"),
-    ("Find and fix a failing test", "it asks before it changes anything"),
+    ("Find and fix a failing test", "it asks before it changes"),
     ("/plan how to …", "tab switches to the plan agent: it looks and changes nothing"),
 )
 

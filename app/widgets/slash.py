@@ -26,11 +26,14 @@ class Entry:
 
 
 def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
-    """The entries for *typed* (without the slash): names that begin so, then aliases that
-    do, then names or titles that hold it."""
+    """The entries for *typed* (without the slash): the one that has this name, so that enter
+    runs what was written out, then names that begin so, then aliases that do, then names or
+    titles that hold it."""
     typed = typed.lower()
 
     def rank(entry: Entry) -> int | None:
+        if typed == entry.name or typed in entry.aliases:
+            return -1
         if entry.name.startswith(typed):
             return 0
         if any(alias.startswith(typed) for alias in entry.aliases):

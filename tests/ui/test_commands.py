@@ -3,9 +3,10 @@
 import pytest
 
 import app.actions  # noqa: F401 - fills the registry
-from app.commands import GROUPS, action, actions, by_slash, parse
+from app.commands import FIRST, GROUPS, action, actions, by_slash, parse
 from app.keymap import build
 from app.screens.help import help_text
+from app.screens.session import entries_of
 from app.widgets.slash import Entry, matching
 from tests.ui.conftest import Starter
 
@@ -54,13 +55,36 @@ def test_an_unknown_command_is_known_to_be_one() -> None:
 
 
 def test_every_action_is_in_the_help_with_its_keys_and_names() -> None:
-    text = help_text(actions(), build(actions()).keys_of).plain
+    text = help_text(actions(), build(actions()).keys_of, 95).plain
     for known in actions():
         assert known.title in text
         assert known.group in GROUPS
         for name in known.slash:
             assert f"/{name}" in text
     assert "ctrl+x n" in text
+
+
+@pytest.mark.parametrize("width", [30, 66, 95])
+def test_the_help_fits_and_what_is_wrapped_keeps_its_column(width: int) -> None:
+    rows = help_text(actions(), build(actions()).keys_of, width).split("\n")
+    assert all(row.cell_length <= width for row in rows)
+    if width == 66:
+        plain = [row.plain for row in rows]
+        at = next(n for n, row in enumerate(plain) if row.startswith("enter "))
+        assert plain[at].index("Send") == plain[at + 1].index("waits its turn")
+
+
+def test_what_is_wanted_most_stands_on_top() -> None:
+    listed = [known.id for known in actions()]
+    assert listed[:3] == ["session.new", "session.list", "session.undo"]
+    assert set(FIRST) <= set(listed)
+
+
+def test_enter_runs_the_name_that_was_written_out() -> None:
+    listed = entries_of(actions())
+    for entry in listed:
+        for name in (entry.name, *entry.aliases):
+            assert matching(listed, name)[0] is entry
 
 
 def test_a_name_is_given_once() -> None:

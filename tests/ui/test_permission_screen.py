@@ -113,6 +113,21 @@ async def test_a_comment_goes_with_the_answer() -> None:
         assert host.outcomes == [PermissionReply("reject", "or not")]
 
 
+async def test_while_something_is_written_its_own_keys_are_told() -> None:
+    host = Host(PermissionScreen(request(), grace=0))
+    async with host.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        assert "c comment" in shown(host)
+        for key, told in (("c", "enter keep   esc drop"), ("e", "enter done   esc as it was")):
+            await pilot.press(key)
+            await settle(pilot)
+            assert told in shown(host)
+            assert "c comment" not in shown(host)
+            await pilot.press("escape")
+            await settle(pilot)
+            assert "c comment" in shown(host)
+
+
 async def test_everything_asked_about_is_shown() -> None:
     host = Host(PermissionScreen(request(), waiting=3, grace=0))
     async with host.run_test(size=(100, 40)) as pilot:

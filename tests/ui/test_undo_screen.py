@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from textual.app import App
+from textual.widgets import Static
 
 from agent.events import SessionUpdated
 from agent.session.undo import UndoFile, UndoPlan
@@ -62,6 +63,9 @@ async def test_d5_without_files_only_the_conversation_can_go_back() -> None:
         await pilot.press("f")
         await pilot.pause()
         assert host.outcomes == []
+        told = [str(part.content) for part in host.screen.query(Static)]
+        assert any("and no file" in text for text in told)
+        assert told[-1].split("   ")[:2] == ["enter take back", "esc nothing"]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])

@@ -166,3 +166,16 @@ async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
         await running.until(running.app.controller.at_main)
         after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
         assert after == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 14)])
+async def test_what_is_told_for_a_moment_does_not_lie_on_the_prompt(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
+        await running.type("/redo", "enter")
+        await running.until(lambda: bool(running.app.screen.query("Toast")))
+        await running.until_shown("Ask for anything")
+        box = running.app.screen.query_one("#prompt-box").region
+        toast = running.app.screen.query_one("Toast").region
+        assert toast.bottom <= box.y
