@@ -116,6 +116,7 @@ class Controller:
         if self._launch.prompt:
             self.send(self._launch.prompt)
         self.main.prompt.directory = runtime.directory
+        self.finding.begin()
         self.tasks.spawn(warm(runtime, self.live.model, self._show), "getting ready")
         self.main.prompt.set_history(await runtime.store.history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))

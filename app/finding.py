@@ -22,11 +22,19 @@ class Finding:
         self._live = live
         self._tasks = tasks
         self._index: FileIndex | None = None
+        self._early: str | None = None
 
     def files(self, typed: str) -> None:
         """Show the files that fit *typed*, once they are known."""
         if self._live.is_ready:
             self._tasks.spawn(self._find(typed), "finding files")
+        else:
+            self._early = typed
+
+    def begin(self) -> None:
+        """The harness is there now: look for what was named before."""
+        if self._early is not None:
+            self.files(self._early)
 
     async def _find(self, typed: str) -> None:
         from agent.tools.file_index import FileIndex  # noqa: PLC0415 - when a file is named

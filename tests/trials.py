@@ -64,6 +64,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "B12": (
         "tools/test_fault_trials.py::test_output_flood_and_control_chars",
         "tools/test_process.py::test_a_flood_is_bounded_and_leaves_the_loop_free",
+        "e2e/test_trials.py::test_b12_keys_work_during_a_flood_and_memory_stays",
     ),
     "B13": ("tools/test_fault_trials.py::test_memory_growth",),
     "B14": ("tools/test_fault_trials.py::test_output_flood_and_control_chars",),
@@ -153,6 +154,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "session/test_subagents.py::test_s3_l11_cancelling_the_parent_cancels_the_children",
         "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
         "e2e/test_stopping.py::test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn",
+        "e2e/test_trials.py::test_x03_esc_stops_a_sub_agent_and_its_command",
     ),
     "P01": ("ui/test_permission_flow.py::test_p01_always_for_a_chain_covers_what_it_says",),
     "P04": (
@@ -168,13 +170,19 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_terminal.py::test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay",
     ),
     # What is kept
-    "D01": ("store/test_database.py::test_d2_processes_write_at_once_on_an_empty_folder",),
+    "D01": (
+        "store/test_database.py::test_d2_processes_write_at_once_on_an_empty_folder",
+        "e2e/test_trials.py::test_d01_programs_that_start_at_once_lose_no_turn",
+    ),
     "D03": (
         "store/test_migrations.py::test_d1_every_earlier_version_opens_with_its_sessions",
         "store/test_migrations.py::test_a_process_killed_while_it_migrates_leaves_the_file_usable",
         "e2e/test_faults.py::test_d1_a_newer_database_is_refused",
     ),
-    "D05": ("store/test_store.py::test_d4_queries_use_indexes",),
+    "D05": (
+        "store/test_store.py::test_d4_queries_use_indexes",
+        "e2e/test_trials.py::test_d05_five_thousand_sessions_are_listed_filtered_and_left",
+    ),
     "D06": (
         "store/test_damage.py::test_a_damaged_file_is_kept_under_another_name",
         "store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
@@ -198,6 +206,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V10": (
         "ui/test_transcript.py::test_the_line_that_is_read_never_moves",
         "ui/test_transcript_paging.py::test_what_is_read_stays_while_pages_come",
+        "e2e/test_trials.py::test_v10_the_line_that_is_read_stays_while_text_comes_and_a_question_opens",
     ),
     "V12": (
         "e2e/test_terminal.py::test_v12_pasted_lines_are_one_prompt_with_and_without_markers",
@@ -207,6 +216,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "ui/test_prompt.py::test_wide_characters_are_deleted_whole",
         "ui/test_transcript_parts.py::test_a_mouse_selection_over_wide_characters",
         "ui/test_markdown.py::test_table_columns_are_aligned_in_cells",
+        "e2e/test_trials.py::test_v14_a_click_on_a_wide_character_is_beside_it",
     ),
     "V16": (
         "e2e/test_terminal.py::test_v16_a_terminal_of_20_columns_is_enough",
@@ -215,12 +225,18 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V18": (
         "ui/test_themes.py::test_own_themes_meet_wcag_aa",
         "ui/test_diff.py::test_u16_code_can_be_read_on_the_grounds_of_a_diff",
+        "e2e/test_trials.py::test_v18_without_colours_everything_can_be_read",
     ),
     "V19": (
         "e2e/test_faults.py::test_v19_stray_bytes_do_no_harm",
         "ui/test_keys.py::test_bytes_that_are_no_text_are_dropped",
     ),
-    "V20": ("ui/test_transcript_parts.py::test_selected_text_is_copied_without_gutter",),
+    "V20": (
+        "ui/test_transcript_parts.py::test_selected_text_is_copied_without_gutter",
+        "ui/test_copying.py::test_v20_what_is_sent_decodes_to_the_text",
+        "ui/test_copying.py::test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it",
+        "ui/test_copying.py::test_v20_it_is_told_how_it_went",
+    ),
     "V22": (
         "ui/test_markdown.py::test_no_line_passes_the_frame",
         "ui/test_markdown.py::test_every_cell_of_a_wide_table_can_be_read",
@@ -275,7 +291,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "lsp/test_service.py::test_what_does_not_come_up_in_time_is_passed_over",
         "lsp/test_service.py::test_one_that_keeps_dying_stays_dead",
     ),
-    "L03": ("lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",),
+    "L03": (
+        "lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",
+        "e2e/test_trials.py::test_l03_no_language_server_outlives_the_program",
+    ),
     "W01": (
         "tools/test_webfetch.py::test_a_page_without_end_ends_at_its_time",
         "tools/test_webfetch.py::test_a_large_body_is_cut_off",
@@ -288,6 +307,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "run/test_run.py::test_f2_wrong_usage_is_a_sentence_and_a_code",
         "run/test_run.py::test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure",
         "run/test_run.py::test_f2_the_answer_alone_is_on_standard_output",
+        "e2e/test_trials.py::test_h01_a_redirected_answer_is_bare",
     ),
     "A01": (
         "session/test_subagents.py::test_s2_several_work_at_once_and_each_gets_its_own_report",
@@ -301,5 +321,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "Z01": (
         "ui/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",
         "ui/test_cli.py::test_the_first_frame_comes_before_the_harness",
+        "e2e/test_trials.py::test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion",
+        "ui/test_mentions.py::test_z01_a_file_named_before_the_harness_is_there_is_completed",
     ),
 }

@@ -95,7 +95,8 @@ class SessionsScreen(Picker):
         lines = await self._runtime.sessions.directory.lines(
             everywhere=wanted.everywhere, archived=wanted.archived
         )
-        if not self.is_attached or wanted != self._wanted:
+        # What was typed meanwhile only filters; other switches are read for on their own.
+        if not self.is_attached or wanted.typing("") != self._wanted.typing(""):
             return
         self._lines = lines
         self._searched = None

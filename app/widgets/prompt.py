@@ -12,6 +12,7 @@ from textual.message import Message
 
 from app.pasted import Pasted, dropped
 from app.vim.keys import Mode, Vim
+from app.widgets.graphemes import GraphemeArea
 
 # Textual's editor loads tree-sitter where it finds it. The prompt highlights no language,
 # and the first frame must not wait for it (spec 0, A1).
@@ -19,7 +20,6 @@ _modules = cast("dict[str, object]", sys.modules)
 _hidden = "tree_sitter" not in _modules
 if _hidden:
     _modules["tree_sitter"] = None
-from textual.widgets import TextArea  # noqa: E402 - after the line above
 
 if _hidden:
     del _modules["tree_sitter"]
@@ -29,8 +29,11 @@ PLACEHOLDER = "Ask for anything, @ for files, / for commands"
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
 """Every name under which terminals deliver a newline key (spec trial KEY-ENCODING)."""
 
+JOINERS = frozenset("\u200c\u200d")
+"""Text that Python calls unprintable: it holds emoji together and parts letters in Persian."""
 
-class Prompt(TextArea):
+
+class Prompt(GraphemeArea):
     """Posts ``Submitted`` with the text; keeps the history of prompts; grows with its text.
 
     While a popup of completions is open (*completing*), the keys that steer it are posted
@@ -168,6 +171,8 @@ class Prompt(TextArea):
             event.prevent_default()
         elif event.is_printable:
             self._place = None
+        elif event.character in JOINERS:
+            self._insert(event.character)
 
     def _vim_takes(self, event: events.Key) -> bool:
         """Whether the key is Vim's; then it is done."""
@@ -205,7 +210,7 @@ class Prompt(TextArea):
             return self._older()
         elif key == "down":
             return self._newer()
-        elif key in {"pageup", "pagedown"}:
+        elif key in {"pageup", "pagedown"} or (key in {"home", "end"} and not self.text):
             self.post_message(self.Page(key))
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())

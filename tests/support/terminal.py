@@ -82,6 +82,20 @@ class Terminal:
         self._interpreted = len(self.raw)
         return "\n".join(line.rstrip() for line in self._screen.display)
 
+    def colours(self) -> list[tuple[str, str, str]]:
+        """The characters that are shown, each with its colour and its ground (six hex digits)."""
+        _ = self.screen
+        cells = [
+            self._screen.buffer[y][x]
+            for y in range(self._screen.lines)
+            for x in range(self._screen.columns)
+        ]
+        shown = [cell for cell in cells if cell.data.strip()]
+        return [
+            (cell.data, cell.bg, cell.fg) if cell.reverse else (cell.data, cell.fg, cell.bg)
+            for cell in shown
+        ]
+
     @property
     def modes_now(self) -> list[object]:
         return termios.tcgetattr(self._slave)

@@ -115,3 +115,12 @@ async def test_u8_a_file_is_completed_while_it_is_named(start: Starter, work: Pa
         await running.until_shown("src/alpha one.py")
         await running.pilot.press("escape")
         assert running.prompt.endswith(" @src/")
+
+
+async def test_z01_a_file_named_before_the_harness_is_there_is_completed(
+    start: Starter, work: Path
+) -> None:
+    (work / "needle.py").touch()
+    async with start(ready=False) as running:
+        running.app.controller.main.prompt.insert("see @need")
+        await running.until_shown("needle.py")

@@ -102,6 +102,12 @@ async def test_wide_characters_are_deleted_whole(host: Host) -> None:
         host.prompt.put("こんにちは")
         await pilot.press("left", "backspace")
         assert host.prompt.text == "こんには"
+        host.prompt.put("は👩‍👩‍👧e\u0301é")
+        await pilot.press("left", "backspace", "left", "right", "backspace")
+        assert host.prompt.text == "はé"
+        host.prompt.put("は👩‍👩‍👧é")
+        await pilot.press("left", "left", "delete")
+        assert host.prompt.text == "はé"
 
 
 async def test_ctrl_d_leaves_only_an_empty_prompt(host: Host) -> None:
