@@ -29,6 +29,22 @@ COMMANDS: dict[str, str] = {
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
 exit code. A folder of that name is opened as ``./run``."""
 
+WHAT: dict[str, str] = {
+    "acp": "work for an editor, over the Agent Client Protocol",
+    "agent": "list and make agents",
+    "auth": "keys of providers: list, log in, log out",
+    "completion": "completion for bash, zsh and fish",
+    "debug": "what the program knows and how it decides",
+    "mcp": "MCP servers: list, add, log in",
+    "models": "list the models",
+    "run": "one prompt without the screen, for scripts",
+    "session": "list, read, search and delete sessions",
+    "export": "write a session to a file",
+    "import": "read a session from a file",
+    "stats": "what was used: tokens, cost, by day and model",
+}
+"""What each command is for, in the help."""
+
 NOT_HERE: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
     "web": "opencode-py has no web page: it runs in the terminal where you start it.",
@@ -59,6 +75,18 @@ def version() -> str:
         return "unknown (not installed)"
 
 
+def _epilog() -> str:
+    """The commands, which are no arguments of this parser: each has one of its own."""
+    return "\n".join(
+        [
+            "commands, each with --help:",
+            *(f"  {name:<12}{WHAT[name]}" for name in COMMANDS),
+            "",
+            "Started in a terminal it opens the full screen; / lists the commands there.",
+        ]
+    )
+
+
 def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
     import argparse  # noqa: PLC0415 - kept off the way of known words
@@ -66,9 +94,8 @@ def parser() -> "argparse.ArgumentParser":
     made = argparse.ArgumentParser(
         prog="opencode-py",
         description="A coding agent that lives in the terminal.",
-        epilog="Started in a terminal it opens the full screen; / lists the commands there. "
-        "opencode-py run --help: one prompt without the screen, for scripts. "
-        "opencode-py debug --help: what the program knows and how it decides.",
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = made.add_argument

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import NOT_HERE, main
+from app.cli import COMMANDS, NOT_HERE, WHAT, main
 
 ROOT = Path(__file__).parents[2]
 GUARD = 60.0
@@ -65,6 +65,13 @@ def test_without_a_terminal_the_full_screen_says_what_to_use(
 ) -> None:
     assert main([str(tmp_path)]) == 2
     assert "--plain" in capsys.readouterr().err
+
+
+def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in COMMANDS:
+        assert f"\n  {name:<12}{WHAT[name]}\n" in shown
 
 
 def test_help_and_version_load_nothing_heavy() -> None:
