@@ -1,7 +1,9 @@
 """An editor whose cursor goes by characters as they are seen: an emoji of several joined ones,
-or a letter with its accents, is one step and is deleted whole (trial WIDE-CHARS)."""
+or a letter with its accents, is one step and is deleted whole (trial WIDE-CHARS). Its keys work
+in the order in which they were typed."""
 
 from rich.cells import split_graphemes
+from textual import events
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
@@ -15,6 +17,16 @@ def edges(line: str) -> list[int]:
 
 class GraphemeArea(TextArea):
     """Textual's own goes by code points."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Run what this editor binds a key to at once. Textual does so when the key has gone up
+        to the app, and a letter that came in the same read would be there first."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if not binding.priority:
+                event.stop()
+                event.prevent_default()
+                await self.run_action(binding.action)
+                return
 
     def get_cursor_left_location(self) -> Location:
         row, column = self.cursor_location

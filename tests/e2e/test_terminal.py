@@ -115,6 +115,19 @@ def test_v12_pasted_lines_are_one_prompt_with_and_without_markers(
     assert sent == ["a1\nb1\nc1", "a2\nb2\nc2"]
 
 
+def test_u7_keys_that_come_in_one_read_work_in_their_order(
+    run: Runner, scripted: ServerThread
+) -> None:
+    scripted.server.always(answer(Text("got it")))
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.send("ab👩‍👩‍👧é\x1b[D\x7fc\x7fd\x1b[3~e\x1b[Hs\x1b[Fz")
+        terminal.wait(r"sabdez")
+        terminal.send("\r")
+        terminal.wait(r"got it")
+    assert scripted.server.requests[0].body["messages"][-1]["content"] == "sabdez"
+
+
 def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
