@@ -215,6 +215,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V14": (
         "ui/test_prompt.py::test_wide_characters_are_deleted_whole",
         "e2e/test_terminal.py::test_u7_keys_that_come_in_one_read_work_in_their_order",
+        "ui/test_field.py::test_keys_that_come_at_once_work_in_their_order",
         "ui/test_transcript_parts.py::test_a_mouse_selection_over_wide_characters",
         "ui/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_trials.py::test_v14_a_click_on_a_wide_character_is_beside_it",

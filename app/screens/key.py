@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from app.clean import clean
 from app.screens.dialog import Dialog
+from app.widgets.field import Field
 
 
 class KeyScreen(Dialog[str | None]):
@@ -31,7 +32,7 @@ class KeyScreen(Dialog[str | None]):
             lines = [f"Keys are made at {clean(self._where)}"] if self._where else []
             lines.append("It is kept in a file that only you can read")
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
-            yield Input(password=True, placeholder="Paste the key", classes="dialog-input")
+            yield Field(password=True, placeholder="Paste the key", classes="dialog-input")
             fault = Static(Content.styled(clean(self._fault), "$tone-err"), id="key-fault")
             fault.display = bool(self._fault)
             yield fault

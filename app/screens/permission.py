@@ -18,6 +18,7 @@ from app.clean import clean
 from app.screens.asked import need_rows, offer, reach
 from app.screens.dialog import Dialog
 from app.widgets.command_editor import CommandEditor
+from app.widgets.field import Field
 from app.widgets.subject import Subject
 
 Answer = Literal["once", "always", "reject"]
@@ -109,7 +110,7 @@ class PermissionScreen(Dialog[Outcome]):
                 yield Static(reach(request, str(Path.home())), id="ask-reach")
                 yield Static(self._offer, classes="offer", id="ask-offer-below")
             yield Static(self._offer, classes="offer", id="ask-offer")
-            yield Input(placeholder="A word for the model, then enter", id="ask-comment")
+            yield Field(placeholder="A word for the model, then enter", id="ask-comment")
             with Horizontal(id="ask-buttons"):
                 for answer in self._answers:
                     yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from app.clean import clean
 from app.fuzzy import fitting
 from app.screens.dialog import Dialog
+from app.widgets.field import Field
 
 LIMIT = 500
 """Rows drawn at once; more must be filtered for."""
@@ -73,7 +74,7 @@ class Picker(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield Static(Content.styled(clean(self._title), "bold"), id="picker-title")
-            yield Input(placeholder="Type to filter", id="picker-filter")
+            yield Field(placeholder="Type to filter", id="picker-filter")
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.below()

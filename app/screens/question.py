@@ -15,6 +15,7 @@ from agent.questions import Question, QuestionOption, QuestionReply
 from app.clean import clean, clean_line
 from app.screens.dialog import Dialog
 from app.screens.permission import QUIET, Grace
+from app.widgets.field import Field
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
 """What the dialog gives back: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (the
@@ -64,7 +65,7 @@ class QuestionScreen(Dialog[QuestionOutcome]):
             with VerticalScroll(id="question-scroll", can_focus=False):
                 yield Static(Content(clean(question.text)), id="question-text")
             yield OptionList(id="question-options", markup=False, compact=True)
-            yield Input(
+            yield Field(
                 placeholder=self._placeholder(), select_on_focus=False, id="question-answer"
             )
             yield Static(self._hints(), id="question-hints")

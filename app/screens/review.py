@@ -20,6 +20,7 @@ from app.screens.dialog import Dialog
 from app.state import SessionView
 from app.tasks import Tasks, ask
 from app.typed import app_of
+from app.widgets.field import Field
 from app.widgets.transcript.view import Transcript
 from app.words import count, money
 
@@ -101,7 +102,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
                     Content.styled("Reading the session", "$tone-muted"), id="review-facts"
                 )
                 yield Transcript(id="review-transcript")
-        yield Input(placeholder="Search in this session", id="review-search")
+        yield Field(placeholder="Search in this session", id="review-search")
         yield Static(id="review-keys")
 
     def on_mount(self) -> None:

@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from app.clean import clean
 from app.screens.dialog import Dialog
+from app.widgets.field import Field
 
 
 class TextScreen(Dialog[str | None]):
@@ -26,7 +27,7 @@ class TextScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(Content.styled(clean(self._question), "bold"))
-            yield Input(clean(self._value), select_on_focus=False, classes="dialog-input")
+            yield Field(clean(self._value), select_on_focus=False, classes="dialog-input")
             keys = Content.assemble(
                 ("enter", "bold"),
                 (" go on   ", "$tone-muted"),

@@ -7,6 +7,8 @@ from textual import events
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
+from app.widgets.field import at_once
+
 
 def edges(line: str) -> list[int]:
     """Where a character of *line* begins, and its end."""
@@ -19,14 +21,7 @@ class GraphemeArea(TextArea):
     """Textual's own goes by code points."""
 
     async def _on_key(self, event: events.Key) -> None:
-        """Run what this editor binds a key to at once. Textual does so when the key has gone up
-        to the app, and a letter that came in the same read would be there first."""
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if not binding.priority:
-                event.stop()
-                event.prevent_default()
-                await self.run_action(binding.action)
-                return
+        await at_once(self, self._bindings, event)
 
     def get_cursor_left_location(self) -> Location:
         row, column = self.cursor_location
