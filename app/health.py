@@ -1,12 +1,12 @@
-"""Tells the status line how the MCP servers stand (spec 8, U5)."""
+"""Tells the status line how the MCP servers and language servers stand (spec 8, U5)."""
 
 from asyncio import Task
 from typing import TYPE_CHECKING
 
-from agent.events import Event, McpChanged
+from agent.events import Event, LspChanged, McpChanged
 from app.commands import actions, provide
 from app.server_prompts import prompt_actions
-from app.servers import servers_of
+from app.servers import languages_of, servers_of
 
 if TYPE_CHECKING:  # bring the harness
     from agent.runtime import Runtime
@@ -33,8 +33,8 @@ class Health:
             self._following.cancel()
             self._following = None
         self._show(runtime)
+        self._following = self._tasks.spawn(self._follow(runtime), "following servers")
         if runtime.mcp:
-            self._following = self._tasks.spawn(self._follow(runtime), "following MCP servers")
             runtime.mcp.start()
 
     def close(self) -> None:
@@ -43,11 +43,15 @@ class Health:
 
     async def _follow(self, runtime: "Runtime") -> None:
         def ours(event: Event) -> bool:
-            return isinstance(event, McpChanged)
+            return isinstance(event, McpChanged | LspChanged)
 
         with runtime.bus.subscribe(ours) as events:
-            async for _ in events:
-                self._show(runtime)
+            async for event in events:
+                if isinstance(event, LspChanged):
+                    languages = languages_of(runtime.code.servers.statuses)
+                    self._main.status.show(languages=languages)
+                else:
+                    self._show(runtime)
 
     def _show(self, runtime: "Runtime") -> None:
         standings = runtime.mcp.standings()

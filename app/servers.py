@@ -1,10 +1,11 @@
-"""How the MCP servers stand, in short (spec 8, U5)."""
+"""How the MCP servers and language servers stand, in short (spec 8, U5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the first frame needs none of it
+    from agent.lsp.records import LspStatus
     from agent.mcp.records import Standing
 
 
@@ -25,3 +26,22 @@ def servers_of(standings: "Sequence[Standing]") -> Servers:
         connected=sum(one.state == "connected" for one in wanted),
         ill=tuple(one.server.name for one in wanted if one.state in {"failed", "needs auth"}),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The language servers that run, each with the errors it has found; *ill* names those that
+    failed."""
+
+    running: tuple[tuple[str, int], ...] = ()
+    ill: tuple[str, ...] = ()
+
+
+def languages_of(statuses: "Sequence[LspStatus]") -> Languages:
+    """The short form of *statuses*. One that runs in several roots counts as one."""
+    found: dict[str, int] = {}
+    for one in statuses:
+        if one.state in {"starting", "ready"}:
+            found[one.id] = found.get(one.id, 0) + one.errors
+    failed = dict.fromkeys(one.id for one in statuses if one.state == "failed")
+    return Languages(tuple(found.items()), tuple(failed))

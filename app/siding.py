@@ -29,6 +29,7 @@ class Siding:
             todos=view.todos if view is not None else (),
             changes=self._changes.files(),
             servers=status.servers,
+            languages=status.languages,
             shells=shells,
         )
         self._main.query_one(Sidebar).show(side)

@@ -14,11 +14,11 @@ from agent.model import Completed, ToolPart
 from agent.shells import ShellInfo
 from app.clean import clean_line
 from app.look import look_of
-from app.servers import Servers
+from app.servers import Languages, Servers
 from app.state import Change, SessionView
 from app.typed import app_of
 from app.widgets.transcript.lines import cut
-from app.words import money, tokens
+from app.words import count, money, tokens
 
 LEAST = 60
 """Columns below which there is no room for one."""
@@ -49,6 +49,7 @@ class Side:
     todos: tuple[TodoItem, ...] = ()
     changes: dict[str, Counts] = field(default_factory=dict[str, Counts])
     servers: Servers = field(default_factory=Servers)
+    languages: Languages = field(default_factory=Languages)
     shells: tuple[ShellInfo, ...] = ()
 
 
@@ -61,6 +62,7 @@ def lay_out(side: Side, width: int) -> Content:
             _todos(side, width),
             _changes(side, width),
             _servers(side, width),
+            _languages(side, width),
             _shells(side, width),
         )
     ]
@@ -120,6 +122,19 @@ def _servers(side: Side, width: int) -> Iterator[Content]:
         return
     yield _title("MCP", f"{side.servers.connected} of {side.servers.wanted} connected")
     for name in side.servers.ill[:MOST]:
+        yield Content.styled(f"✕ {cut(clean_line(name), width - 2)}", "$tone-warn")
+
+
+def _languages(side: Side, width: int) -> Iterator[Content]:
+    languages = side.languages
+    if not languages.running and not languages.ill:
+        return
+    yield _title("Language servers")
+    for name, errors in languages.running[:MOST]:
+        found = f"  {count(errors, 'error')}" if errors else ""
+        room = cut(clean_line(name), width - 2 - len(found))
+        yield Content.assemble(("● ", "$tone-ok"), (room, "$tone-muted"), (found, "$tone-warn"))
+    for name in languages.ill[:MOST]:
         yield Content.styled(f"✕ {cut(clean_line(name), width - 2)}", "$tone-warn")
 
 

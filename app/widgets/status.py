@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from agent.questions import PermissionMode
 from app.clean import clean, clean_line
-from app.servers import Servers
+from app.servers import Languages, Servers
 from app.words import count, money, tokens
 
 BAR_CELLS = 8
@@ -33,8 +33,9 @@ class Status:
     *changed* the number of changed files, None where git was not asked. Not *trusted* means
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
-    permissions are asked for, "" before that is known; *servers* are those of MCP, *shells* the
-    commands that run in the background; *normal*: the prompt is in Vim's normal mode."""
+    permissions are asked for, "" before that is known; *servers* are those of MCP, *languages*
+    those that look at code, *shells* the commands that run in the background; *normal*: the
+    prompt is in Vim's normal mode."""
 
     agent: str = "build"
     colour: str = "accent"
@@ -49,6 +50,7 @@ class Status:
     mode: PermissionMode | Literal[""] = ""
     trusted: bool = True
     servers: Servers = field(default_factory=Servers)
+    languages: Languages = field(default_factory=Languages)
     shells: int = 0
     normal: bool = False
 
@@ -116,6 +118,9 @@ def lay_out(status: Status, width: int) -> Content:
         ill = status.servers.ill
         named = clean_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
         left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
+    if status.languages.ill:
+        named = clean_line(", ".join(status.languages.ill))[:LONGEST_NAME]
+        left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
     tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
     if status.cached is not None:

@@ -28,6 +28,8 @@ async def test_servers_and_formatters_are_listed_and_can_be_restarted(
         await running.type("/lsp", "enter")
         await running.until_shown("● tiny")
         await running.until_shown("1 error")
+        running_now = running.app.controller.main.status.status.languages.running
+        assert running_now == (("tiny", 1),)
         await running.pilot.press("ctrl+r")
         await running.until(lambda: running.runtime.code.servers.statuses == ())
 

@@ -7,8 +7,9 @@ import pytest
 
 from agent.display import TodoItem
 from agent.events import TodoUpdated
+from agent.lsp.records import LspStatus
 from agent.shells import ShellInfo
-from app.servers import Servers
+from app.servers import Languages, Servers, languages_of
 from app.state import NOTHING, SessionView
 from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out
 from app.widgets.status import Status
@@ -147,3 +148,27 @@ async def test_u17_commands_in_the_background_are_told(start: Starter, tmp_path:
         await run_in_background(running, tmp_path / "shop", "sleep 300")
         await running.until_shown("In the background")
         await running.until_shown("1 shell")
+
+
+def test_u5_language_servers_and_their_errors() -> None:
+    def status(name: str, state: str, errors: int = 0, root: str = "/a") -> LspStatus:
+        return LspStatus(id=name, root=root, state=state, errors=errors)  # type: ignore[arg-type]
+
+    found = languages_of(
+        (
+            status("pyright", "ready", 2),
+            status("pyright", "ready", 1, "/b"),
+            status("gopls", "failed"),
+            status("clangd", "starting"),
+            status("old", "ended"),
+        )
+    )
+    assert found == Languages((("pyright", 3), ("clangd", 0)), ("gopls",))
+    assert rows(Side(languages=found)) == [
+        "Language servers",
+        "● pyright  3 errors",
+        "● clangd",
+        "✕ gopls",
+    ]
+    assert rows(Side(languages=Languages())) == [""]
+    assert "lsp ✕ gopls" in status_line(Status(languages=found), 100).plain
