@@ -103,7 +103,10 @@ class Mentions:
         )
         reads = tuple(need for need in needs if need.permission == "read")
         try:
-            await self._permissions.ask(asker, reads, HEADING)
+            if mention.server:  # the user named it; a deny holds all the same
+                await self._permissions.check(asker, reads)
+            else:
+                await self._permissions.ask(asker, reads, HEADING)
         except PermissionRejected as error:
             why = error.message if error.by_rule else "it was not allowed."
             raise ToolError(f"{mention.path} is not attached: {why}") from error

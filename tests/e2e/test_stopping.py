@@ -91,9 +91,9 @@ def test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order(
         terminal.enter("go")
         terminal.wait(r"Working on it\.")
         terminal.enter("second thing")
-        terminal.wait(r"1 steer message queued")
+        terminal.wait(r"1 message waiting, up to edit")
         terminal.enter("third thing")
-        terminal.wait(r"(?s)queued, sent.*queued, sent.*2 steer messages queued")
+        terminal.wait(r"(?s)queued, sent.*queued, sent.*2 messages waiting, up to edit")
         scripted.set(hold.gate)
         terminal.wait(r"As you wish\.")
         terminal.wait(BUSY, gone=True)
@@ -111,7 +111,7 @@ def test_q01_a_waiting_message_outlives_the_program(run: Runner, scripted: Serve
         terminal.enter("go")
         terminal.wait(r"Working on it\.")
         terminal.enter("second thing")
-        terminal.wait(r"1 steer message queued")
+        terminal.wait(r"1 message waiting, up to edit")
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
     with run("--continue") as terminal:
