@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import TextArea
 
 from agent.model import AssistantMessage, Busy, CompactionPart, Idle, Running, ToolPart
 from app.commands import TAKE_BACK, Action, by_slash, find, parse
@@ -22,6 +21,7 @@ from app.widgets.prompt import Prompt
 from app.widgets.sidebar import Sidebar
 from app.widgets.slash import Entry, SlashList
 from app.widgets.status import StatusLine, tone_of
+from app.widgets.textarea import TextArea
 from app.widgets.transcript.view import Transcript
 from app.widgets.working import Work, WorkingLine
 

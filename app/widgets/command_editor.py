@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from textual import events
 from textual.message import Message
-from textual.widgets import TextArea
+
+from app.widgets.textarea import TextArea
 
 NEW_LINE = {"shift+enter", "alt+enter", "ctrl+j"}
 

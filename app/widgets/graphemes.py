@@ -4,10 +4,9 @@ in the order in which they were typed."""
 
 from rich.cells import split_graphemes
 from textual import events
-from textual.widgets import TextArea
-from textual.widgets.text_area import Location
 
 from app.widgets.field import at_once
+from app.widgets.textarea import Location, TextArea
 
 
 def edges(line: str) -> list[int]:

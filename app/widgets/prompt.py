@@ -1,10 +1,9 @@
 """The prompt: a multi-line editor where Enter sends (spec 8, U7)."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -13,16 +12,6 @@ from textual.message import Message
 from app.pasted import Pasted, dropped
 from app.vim.keys import Mode, Vim
 from app.widgets.graphemes import GraphemeArea
-
-# Textual's editor loads tree-sitter where it finds it. The prompt highlights no language,
-# and the first frame must not wait for it (spec 0, A1).
-_modules = cast("dict[str, object]", sys.modules)
-_hidden = "tree_sitter" not in _modules
-if _hidden:
-    _modules["tree_sitter"] = None
-
-if _hidden:
-    del _modules["tree_sitter"]
 
 PLACEHOLDER = "Ask for anything, @ for files, / for commands"
 
