@@ -126,10 +126,8 @@ class OpencodeApp(App[int]):
         self.controller.finding.files(event.typed)
 
     def on_session_screen_interrupted(self) -> None:
-        if self.controller.live.busy:
-            self.controller.cancel()
-        else:
-            self.controller.family.leave()
+        if self.controller.live.busy or not self.controller.family.leave():
+            self.controller.interrupting.escape()
 
     def on_session_screen_leaving(self) -> None:
         self.exit(0)
@@ -138,7 +136,7 @@ class OpencodeApp(App[int]):
         self.controller.sync_questions()
 
     def action_interrupt(self) -> None:
-        self.controller.interrupt()
+        self.controller.interrupting.press()
 
     async def action_quit(self) -> None:
         self.exit(0)

@@ -95,8 +95,13 @@ class Controller:
             self.tasks, self.live, lambda kin: self.main.query_one(Breadcrumbs).show(kin)
         )
         self.finding = Finding(self.main, self.live, self.tasks)
-        self._interrupting = Interrupting(
-            app, self.main, self.live, cancel=self.cancel, cleared=self._cleared
+        self.interrupting = Interrupting(
+            app,
+            self.main,
+            self.live,
+            cancel=self.cancel,
+            cleared=self._cleared,
+            rewind=lambda: self.call(find("session.review")),
         )
         self._asking = Asking(app, self._reply, self.cancel, self.at_main, grace)
 
@@ -207,10 +212,6 @@ class Controller:
         """Cancel the turn that runs; the screen says so at once."""
         self.main.query_one(WorkingLine).stopping()
         self.tasks.spawn(self.live.cancel(), "cancelling")
-
-    def interrupt(self) -> None:
-        """Ctrl+C."""
-        self._interrupting.press()
 
     def sync_questions(self) -> None:
         view = self.live.view

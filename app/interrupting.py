@@ -13,6 +13,10 @@ AGAIN = 2.0
 """Seconds within which a second press on an empty prompt leaves the program."""
 
 
+TWICE = 0.8
+"""Seconds within which a second Esc counts as one of two: a person's double press."""
+
+
 class Interrupting:
     """A dialog or picker closes by its own ``interrupt``; on the main screen a turn is
     cancelled, else a selection copied, else the prompt cleared, else leaving is offered."""
@@ -25,6 +29,7 @@ class Interrupting:
         *,
         cancel: Callable[[], None],
         cleared: Callable[[str], None],
+        rewind: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
@@ -32,6 +37,8 @@ class Interrupting:
         self._live = live
         self._cancel = cancel
         self._cleared = cleared
+        self._rewind = rewind
+        self._escaped = float("-inf")
         self._clock = clock
         self._armed = float("-inf")
 
@@ -48,6 +55,21 @@ class Interrupting:
             self._cancel()
         elif not self._copies() and not self._clears():
             self._leaves()
+
+    def escape(self) -> None:
+        """Esc with nothing left to close: stops a turn; twice on an empty prompt shows the
+        session's requests, to go back to one."""
+        if self._live.busy:
+            self._cancel()
+            return
+        now = self._clock()
+        if self._main.prompt.text or self._live.session is None:
+            self._escaped = float("-inf")
+        elif now - self._escaped <= TWICE:
+            self._escaped = float("-inf")
+            self._rewind()
+        else:
+            self._escaped = now
 
     def _copies(self) -> bool:
         selected = self._main.get_selected_text() or self._main.prompt.selected_text

@@ -14,6 +14,7 @@ from app.actions import program as program
 from app.actions import prompting as prompting
 from app.actions import session as session
 from app.actions import shells as shells
+from app.actions import standing as standing
 from app.actions import transfer as transfer
 from app.actions import trust as trust
 from app.actions import undoing as undoing

@@ -25,6 +25,7 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("! and a command", "Run it yourself; what it prints joins the session"),
     ("# and a line", "Add the line to the project's instructions (AGENTS.md)"),
     ("esc", "Close what is open, else interrupt"),
+    ("esc esc", "On an empty prompt: the requests of the session, to go back to one"),
     ("ctrl+c", "Interrupt; clear the prompt; twice on an empty one to leave"),
     ("ctrl+d", "Leave, on an empty prompt"),
 )

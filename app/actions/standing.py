@@ -1,0 +1,61 @@
+"""Actions that tell how things stand."""
+
+from importlib.metadata import version
+
+from app.commands import action
+from app.context import Context
+from app.screens.page import PageScreen
+from app.screens.standing import Fact, standing_text, todo_text
+from app.servers import languages_of, servers_of
+from app.spent import spent_of
+from app.tasks import ask
+from app.words import count, money
+
+UNTRUSTED = "not trusted: /trust tells what is left out"
+
+
+@action("session.todo", "The agent's list of what is to do", "Session", slash=("todo", "todos"))
+async def todo(context: Context, argument: str) -> None:
+    del argument
+    view = context.live.view
+    if view is None or not view.todos:
+        context.tell("The agent keeps no list in this session.")
+        return
+    await ask(context.app, PageScreen("Todo", todo_text(view.todos)))
+
+
+@action("app.status", "How things stand", "Program", slash=("status",))
+async def status(context: Context, argument: str) -> None:
+    """The session, the model, the folder and the servers on one page."""
+    del argument
+    if not context.live.is_ready:
+        context.tell("Still starting. Try again in a moment.")
+        return
+    await ask(context.app, PageScreen("Status", standing_text(facts(context))))
+
+
+def facts(context: Context) -> list[Fact]:
+    live, runtime = context.live, context.live.runtime
+    session = live.session
+    mcp, code = servers_of(runtime.mcp.standings()), languages_of(runtime.code.servers.statuses)
+    trusted = runtime.trust.standing in {"trusted", "nothing"}
+    shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
+    return [
+        Fact("Version", version("opencode-py")),
+        Fact("Folder", str(runtime.directory)),
+        Fact(
+            "Trust", "" if trusted else "not trusted: /trust tells what is left out", "$tone-warn"
+        ),
+        Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
+        Fact("", session.id if session is not None else "", "$tone-muted"),
+        Fact("Agent", live.agent),
+        Fact("Model", live.model + (f", effort {live.effort}" if live.effort else "")),
+        Fact("Cost", money(spent_of(session)) if session is not None else ""),
+        Fact("MCP", f"{mcp.connected} of {mcp.wanted} connected" if mcp.wanted else ""),
+        Fact("", ", ".join(mcp.ill), "$tone-warn"),
+        Fact("Languages", ", ".join(name for name, _ in code.running)),
+        Fact("", ", ".join(code.ill), "$tone-warn"),
+        Fact("Background", count(len(shells), "command") if shells else ""),
+        Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
+        Fact("Log", str(runtime.paths.log)),
+    ]

@@ -1,0 +1,45 @@
+"""How things stand, on one page: the session, the model, the folder, what runs beside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from agent.display import TodoItem
+from app.clean import clean_line
+
+_GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
+LEFT = 14
+"""Cells for the name of a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: what, and how it is. *tone* is a theme colour."""
+
+    name: str
+    text: str
+    tone: str = ""
+
+
+def standing_text(facts: Sequence[Fact]) -> Content:
+    rows = [
+        Content.assemble(
+            (f"{fact.name:<{LEFT}}", "$tone-muted"), (clean_line(fact.text), fact.tone)
+        )
+        for fact in facts
+        if fact.text
+    ]
+    return Content("\n").join(rows)
+
+
+def todo_text(todos: Sequence[TodoItem]) -> Content:
+    """The agent's list, whole."""
+    rows = [
+        Content.styled(
+            f"{_GLYPHS[item.status]} {clean_line(item.content)}",
+            "$tone-muted" if item.status in {"completed", "cancelled"} else "",
+        )
+        for item in todos
+    ]
+    return Content("\n").join(rows)
