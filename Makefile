@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
-JOBS ?= auto
+# Half of a test's time is waiting for a screen to settle: more of them than cores.
+JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
 .PHONY: run test check unit bench bench-store soak snapshots lock clean
 
