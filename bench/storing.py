@@ -77,7 +77,7 @@ async def _measured(path: Path, sessions: int, *, known: bool) -> list[Row]:
 
 
 def _works(store: Store, sessions: int) -> dict[str, Callable[[], Awaitable[object]]]:
-    here, everywhere = Scope("/work/p3"), Scope()
+    here, everywhere = Scope("/desk/p3"), Scope()
     middle = f"ses_{sessions // 2:06}"
     return {
         "list of a folder": lambda: store.lines(here),
@@ -124,8 +124,8 @@ def _session(n: int, chance: random.Random) -> Iterator[Record]:
     id_, when = f"ses_{n:06}", START + n * 60
     yield Session(
         id=id_,
-        directory=f"/work/p{n % 40}",
-        project=f"/work/p{n % 40}",
+        directory=f"/desk/p{n % 40}",
+        project=f"/desk/p{n % 40}",
         title=f"Title {n} of {_words(chance, 4)}",
         created=when,
         updated=when,

@@ -10,7 +10,7 @@ from agent.permission.rules import Rule, judge
 from agent.permission.wrapper_table import OPAQUE, RUNNERS, SHELLS, WRAPPERS
 from agent.questions import Need
 
-PLACE, HOME = "/work/shop", "/home/u"
+PLACE, HOME = "/desk/shop", "/home/u"
 
 
 def needs_of(line: str) -> list[Need]:

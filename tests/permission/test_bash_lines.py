@@ -253,7 +253,7 @@ def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
         ("ls ~", f"{HOME}/*", None),
         ("cat ~/notes.txt", f"{HOME}/*", None),
         ("ls /home", "/home/*", None),
-        ("cat ~/work/notes.txt", f"{HOME}/work/*", f"{HOME}/work/*"),
+        ("cat ~/desk/notes.txt", f"{HOME}/desk/*", f"{HOME}/desk/*"),
     ],
 )
 def test_b4_outside_folders_are_offered_unless_they_hold_home_or_the_project(

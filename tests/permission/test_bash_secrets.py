@@ -6,7 +6,7 @@ import pytest
 from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, Rule, judge
 
-PLACE, HOME = "/work/shop", "/home/u"
+PLACE, HOME = "/desk/shop", "/home/u"
 OPEN = (*DEFAULT_RULES, Rule("bash", "*", "allow", "config"), Rule("edit", "*", "allow", "config"))
 
 

@@ -8,7 +8,7 @@ from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, judge
 from agent.questions import Action
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "everyday_commands.txt"
-PLACE, HOME = "/work/shop", "/home/u"
+PLACE, HOME = "/desk/shop", "/home/u"
 
 MOST_OVER_ASKED = 0.03
 

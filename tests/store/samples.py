@@ -53,7 +53,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def make_session(**fields) -> Session:
-    given = {"id": new_id("ses"), "directory": "/work/a", "project": "/work", "title": "A title"}
+    given = {"id": new_id("ses"), "directory": "/desk/a", "project": "/desk", "title": "A title"}
     return Session(**(given | {"created": 10.0, "updated": 10.0} | fields))
 
 

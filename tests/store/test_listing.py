@@ -19,14 +19,14 @@ async def test_d6_pinned_first_then_newest_and_only_what_was_used(store: Store):
     await kept(store, updated=9.0, archived=True)
     await kept(store, updated=9.0, parent_id=new.id)
     await kept(store, updated=9.0, turns=0, title="")
-    await kept(store, updated=9.0, directory="/work/b")
-    lines = await store.lines(Scope("/work/a"))
+    await kept(store, updated=9.0, directory="/desk/b")
+    lines = await store.lines(Scope("/desk/a"))
     assert [line.id for line in lines] == [old.id, new.id, middle.id]
     assert [(line.pinned, line.cost, line.turns) for line in lines[:2]] == [
         (True, None, 1),
         (False, 0.5, 1),
     ]
-    assert len(await store.lines(Scope("/work/a", archived=True))) == 4
+    assert len(await store.lines(Scope("/desk/a", archived=True))) == 4
     assert len(await store.lines(Scope())) == 4
 
 
@@ -34,10 +34,10 @@ async def test_d6_search_keeps_to_its_folder_and_shows_every_session(store: Stor
     chatty = await kept(store, *[f"needle {i}" for i in range(9)])
     child = await kept(store, "a needle", parent_id=chatty.id)
     hidden = await kept(store, "needle", archived=True)
-    await kept(store, "needle", directory="/work/b")
-    hits = await store.found("needle", Scope("/work/a"))
+    await kept(store, "needle", directory="/desk/b")
+    hits = await store.found("needle", Scope("/desk/a"))
     assert [hit.line.id for hit in hits] == [child.id, *[chatty.id] * PER_SESSION]
-    archived = await store.found("needle", Scope("/work/a", archived=True))
+    archived = await store.found("needle", Scope("/desk/a", archived=True))
     assert hidden.id in {hit.line.id for hit in archived}
     assert len(await store.found("needle", Scope(archived=True), limit=2)) == 2
     assert await store.found("", Scope()) == []

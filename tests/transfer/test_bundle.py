@@ -54,11 +54,11 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
     path = tmp_path / "it.json"
     assert await export(store, session_id, path) == path.stat().st_size
     before = await collect(store, session_id)
-    imported = await import_file(store, path, directory="/work/b", project="/work/b")
+    imported = await import_file(store, path, directory="/desk/b", project="/desk/b")
     after = await collect(store, imported.id)
-    moved = replace(after, session=replace(after.session, directory="/work/a", project="/work"))
+    moved = replace(after, session=replace(after.session, directory="/desk/a", project="/desk"))
     children = tuple(
-        replace(c, session=replace(c.session, directory="/work/a", project="/work"))
+        replace(c, session=replace(c.session, directory="/desk/a", project="/desk"))
         for c in moved.children
     )
     moved = replace(moved, children=children)
@@ -71,7 +71,7 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
     assert moved.todos == before.todos
     assert shape(moved.children[0]) == shape(before.children[0])
     assert {m.message.id for m in moved.messages}.isdisjoint(m.message.id for m in before.messages)
-    again = await import_file(store, path, directory="/work/b", project="/work/b")
+    again = await import_file(store, path, directory="/desk/b", project="/desk/b")
     assert again.id != imported.id
 
 
