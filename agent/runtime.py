@@ -38,6 +38,7 @@ from agent.session.directory import Directory
 from agent.session.guidance import Guidance
 from agent.session.hooked import SessionHooks
 from agent.session.queue import Queues
+from agent.session.requesting import RequestHooks
 from agent.session.runner import CLOSING
 from agent.session.service import SessionService
 from agent.session.snapshot import Snapshots
@@ -191,7 +192,7 @@ def _turn_deps(
     return TurnDeps(
         bus=bus,
         store=store,
-        clients=Clients(catalog),
+        clients=Clients(catalog, gate=RequestHooks(hooks, bus, str(opened.directory))),
         catalog=catalog,
         pipeline=Pipeline(registry, permissions, truncator, tracing, hooks),
         tracing=tracing,

@@ -14,6 +14,7 @@ HookEvent = Literal[
     "PermissionRequest",
     "PostToolUse",
     "PostToolUseFailure",
+    "PreRequest",
     "PreCompact",
     "Notification",
     "SubagentStop",
@@ -46,7 +47,8 @@ class HookAnswer:
 
     *decision* with its *reason*: ``deny`` blocks what the event is about (of ``Stop``: the end),
     ``ask`` asks the user, ``allow`` saves a question that no rule asks. *input* takes the place of
-    a tool's arguments, *output* of its result. *context* is told to the model, *message* to the
+    a tool's arguments, of what it names of a model request's, and of a summary's ``template``;
+    *output* of a tool's result. *context* is told to the model, *message* to the
     user. *stop* ends the turn, for the reason it gives.
     """
 

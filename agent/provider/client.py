@@ -10,7 +10,7 @@ stream. A client's events follow these rules, whatever the provider sent:
 - the last event is ``StepFinish`` or ``StreamError``.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -159,7 +159,7 @@ class ModelRequest:
     """One model call. *system* is static head and session rest (spec 2, C9), each a block.
 
     *max_output* is the cap sent to the provider, None to leave it out. *may_call* false only
-    declares the tools: none of them may be called.
+    declares the tools: none of them may be called. *headers* are sent beside the provider's.
     """
 
     model: ModelInfo
@@ -171,6 +171,7 @@ class ModelRequest:
     effort: str | None = None
     session_id: str = ""
     may_call: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 @dataclass(frozen=True, slots=True)

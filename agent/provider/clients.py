@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.provider.access import FoundKey
 from agent.provider.catalog import Catalog
 from agent.provider.client import Api, ModelClient, ModelInfo
+from agent.provider.gate import Gate, GatedClient
 from agent.provider.providers import KNOWN
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Clients:
     """One client a provider, all over one shared HTTP pool; ``aclose`` when the program ends.
 
     *limits* are the rules of silence for all providers, None for those of L12a. *litellm* is a
-    process that others use too, None to start one when it is needed.
+    process that others use too, None to start one when it is needed. *gate* sees each request.
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class Clients:
         catalog: Catalog,
         limits: "StreamLimits | None" = None,
         litellm: "LitellmProcess | None" = None,
+        gate: Gate | None = None,
     ) -> None:
         self._catalog = catalog
         self._limits = limits
         self._shared = litellm
+        self._gate = gate
         self._pool: HttpPool | None = None
         self._clients: dict[tuple[str, Api, FoundKey], ModelClient] = {}
         self._processes: dict[bool, LitellmProcess] = {}
@@ -52,7 +55,8 @@ class Clients:
         """
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
-            self._clients[key] = self._make(model)
+            made = self._make(model)
+            self._clients[key] = GatedClient(made, self._gate) if self._gate else made
         return self._clients[key]
 
     async def warm(self, model: ModelInfo) -> None:

@@ -84,15 +84,27 @@ class SessionHooks:
         self._objected[session.id] = message.turn_id
         return GO_ON.format(reason=said.reason or NO_REASON)
 
-    async def compacting(self, session_id: str, *, auto: bool, focus: str) -> str:
-        """What a summary is to keep above all, by *focus* and hooks. Raises ``PromptRefused`` for
-        one that the user asked for and a hook refuses; one that makes room is never refused."""
+    async def compacting(
+        self, session_id: str, *, auto: bool, focus: str, template: str
+    ) -> tuple[str, str]:
+        """What a summary is to keep above all, by *focus* and hooks, and the sections it is to
+        have: *template*, or what a hook puts in its place.
+
+        Raises ``PromptRefused`` for one that the user asked for and a hook refuses; one that makes
+        room is never refused.
+        """
         trigger = "auto" if auto else "manual"
-        details: JsonObject = {"trigger": trigger, "custom_instructions": focus}
+        details: JsonObject = {
+            "trigger": trigger,
+            "custom_instructions": focus,
+            "template": template,
+        }
         said = await self._tell("PreCompact", session_id, details, trigger)
         if said.decision == "deny" and not auto:
             raise PromptRefused(NO_SUMMARY.format(reason=said.reason or NO_REASON))
-        return "\n".join(part for part in (focus, said.context) if part)
+        other = (said.input or {}).get("template")
+        kept = other.strip() if isinstance(other, str) and other.strip() else template
+        return "\n".join(part for part in (focus, said.context) if part), kept
 
     async def _follow(self, subscription: Subscription) -> None:
         with subscription:

@@ -146,12 +146,15 @@ class Room:
         Raises ``ProviderError`` with nothing changed when there is no summary, and
         ``PromptRefused`` when a hook objects to one that the user wants.
         """
+        summariser = self._summariser(setting, focus)
         if self._deps.hooks is not None:
-            focus = await self._deps.hooks.compacting(self._session.id, auto=auto, focus=focus)
+            focus, prompt = await self._deps.hooks.compacting(
+                self._session.id, auto=auto, focus=focus, template=summariser.prompt
+            )
+            summariser = replace(summariser, focus=focus, prompt=prompt)
         before, visible = self.gauge.used(setting), self._conversation.visible
         budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
         start = tail_start(visible, budget.tail, lambda item: weight(item).total * factor)
-        summariser = self._summariser(setting, focus)
         summary = await self._summary(summariser, visible[:start] or visible)
         cost = cost_of(summary.usage, summariser.model.price)
         await self._deps.spend(summary.usage, cost)

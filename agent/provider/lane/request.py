@@ -35,8 +35,8 @@ def arguments_of(request: ModelRequest, route: Route) -> JsonObject:
         "timeout": NO_LIMIT,
         "stream_timeout": NO_LIMIT,
     }
-    if route.headers:
-        arguments["extra_headers"] = dict(route.headers)
+    if headers := {**route.headers, **request.headers}:
+        arguments["extra_headers"] = dict(headers)
     if route.key:
         arguments["api_key"] = route.key
     if route.ca:

@@ -136,7 +136,7 @@ class WireClient:
         for repair in range(MOST_REPAIRS + 1):
             body = body_of(self._wire, request, without)
             try:
-                post = await self._post(body, self._wire.path(request))
+                post = await self._post(body, request)
                 framing = self._wire.framing()
                 async with Answer(self._http, post, self._limits, framing) as answer:
                     self._remember(request, without)
@@ -185,9 +185,10 @@ class WireClient:
         for decoded in decoder.close(failure):
             yield decoded
 
-    async def _post(self, body: JsonObject, path: str) -> Post:
-        url, sent = self._endpoint.url(path), encode(body)
+    async def _post(self, body: JsonObject, request: ModelRequest) -> Post:
+        url, sent = self._endpoint.url(self._wire.path(request)), encode(body)
         headers = self._endpoint.all_headers(self._wire.headers(body))
+        headers |= {name.lower(): value for name, value in request.headers.items()}
         if self._endpoint.signer is not None:
             headers |= await self._endpoint.signer.sign(url, sent)
         return Post(

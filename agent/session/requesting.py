@@ -1,0 +1,111 @@
+"""What hooks change about a model request before it is sent, or why it is not (spec 3, P2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from agent.bus import Bus
+from agent.errors import ProviderError, ProviderErrorKind
+from agent.events import Notice
+from agent.hooks.records import HookAnswer, HookCall
+from agent.hooks.service import Hooks
+from agent.jsontypes import Json, JsonObject
+from agent.provider.client import ModelRequest
+
+REFUSED = "A hook refused the request to the model: {reason}"
+NO_REASON = "it gave no reason"
+NO_EFFECT = "A hook for PreRequest set {names}, which has no effect: {known}."
+KNOWN = (
+    "known are temperature (a number), effort (one of the model's levels), max_output (tokens) and "
+    "headers (text by name), null to leave one out"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHooks:
+    """The gate of every request of an opened folder."""
+
+    hooks: Hooks
+    bus: Bus
+    directory: str
+
+    async def __call__(self, request: ModelRequest) -> ModelRequest:
+        """*request* as the hooks leave it. Raises ``ProviderError`` for one that they refuse."""
+        model = request.model
+        if not self.hooks.wants("PreRequest", model.full_name):
+            return request
+        details: JsonObject = {
+            "provider": model.provider,
+            "model": model.id,
+            "params": {
+                "temperature": request.temperature,
+                "effort": request.effort,
+                "max_output": request.max_output,
+                "headers": {},
+            },
+        }
+        answer = await self.hooks.tell(
+            HookCall(
+                event="PreRequest",
+                session_id=request.session_id,
+                directory=self.directory,
+                about=model.full_name,
+                details=details,
+            )
+        )
+        _refuse(answer)
+        return self._changed(request, answer.input) if answer.input else request
+
+    def _changed(self, request: ModelRequest, given: JsonObject) -> ModelRequest:
+        known, useless = _read(given, request)
+        if useless:
+            sentence = NO_EFFECT.format(names=", ".join(useless), known=KNOWN)
+            self.bus.publish(Notice(sentence))
+        return known
+
+
+def _refuse(answer: HookAnswer) -> None:
+    if answer.decision == "deny" or answer.stop is not None:
+        reason = answer.stop if answer.stop is not None else answer.reason
+        sentence = REFUSED.format(reason=reason or NO_REASON)
+        raise ProviderError(ProviderErrorKind.INVALID_REQUEST, sentence)
+
+
+def _read(given: Mapping[str, Json], request: ModelRequest) -> tuple[ModelRequest, list[str]]:
+    """*request* with what *given* says of it, and the names in it that say nothing."""
+    useless: list[str] = []
+    for name, value in given.items():
+        match name, value:
+            case "temperature", None | int() | float() if _is_heat(value):
+                heat = None if value is None else float(value)
+                request = replace(request, temperature=heat)
+            case "effort", None:
+                request = replace(request, effort=None)
+            case "effort", str() if value in request.model.efforts:
+                request = replace(request, effort=value)
+            case "max_output", None:
+                request = replace(request, max_output=None)
+            case "max_output", int() if not isinstance(value, bool) and value > 0:
+                request = replace(request, max_output=value)
+            case "headers", dict():
+                kept = {n: v for n, v in value.items() if isinstance(v, str) and _fits(n, v)}
+                useless += [f"the header {n[:60]}" for n in value if n not in kept]
+                request = replace(request, headers={**request.headers, **kept})
+            case _:
+                useless.append(name[:60])
+    return request, useless
+
+
+def _fits(name: str, value: str) -> bool:
+    """Whether a header can be sent: a line break in one would begin another."""
+    return (
+        bool(name)
+        and name.isascii()
+        and name.isprintable()
+        and " " not in name
+        and (value.isascii() and value.isprintable())
+    )
+
+
+def _is_heat(value: float | None) -> bool:
+    return value is None or (not isinstance(value, bool) and isfinite(value))
