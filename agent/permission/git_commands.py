@@ -6,6 +6,7 @@ Security facts 7.2 (dangerous flags) and 8 (never normalise ``-c`` or ``-C`` awa
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word
@@ -60,6 +61,11 @@ class GitCall:
 
 def parse(words: Sequence[Word]) -> GitCall:
     """Split the arguments of git; *strict* says why a rule does not cover the call."""
+    return _parse(tuple(words))
+
+
+@lru_cache(maxsize=4)  # Each question about one call asks for it again.
+def _parse(words: tuple[Word, ...]) -> GitCall:
     strict = ""
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
@@ -70,10 +76,10 @@ def parse(words: Sequence[Word]) -> GitCall:
             strict = strict or f"{text} changes which repository or programs git uses"
         at += 2 if text in _VALUE_GLOBALS else 1
     if at >= len(words):
-        return GitCall("", (), tuple(words), strict)
+        return GitCall("", (), words, strict)
     if not words[at].literal:
         strict = strict or "the subcommand of git is known at run time only"
-    call = GitCall(words[at].text, tuple(words[at + 1 :]), tuple(words[:at]))
+    call = GitCall(words[at].text, words[at + 1 :], words[:at])
     return GitCall(call.subcommand, call.rest, call.globals, strict or _carried(call))
 
 

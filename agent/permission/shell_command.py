@@ -56,6 +56,7 @@ class Call:
     level: int = 0
 
 
+_BLANK = re.compile(r"\s")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 
 
@@ -163,20 +164,21 @@ class Commands:
         why = reason
         if proven and reading is not None and meets_secrets(self.found, reading, call.dirs):
             proven, why = False, "reads a folder that holds files with secrets"
+        text = as_written(call.words)
         lost = destroys(base, arguments)
         if lost and not why:
             why = f"{base} can destroy work"
         self.found.add(
             Need(
                 "bash",
-                as_written(call.words),
+                text,
                 always=None if reason else _offer(base, call, inner),
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
                 destructive=lost,
                 strict="unknown" if reason else "",
-                aliases=(*_aliases(base, call), *self._embedded(call, inner, reason)),
+                aliases=(*_aliases(base, call, text), *self._embedded(call, inner, reason)),
                 runs=_word_by_word(call) if reason and not followed else "",
                 mentions=() if reason or familiar(base) else self._mentions(call),
             )
@@ -290,18 +292,20 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     return f"{as_written(head)} *" if named and len(head) == length else None
 
 
-def _aliases(base: str, call: Call) -> tuple[str, ...]:
-    """Other spellings for deny rules: the bare name, without flags before the subcommand."""
-    found = [*call.aliases, as_written((literal_word(base), *call.words[1:]))]
+def _aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
+    """Spellings beside *text* for deny rules: the bare name, without flags before the subcommand.
+    """
+    found = list(call.aliases)
+    if base != call.words[0].text:
+        found.append(as_written((literal_word(base), *call.words[1:])))
     if base == "git":
         found.append(git_commands.parse(call.words[1:]).normal)
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
     found += called(base, call.words[1:])
-    text = as_written(call.words)
     return tuple(dict.fromkeys(alias for alias in found if alias != text))
 
 
 def _word_by_word(call: Call) -> str:
     """The command with one blank between words and none in them."""
-    return " ".join(re.sub(r"\s", "\u00a0", word.text) for word in call.words)
+    return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])

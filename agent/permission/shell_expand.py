@@ -83,6 +83,8 @@ class Expander:
         *follow* is false where the caller has followed what is inside: twice at each level of
         nesting would be twice for ever deeper ones.
         """
+        if len(nodes) == 1:
+            return [self._word(nodes, dirs, follow=follow)]
         groups: list[list[Node]] = []
         for node in sorted(nodes, key=lambda each: each.start_byte):
             if groups and groups[-1][-1].end_byte == node.start_byte:
@@ -96,7 +98,6 @@ class Expander:
             text = text_of(group[0])
             known = self._plain.get(text)
             if known is None:
-                self.inside(group[0], dirs)
                 known = self._plain[text] = read_word(text, ())
             return known
         pieces: list[str] = []

@@ -50,11 +50,12 @@ def report(
     if base in ("cd", "pushd"):
         return _folder(found, words, dirs)
     _scripts(found, base, words, dirs)
+    candidates = _candidates(words)
     writes = reading is None or carries
     if base == "git":
         writes = bool({word.text for word in words} & _GIT_WRITES)
     if writes:
-        named(found, words, dirs)
+        _named(found, candidates, dirs)
     if reading is not None:
         if base == "git":
             by_look(found, git_commands.parse(words).globals, dirs)
@@ -64,12 +65,13 @@ def report(
             if not found.read(word, dirs, folder=base in _FOLDERS):
                 return f"the path {word.source} is known at run time only"
         return ""
-    by_look(found, words, dirs)
+    _by_look(found, candidates, dirs)
     operands = [word for word in words if not word.text.startswith("-")]
     if base not in _MAKE_ONLY:
         shown = operands[:-1] if base in _INTO_LAST else words
-        code = is_interpreter(base)
-        secrets(found, [w for w in shown if not (code and _CODE.search(w.text))], dirs)
+        if is_interpreter(base):
+            shown = [word for word in shown if not _CODE.search(word.text)]
+        _secrets(found, candidates if shown is words else _candidates(shown), dirs)
     if base in WRITERS:
         if base in ("chmod", "chown", "chgrp"):
             operands = operands[1:]
@@ -138,16 +140,20 @@ def _candidates(words: Sequence[Word]) -> list[Word]:
 
 def by_look(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
     """Report the words that look like paths which may lie outside the project."""
-    for word in _candidates(words):
+    _by_look(found, _candidates(words), dirs)
+
+
+def _by_look(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    for word in candidates:
         text = plain(word.raw)
         outside = text.startswith(("/", "../")) or text == ".." or "/../" in text
         if (outside or has_tilde(word.raw)) and text.strip("/"):
             found.touch(word, dirs)
 
 
-def named(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Ask for each guarded file that *words* name: the program may write it (class C)."""
-    for word in _candidates(words):
+def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    """Ask for each guarded file among *candidates*: the program may write it (class C)."""
+    for word in candidates:
         if "://" in word.raw:
             continue
         paths = paths_of(word, dirs, found.place)
@@ -158,9 +164,9 @@ def named(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
                 found.write_need(path)
 
 
-def secrets(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Ask to read each file with secrets that *words* name: the program may show it (M4a)."""
-    for word in _candidates(words):
+def _secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    """Ask to read each file with secrets among *candidates*: the program may show it (M4a)."""
+    for word in candidates:
         if is_secret(plain(word.raw)):
             found.read(word, dirs)
 

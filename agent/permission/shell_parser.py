@@ -36,7 +36,8 @@ def descendants(node: "Node", *types: str) -> "list[Node]":
         current = waiting.pop()
         if current.type in types:
             found.append(current)
-        waiting.extend(reversed(current.children))
+        if children := current.children:
+            waiting.extend(reversed(children))
     return found
 
 

@@ -45,9 +45,17 @@ class Place:
     readable: tuple[str, ...] = ()
     patterns: list[str] = field(default_factory=list[str], compare=False)
     _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+    _files: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+    _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
 
     def real(self, path: str) -> str:
-        """*path* (absolute) with all links resolved; each folder is resolved once."""
+        """*path* (absolute) with all links resolved; each is looked at once, as its folder is."""
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = self._resolved(path)
+        return found
+
+    def _resolved(self, path: str) -> str:
         folder, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
             return os.path.realpath(path)
@@ -74,7 +82,16 @@ class Place:
         return self._named(self.real(path))
 
     def guarded(self, path: str) -> bool:
-        """Whether writing *path*, or what it links to, is always asked about (class C)."""
+        """Whether writing *path*, or what it links to, is always asked about (class C).
+
+        Commands of one line name the same files: each is looked at once.
+        """
+        known = self._guarded.get(path)
+        if known is None:
+            known = self._guarded[path] = self._look(path)
+        return known
+
+    def _look(self, path: str) -> bool:
         real = self.real(path)
         given = os.path.normpath(path)
         found = is_guarded(self._named(real), real)

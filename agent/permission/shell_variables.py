@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NUMBER = re.compile(r"-?\d+")
+_SETS = re.compile(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b")
+"""A command that sets the variables it is given the names of."""
 
 
 class Variables:
@@ -30,16 +32,20 @@ class Variables:
 
     def bind(self, root: "Node") -> None:
         """Note the variables that the code sets before anything is judged."""
-        for node in descendants(root, "variable_assignment"):
+        found = descendants(root, "variable_assignment", "for_statement", "command")
+        kinds: dict[str, list[Node]] = {}
+        for node in found:
+            kinds.setdefault(node.type, []).append(node)
+        for node in kinds.get("variable_assignment", ()):
             name = re.match(r"\w+", text_of(node))
             value = text_of(node).partition("=")[2]
             number = (value,) if _NUMBER.fullmatch(value) else None
             self._note(name[0] if name else "", number)
-        for node in descendants(root, "for_statement"):
+        for node in kinds.get("for_statement", ()):
             self._note(text_of(node.children[1]), ())
-        for node in descendants(root, "command"):
-            if re.match(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b", text_of(node)):
-                for name in re.findall(r"\b[A-Za-z_]\w*", text_of(node)):
+        for text in map(text_of, kinds.get("command", ())):
+            if _SETS.match(text):
+                for name in re.findall(r"\b[A-Za-z_]\w*", text):
                     self._note(name, None)
 
     def _note(self, name: str, values: tuple[str, ...] | None) -> None:

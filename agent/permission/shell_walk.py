@@ -158,14 +158,14 @@ class Walker:
     def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> Ends:
         key = (text_of(node), dirs, self.level)
         if extra or _EXPANDS.search(key[0]):
-            return self._one(node, dirs, extra)
+            return self._one(node, key[0], dirs, extra)
         # The same words again, without anything that depends on the place in the line.
         ends = self._judged.get(key)
         if ends is None:
-            ends = self._judged[key] = self._one(node, dirs, extra)
+            ends = self._judged[key] = self._one(node, key[0], dirs, extra)
         return ends
 
-    def _one(self, node: "Node", dirs: Dirs, extra: Sequence["Node"]) -> Ends:
+    def _one(self, node: "Node", text: str, dirs: Dirs, extra: Sequence["Node"]) -> Ends:
         sets: list[tuple[str, str]] = []
         parts: list[Node] = []
         for child in node.children:
@@ -180,7 +180,7 @@ class Walker:
             else:
                 raise CannotAnalyseError(f"it holds a construct ({child.type}) not followed")
         words = self.words.words([*parts, *extra], dirs)
-        call = Call(tuple(words), text_of(node), dirs, tuple(sets))
+        call = Call(tuple(words), text, dirs, tuple(sets))
         return self.commands.judge(call)
 
     def _redirected(self, node: "Node", dirs: Dirs) -> Ends:

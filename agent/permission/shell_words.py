@@ -43,29 +43,36 @@ class Part:
 
 @dataclass(frozen=True)
 class Word:
-    """*raw* holds marks; *code* tells that quoted text holds a substitution as data."""
+    """*raw* holds marks; *code* tells that quoted text holds a substitution as data.
+
+    No mark is ASCII, so a *raw* that is stands for itself; that is asked before anything is kept.
+    """
 
     raw: str
     source: str
     parts: tuple[Part, ...] = ()
     code: bool = False
 
-    @cached_property
+    @property
     def text(self) -> str:
         """Without quotes; unknown parts as they were written."""
-        if self.raw.isascii():
-            return self.raw  # no mark stands in it
+        return self.raw if self.raw.isascii() else self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self._fill([part.source for part in self.parts]).translate(_PLAIN)
 
     @property
     def known(self) -> bool:
         return self.values is not None
 
-    @cached_property
+    @property
     def literal(self) -> bool:
         """One fixed text: no expansion, no list, no pattern, no output of a command."""
-        if self.raw.isascii():
-            return True
+        return self.raw.isascii() or self._literal
+
+    @cached_property
+    def _literal(self) -> bool:
         known = self.values is not None and len(self.values) == 1 and not self.globs
         return known and not self.stream
 
@@ -78,11 +85,13 @@ class Word:
     def globs(self) -> bool:
         return any(mark in self.raw for mark in _GLOBS)
 
-    @cached_property
+    @property
     def values(self) -> tuple[str, ...] | None:
         """Every text the word can stand for, with marks; None when that is not known."""
-        if self.raw.isascii():
-            return (self.raw,)
+        return (self.raw,) if self.raw.isascii() else self._values
+
+    @cached_property
+    def _values(self) -> tuple[str, ...] | None:
         choices: list[tuple[str, ...]] = []
         for part in self.parts:
             if part.values is None:
