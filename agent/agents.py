@@ -66,6 +66,11 @@ def _rules(agent: str, *rules: tuple[str, str, Action]) -> tuple[Rule, ...]:
     )
 
 
+def _reads_freely(agent: str) -> Rule:
+    """A command that is not proven to only read is asked about, whatever the settings allow."""
+    return Rule("bash", "*", "ask", f"agent {agent}", cautious=True)
+
+
 _EXPLORE_PROMPT = """\
 You look things up in this project and report what you found. You change nothing.
 Search first by name (glob), then by content (grep), then read the parts that matter.
@@ -86,11 +91,14 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "Looks and plans. Edits nothing but its plan file.",
         mode="all",
         colour="plan",
-        rules=_rules(
-            "plan",
-            ("edit", "*", "deny"),
-            ("edit", PLAN_FILES[0], "ask"),
-            ("edit", PLAN_FILES[1], "ask"),
+        rules=(
+            *_rules(
+                "plan",
+                ("edit", "*", "deny"),
+                ("edit", PLAN_FILES[0], "ask"),
+                ("edit", PLAN_FILES[1], "ask"),
+            ),
+            _reads_freely("plan"),
         ),
     ),
     AgentInfo(
@@ -105,7 +113,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "Finds files, code and answers in the project. Read-only.",
         mode="subagent",
         prompt=_EXPLORE_PROMPT,
-        rules=_rules("explore", ("edit", "*", "deny")),
+        rules=(*_rules("explore", ("edit", "*", "deny")), _reads_freely("explore")),
         max_steps=SUBAGENT_STEPS,
     ),
     *(
@@ -234,7 +242,12 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = "edit" if tool in EDITS else "bash" if tool in SHELLS else tool
     # What a project allows lifts no deny of the user's, so it does not bring a tool back.
-    ours = (rule for rule in rules if not (is_project(rule) and rule.action == "allow"))
+    # What only tightens doesn't either.
+    ours = (
+        rule
+        for rule in rules
+        if not (rule.cautious or (is_project(rule) and rule.action == "allow"))
+    )
     last = [rule for rule in ours if matches(permission, rule.permission)][-1:]
     return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
 

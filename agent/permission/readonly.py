@@ -76,6 +76,13 @@ def _ps(_base: str, words: Sequence[Word]) -> Reading:
     return Reading(proven=texts in ([], ["aux"], ["-ef"], ["-e"], ["-A"], ["ax"]))
 
 
+def _tee(_base: str, words: Sequence[Word]) -> Reading | None:
+    """Into ``/dev/null`` and its own streams only; anything else is written."""
+    streams = re.compile(r"/dev/(null|stdout|stderr)")
+    plain = all(word.literal and streams.fullmatch(word.text) for word in words)
+    return Reading(proven=True) if plain else None
+
+
 def _by_spec(base: str, spec: Spec, words: Sequence[Word]) -> Reading:
     scan = _Scan(spec, words)
     operands = scan.operands
@@ -228,11 +235,11 @@ def _jq(_base: str, words: Sequence[Word]) -> Reading:
     return Reading(proven, tuple(operands[1:]))
 
 
-_SPECIAL: dict[str, Callable[[str, Sequence[Word]], Reading]] = {
+_SPECIAL: dict[str, Callable[[str, Sequence[Word]], Reading | None]] = {
     "git": _git, "find": _find, "sed": _script, "awk": _script, "gawk": _script, "mawk": _script,
     "jq": _jq, "cd": _state, "pushd": _state, "popd": _state, "read": _state, "set": _state,
     "echo": _text_only, "printf": _text_only, "test": _text_only, "command": _command,
-    "date": _date, "ps": _ps,
+    "date": _date, "ps": _ps, "tee": _tee,
 }  # fmt: skip
 _VERSION_CALLS = (
     ["go", "version"], ["java", "-version"], ["node", "-v"], ["npm", "-v"], ["ruby", "-v"],

@@ -35,12 +35,16 @@ STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """*permission* and *pattern* may both hold wildcards. *source* is shown to the user."""
+    """*permission* and *pattern* may both hold wildcards. *source* is shown to the user.
+
+    A *cautious* rule says nothing of what is proven to change nothing, and only ever tightens.
+    """
 
     permission: str
     pattern: str
     action: Action
     source: str
+    cautious: bool = False
 
     def matches(self, permission: str, text: str) -> bool:
         return matches(permission, self.permission) and matches(text, self.pattern)
@@ -136,6 +140,8 @@ def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
     """Whether *rule* may take the place of *current*, the rule that decided so far."""
     if current is None or STRENGTH[rule.action] >= STRENGTH[current.action]:
         return True
+    if rule.cautious:
+        return False
     if rule.source in {ALWAYS, SAVED}:
         return current.action != "deny"
     if is_project(rule):
@@ -175,6 +181,12 @@ def decide(
     return current
 
 
+def about(need: Need, rules: Sequence[Rule]) -> Sequence[Rule]:
+    """Those of *rules* that say something of *need*."""
+    proven = need.floor == "allow" and not need.strict
+    return [rule for rule in rules if not rule.cautious] if proven else rules
+
+
 def judge(
     need: Need,
     rules: Sequence[Rule],
@@ -187,6 +199,7 @@ def judge(
     An explicit rule decides. Without one the floor of the need does, tightened by the
     default rule (for bash the floor alone: the analysis knows what is read-only).
     """
+    rules = about(need, rules)
 
     def ruling(text: str) -> Rule | None:
         return decide(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)

@@ -293,8 +293,7 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
 
 
 def _aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
-    """Spellings beside *text* for deny rules: the bare name, without flags before the subcommand.
-    """
+    """Spellings beside *text* for deny rules: the bare name, no flags before the subcommand."""
     found = list(call.aliases)
     if base != call.words[0].text:
         found.append(as_written((literal_word(base), *call.words[1:])))

@@ -68,9 +68,7 @@ def report(
     _by_look(found, candidates, dirs)
     operands = [word for word in words if not word.text.startswith("-")]
     if base not in _MAKE_ONLY:
-        shown = operands[:-1] if base in _INTO_LAST else words
-        if is_interpreter(base):
-            shown = [word for word in shown if not _CODE.search(word.text)]
+        shown = _shown(base, words, operands)
         _secrets(found, candidates if shown is words else _candidates(shown), dirs)
     if base in WRITERS:
         if base in ("chmod", "chown", "chgrp"):
@@ -80,6 +78,14 @@ def report(
             if not found.touch(target if base == "dd" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
+
+
+def _shown(base: str, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:
+    """The *words* whose files *base* may show, *words* itself if it may show each."""
+    shown = operands[:-1] if base in _INTO_LAST else words
+    if is_interpreter(base):
+        return [word for word in shown if not _CODE.search(word.text)]
+    return shown
 
 
 def _scripts(found: Findings, base: str, words: Sequence[Word], dirs: Dirs) -> None:

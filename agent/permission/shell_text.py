@@ -45,6 +45,19 @@ def join_lines(text: str) -> str:
     return _Joiner(text).run()
 
 
+_DASH = re.compile(r"([\w \t./=:@%+,&|;-]*[ \t])-([ \t]*<<)", re.ASCII)
+
+
+def quote_dash(text: str) -> str | None:
+    """*text* with the ``-`` in front of its first ``<<`` quoted, which is the same to bash; None
+    unless all before it is plain, where a quote can't mean anything else.
+
+    The grammar drops that word: ``git commit -F - <<'END'``.
+    """
+    found = _DASH.match(text)
+    return f"{found[1]}'-'{text[found.start(2) :]}" if found else None
+
+
 class _Joiner:
     """One pass over the text with a stack of what is open: ``"``, ``(``, ``{`` or ``+``."""
 

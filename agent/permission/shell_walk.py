@@ -17,7 +17,13 @@ from agent.permission.shell_guess import guessed
 from agent.permission.shell_parser import lost_text, parse, text_of
 from agent.permission.shell_paths import Dirs, Place
 from agent.permission.shell_redirect import Redirections
-from agent.permission.shell_text import DEPTH, CannotAnalyseError, join_lines, refuse_early
+from agent.permission.shell_text import (
+    DEPTH,
+    CannotAnalyseError,
+    join_lines,
+    quote_dash,
+    refuse_early,
+)
 from agent.permission.shell_variables import Variables
 
 if TYPE_CHECKING:
@@ -35,6 +41,20 @@ _PEEKS = 3
 def either(*dirs: Dirs) -> Dirs:
     """The folders when any of *dirs* may hold; one unknown makes all unknown."""
     return frozenset[str]().union(*dirs) if all(dirs) else frozenset()
+
+
+def _root(text: str) -> "Node":
+    """The tree of *text*, which shows all of it."""
+    root = parse(text)
+    if root.has_error:
+        raise CannotAnalyseError("its syntax is not understood")
+    lost = lost_text(root, text)
+    quoted = quote_dash(text) if lost == "-" else None
+    if quoted is not None:
+        return _root(quoted)
+    if lost:
+        raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
+    return root
 
 
 def _expected(node: "Node") -> None:
@@ -81,13 +101,7 @@ class Walker:
         if self.level > DEPTH:
             raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
         refuse_early(text)
-        joined = join_lines(text)
-        root = parse(joined)
-        if root.has_error:
-            raise CannotAnalyseError("its syntax is not understood")
-        lost = lost_text(root, joined)
-        if lost:
-            raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
+        root = _root(join_lines(text))
         self.level += 1
         self.variables.bind(root)
         self.sequence(root.children, dirs)

@@ -9,7 +9,7 @@ from typing import TextIO
 from agent.agents import Agents
 from agent.permission.bash import bash_needs
 from agent.permission.cases import Case, verdict
-from agent.permission.rules import DEFAULT, Rule, decide, judge
+from agent.permission.rules import DEFAULT, Rule, about, decide, judge
 from agent.process import shell
 from agent.questions import JudgedNeed, Need
 from app.clean import clean
@@ -84,7 +84,7 @@ def _seen(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
     others = [alias for alias in need.aliases if " " in alias or alias.isalpha()]
     if others:
         yield f"for deny rules also: {', '.join(others[:SHOWN])}"
-    rule = decide(need.permission, need.pattern, rules, **how)
+    rule = decide(need.permission, need.pattern, about(need, rules), **how)
     if rule is None:
         yield "no rule fits it"
     elif rule.source == DEFAULT and need.permission == "bash":

@@ -44,7 +44,7 @@ def _group(rule: Rule) -> str:
 
 
 def _note(rule: Rule, *, trusted: bool) -> str:
-    if rule.source == DEFAULT and rule.permission == "bash":
+    if rule.cautious or (rule.source == DEFAULT and rule.permission == "bash"):
         return "but allows what only reads in the project"
     if rule.source == DEFAULT and rule.permission == "read":
         return "but asks for files that may hold secrets"

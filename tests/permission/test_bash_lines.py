@@ -112,6 +112,8 @@ ps aux | grep node
 seq 1 5
 true
 sleep 1
+ls | tee /dev/null
+ls nowhere 2>&1 | tee /dev/stderr | tail -3
 time ls
 timeout 10 grep -rn x lib
 nice -n 5 wc -l names.txt
@@ -120,6 +122,11 @@ nice -n 5 wc -l names.txt
 ASKS: list[Row] = [
     ("git push origin main", "ask", ("git push *",)),
     ("git commit -m 'Fix the login'", "ask", ("git commit *",)),
+    ("git commit -F - <<'END'\nFix it\n\nrm -rf is gone\nEND", "ask", ("git commit *",)),
+    ("git add . && git commit -F - << END\nx\nEND", "ask", ("git add *", "git commit *")),
+    ("bash - <<'END'\nls\nEND", "ask", ()),
+    ("python - <<'END'\nprint(1)\nEND", "ask", ()),
+    ("ls | tee out.txt", "ask", ("tee out.txt",)),
     ("git add lib/api.py", "ask", ("git add *",)),
     ("git stash pop", "ask", ("git stash pop *",)),
     ("git remote add up https://example.org/x", "ask", ("git remote add *",)),
@@ -274,3 +281,22 @@ def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: 
     assert ("read", name, "ask") in [(n.permission, n.pattern, n.floor) for n in needs]
     sample = bash_needs("cat .env.example", directory=where, project=where, home=HOME)
     assert all(need.floor == "allow" for need in sample)
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/zsh", "pwsh.exe", "C:\\Windows\\cmd.exe"])
+@pytest.mark.parametrize("line", ["ls", "git status && npm test", "dir & del /q x", "echo a > b"])
+def test_b7_another_shell_than_bash_asks_for_what_it_runs(line: str, shell: str) -> None:
+    """What can be parsed is named, and so denied; nothing of it is proven, nor offered."""
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME, shell=shell)
+    assert needs
+    for need in needs:
+        assert need.always is None
+        assert need.permission != "bash" or (need.floor, need.strict) == ("ask", "unknown")
+    narrow = Rule("bash", "ls *", "allow", "yours")
+    assert "allow" not in {judge(n, (*DEFAULT_RULES, narrow)).action for n in needs}
+
+
+def test_b7_a_deny_rule_holds_in_another_shell() -> None:
+    needs = bash_needs("git status; npm test", directory=PLACE, project=PLACE, shell="zsh")
+    deny = Rule("bash", "npm *", "deny", "yours")
+    assert "deny" in {judge(n, (*DEFAULT_RULES, deny)).action for n in needs}

@@ -1,0 +1,117 @@
+"""What the built-in agents may do, whatever the settings allow (spec 4, M8)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from agent.agents import Agents
+from agent.config.loading import LoadedConfig
+from agent.config.rules import ConfigRule
+from agent.events import PermissionAsked
+from agent.model import Completed, Failed, Session
+from agent.permission.bash import bash_needs
+from agent.permission.rules import ALWAYS, Rule, judge
+from tests.support.harness import Harness, open_harness, tool_names
+from tests.support.script import Call, Text, answer
+
+PLAN = ".opencode-py/plans/move.md"
+OPEN = (ConfigRule("bash", "*", "allow", "yours"), ConfigRule("edit", "*", "allow", "yours"))
+
+
+def verdict(agent: str, line: str, rules: Iterable[ConfigRule], *more: Rule) -> set[str]:
+    agents = Agents(LoadedConfig(rules=tuple(rules)))
+    needs = bash_needs(line, directory="/srv/p", project="/srv/p")
+    found = (*agents.rules(agent, child=agent == "explore"), *more)
+    return {judge(need, found).action for need in needs if need.permission == "bash"}
+
+
+@pytest.mark.parametrize("agent", ["plan", "explore"])
+@pytest.mark.parametrize(
+    ("line", "settings", "expected"),
+    [
+        ("git status", OPEN, "allow"),
+        ("git status", (), "allow"),
+        ("npm test", OPEN, "ask"),
+        ("npm test", (), "ask"),
+        ("$X", OPEN, "ask"),
+        ("npm test", (*OPEN, ConfigRule("bash", "npm *", "deny", "yours")), "deny"),
+        ("git status", (*OPEN, ConfigRule("bash", "git *", "deny", "yours")), "deny"),
+        ("git status", (ConfigRule("bash", "git *", "ask", "yours"),), "ask"),
+    ],
+)
+def test_m8_a_command_asks_unless_it_only_reads(
+    agent: str, line: str, settings: tuple[ConfigRule, ...], expected: str
+) -> None:
+    assert verdict(agent, line, settings) == {expected}
+
+
+def test_m8_what_the_user_said_always_to_holds_for_the_plan_agent_too() -> None:
+    always = Rule("bash", "npm test *", "allow", ALWAYS)
+    assert verdict("plan", "npm test", OPEN, always) == {"allow"}
+
+
+def test_m8_build_follows_the_settings() -> None:
+    assert verdict("build", "npm test", OPEN) == {"allow"}
+    assert verdict("build", "npm test", ()) == {"ask"}
+
+
+def test_m8_bash_that_the_settings_deny_is_not_offered_to_the_plan_agent() -> None:
+    agents = Agents(LoadedConfig(rules=(ConfigRule("bash", "*", "deny", "yours"),)))
+    assert "bash" not in agents.offered("plan", ["bash", "read"])
+
+
+async def planning(harness: Harness) -> Session:
+    return await harness.runtime.sessions.directory.create(agent="plan")
+
+
+async def test_m8_plan_edits_nothing_but_its_plan_file_which_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path, permission={"edit": "allow", "bash": "allow"}) as harness:
+        harness.server.script(
+            answer(Call("write", {"filePath": "app.py", "content": "x = 1\n"})),
+            answer(Call("bash", {"command": "echo y > app.py"})),
+            answer(Call("write", {"filePath": PLAN, "content": "# Move\n"})),
+            answer(Text("Planned.")),
+        )
+        session = await planning(harness)
+        await harness.send(session, "plan the move")
+        asked = await harness.asked()
+        assert [need.need.pattern for need in asked.needs if need.action == "ask"] == [PLAN]
+        harness.answer(asked, "once")
+        await harness.idle(session)
+        outside, redirected, plan = await harness.tools(session)
+        for refused in (outside, redirected):
+            assert isinstance(refused.state, Failed)
+            assert "edit of `app.py` is denied" in refused.state.error
+        assert isinstance(plan.state, Completed)
+        assert not (harness.folder / "app.py").exists()
+        assert (harness.folder / PLAN).read_text() == "# Move\n"
+
+
+async def test_m8_plan_reads_with_bash_freely_and_asks_for_the_rest(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
+        harness.server.script(
+            answer(Call("bash", {"command": "ls"})),
+            answer(Call("bash", {"command": "touch made"})),
+            answer(Text("Seen.")),
+        )
+        session = await planning(harness)
+        await harness.send(session, "look")
+        asked = await harness.asked()
+        assert [need.need.pattern for need in asked.needs if need.action == "ask"] == ["touch made"]
+        harness.answer(asked, "reject", "not now")
+        await harness.idle(session)
+        assert len([e for e in harness.events if isinstance(e, PermissionAsked)]) == 1
+        assert not (harness.folder / "made").exists()
+
+
+async def test_m8_hidden_agents_are_offered_no_tool(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Text("Hello.")))
+        await harness.turn(await harness.session(), "hi")
+        names = tool_names(harness.server.requests[0].body)
+        assert "bash" in names
+        for hidden in ("title", "summary", "compaction"):
+            assert harness.runtime.agents.offered(hidden, names) == frozenset()
