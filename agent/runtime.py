@@ -203,7 +203,9 @@ def _turn_deps(
         snapshots=Snapshots(opened.paths.data / "snapshots", str(opened.project)),
         questions=questions,
         queues=Queues(store, bus),
-        briefing=Briefing(BriefingDeps(agents, guidance, bus, store, config.prompts)),
+        briefing=Briefing(
+            BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills)
+        ),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         aftercare=code.aftercare,
@@ -244,7 +246,7 @@ def _compose(opened: Opened) -> Runtime:
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
-        window=Window(deps),
+        window=Window(deps, folder),
         notices=(*loaded.notices, *unused, *store.notices),
         hooks=hooks,
         session_hooks=session_hooks,

@@ -68,7 +68,7 @@ class McpTool:
         caller: Caller,
         approve: Callable[[Definition], None],
     ) -> None:
-        self.spec = ToolSpec(name=name, verb=server, indirect=True, on_demand=True)
+        self.spec = ToolSpec(name=name, verb=server, indirect=True, on_demand=True, server=server)
         self.description = describe(server, holds)
         self.parameters = holds.schema
         self.definition = told

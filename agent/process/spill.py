@@ -172,6 +172,13 @@ class SpillStore:
             writer.discard()
             raise
 
+    def place_of(self, text: str) -> str:
+        """Keep *text* in a new file; its path, or words that say why there is none."""
+        try:
+            return self.save(text).path
+        except OSError as error:
+            return f"no file ({error.strerror or error})"
+
     def sweep(self, *, room: int = 0) -> None:
         """Remove files past their age, then the oldest until *room* bytes fit below the limit."""
         if not self.folder.is_dir():

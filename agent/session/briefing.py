@@ -8,7 +8,7 @@ restart, in a fork and for every request: nothing ahead of the history ever chan
 import asyncio
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.agents import AgentInfo, Agents, lineage
 from agent.bus import Bus
@@ -16,12 +16,14 @@ from agent.events import Notice
 from agent.ids import new_id
 from agent.model import Completed, MessageWithParts, Session, ToolPart, UserMessage
 from agent.permission.rules import decide
+from agent.process import SpillStore
 from agent.provider.client import ModelInfo
-from agent.session.compaction import compacted
+from agent.session.compaction import compacted, marker_of
 from agent.session.guidance import Guidance
 from agent.session.instructions import Instruction
+from agent.session.pins import late_pins
 from agent.session.prompts import head
-from agent.session.situation import FILE, MODES, Situation, repository_of, today
+from agent.session.situation import FILE, MODES, PINNED, Situation, repository_of, today
 from agent.skills import listing
 from agent.store.store import Store
 from agent.told import ContextPart
@@ -29,13 +31,15 @@ from agent.told import ContextPart
 
 @dataclass(frozen=True, slots=True)
 class BriefingDeps:
-    """*prompts* are the user's own by family; *now* gives the local time."""
+    """*prompts* are the user's own by family, *spills* keep what is too long to be told whole;
+    *now* gives the local time."""
 
     agents: Agents
     guidance: Guidance
     bus: Bus
     store: Store
     prompts: Mapping[str, str]
+    spills: SpillStore
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone()
 
 
@@ -63,6 +67,7 @@ class Briefing:
             if newest.synthetic:
                 return history
             now = await self._situation(session, newest.agent, callers, fresh=False)
+            now = replace(now, pinned=await self._pinned(session, history))
             reminder = now.reminder(known_facts(history))
             part = _part(newest, now, reminder=reminder) if reminder else None
         else:
@@ -80,6 +85,8 @@ class Briefing:
         message = marker.message
         assert isinstance(message, UserMessage)  # noqa: S101 - a marker always is one
         now = await self._situation(session, message.agent, callers, fresh=True)
+        pinned = await self._deps.store.pinned(session.id)  # the marker itself holds them
+        now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
         return _with(marker, _part(message, now, block=now.block()))
 
     async def attached(
@@ -129,6 +136,18 @@ class Briefing:
             skills=skills,
             instructions=collected.files,
         )
+
+    async def _pinned(
+        self, session: Session, history: Sequence[MessageWithParts]
+    ) -> Mapping[str, str]:
+        """What the user pinned, in a *history* that was summed up."""
+        if not any(map(marker_of, history)):
+            return {}
+        deps = self._deps
+        pinned = await deps.store.pinned(session.id)
+        topics = known_facts(history)
+        known = {t.removeprefix(PINNED) for t in topics if t.startswith(PINNED)}
+        return await asyncio.to_thread(late_pins, history, pinned, known, deps.spills.place_of)
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
         """The skills that the agent may load (I3)."""

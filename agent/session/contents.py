@@ -1,13 +1,15 @@
 """What fills the model's window, by source (spec 2, C11)."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from agent.model import MessageWithParts, ToolPart, UserMessage
+from agent.provider.client import ToolSchema
 from agent.session.context import Budget, Weight, output_tokens, schema_tokens, weight
 from agent.session.conversation import Conversation
+from agent.session.directory import Directory
 from agent.session.estimate import tokens
 from agent.session.gauge import Gauge
 from agent.session.setting import TurnSetting
@@ -35,8 +37,8 @@ SECTIONS = {"instructions": "instruction files", "skills": "skills"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """*name* says what takes *tokens*: of group ``tools`` a tool's description, of ``output``
-    the results of one tool."""
+    """*name* says what takes *tokens*: of group ``tools`` a tool's description or those of all
+    tools of an MCP server, of ``output`` the results of one tool."""
 
     group: Group
     name: str
@@ -72,10 +74,16 @@ class Contents:
         return sum(source.tokens for source in self.sources if source.group == group)
 
 
-def contents_of(setting: TurnSetting, conversation: Conversation, gauge: Gauge) -> Contents:
+def contents_of(
+    setting: TurnSetting,
+    conversation: Conversation,
+    gauge: Gauge,
+    servers: Mapping[str, str],
+) -> Contents:
     """What the next request of *conversation* would hold. Estimates by source are scaled so that
-    they add up to what the gauge says of the whole."""
-    estimated = list(_sources(setting, conversation.visible))
+    they add up to what the gauge says of the whole. *servers* are those of tools by their names.
+    """
+    estimated = [*_fixed(setting), *_tools(setting, servers), *_said(conversation.visible)]
     used, whole = gauge.used(setting), sum(source.tokens for source in estimated)
     budget: Budget | None = gauge.budget(setting)
     return Contents(
@@ -88,7 +96,7 @@ def contents_of(setting: TurnSetting, conversation: Conversation, gauge: Gauge) 
     )
 
 
-def _sources(setting: TurnSetting, messages: Sequence[MessageWithParts]) -> Iterator[Source]:
+def _fixed(setting: TurnSetting) -> Iterator[Source]:
     head, block = setting.system
     yield Source("system", "rules of the program", tokens(head))
     named = [(SECTIONS[n], tokens(text)) for n, text in sections_of(block) if n in SECTIONS]
@@ -96,8 +104,23 @@ def _sources(setting: TurnSetting, messages: Sequence[MessageWithParts]) -> Iter
     rest = tokens(block) - sum(size for _, size in named)
     if rest > 0:
         yield Source("system", "environment and mode", rest)
+
+
+def _tools(setting: TurnSetting, servers: Mapping[str, str]) -> Iterator[Source]:
+    """Each tool of ours, each server with all of its."""
+    by_server: dict[str, list[ToolSchema]] = {}
     for tool in setting.tools:
-        yield Source("tools", tool.name, schema_tokens((tool,)))
+        server = servers.get(tool.name, "")
+        if server:
+            by_server.setdefault(server, []).append(tool)
+        else:
+            yield Source("tools", tool.name, schema_tokens((tool,)))
+    for server, tools in by_server.items():
+        count = f"{len(tools)} tools" if len(tools) > 1 else "1 tool"
+        yield Source("tools", f"{server} (MCP server, {count})", schema_tokens(tools))
+
+
+def _said(messages: Sequence[MessageWithParts]) -> Iterator[Source]:
     total = Weight()
     by_tool: dict[str, int] = {}
     for item in messages:
@@ -124,24 +147,40 @@ def _scaled(sources: Sequence[Source], used: int, whole: int) -> tuple[Source, .
 
 
 class Window:
-    """Tells what fills the window of a session."""
+    """Tells what fills the window of a session of *folder*."""
 
-    def __init__(self, deps: TurnDeps) -> None:
+    def __init__(self, deps: TurnDeps, folder: Directory) -> None:
         self._deps = deps
+        self._folder = folder
 
-    async def contents(self, session_id: str, model: str, agent: str) -> Contents:
-        """What a next prompt to *agent* and *model* (``provider/model``) would send beside itself.
+    async def contents(self, session_id: str | None, model: str, agent: str) -> Contents:
+        """What a next prompt to *agent* and *model* (``provider/model``) would send beside itself,
+        in a new session without a *session_id*.
 
         Raises ``SessionNotFound``, ``ModelNotFound`` or ``AgentNotFound``.
         """
         deps = self._deps
-        session = await deps.store.session(session_id)
-        lineage = await lineage_of(deps.store, session)
-        stored = await deps.store.messages(session_id)
-        conversation = Conversation(m for m in stored if _is_sent(m, session.undone_at))
-        setting = deps.setting(agent, model, conversation.all, lineage.callers)
-        gauge = Gauge(session_id, conversation, deps.calibration, deps.room.reserved)
-        return await asyncio.to_thread(contents_of, setting, conversation, gauge)
+        if session_id is None:
+            told, callers = [await self._first(agent, model)], ()
+            conversation = Conversation()
+        else:
+            session = await deps.store.session(session_id)
+            callers = (await lineage_of(deps.store, session)).callers
+            stored = await deps.store.messages(session_id)
+            conversation = Conversation(m for m in stored if _is_sent(m, session.undone_at))
+            told = conversation.all
+        setting = deps.setting(agent, model, told, callers)
+        gauge = Gauge(session_id or "", conversation, deps.calibration, deps.room.reserved)
+        servers = {tool.spec.name: tool.spec.server for tool in deps.registry}
+        return await asyncio.to_thread(contents_of, setting, conversation, gauge, servers)
+
+    async def _first(self, agent: str, model: str) -> MessageWithParts:
+        """The first message of a new session, with what is told with it."""
+        session = self._folder.draft(agent, model)
+        message = UserMessage(
+            id="", session_id=session.id, created=session.created, agent=agent, model=model
+        )
+        return await self._deps.briefing.begin(session, MessageWithParts(message, ()), ())
 
 
 def _is_sent(item: MessageWithParts, end: str | None) -> bool:

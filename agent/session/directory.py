@@ -35,21 +35,29 @@ class Directory:
     ) -> Session:
         """A new, empty session, under *session_id* if that is given. An empty title is replaced
         by the first prompt's words."""
-        now = self._clock()
-        session = Session(
+        session = replace(
+            self.draft(agent, model),
             id=session_id or new_id("ses"),
-            directory=self._path,
-            project=self._project,
             title=title,
-            created=now,
-            updated=now,
             parent_id=parent_id,
-            agent=agent,
-            model=model,
             effort=effort,
         )
         await self._store.save(session)
         return session
+
+    def draft(self, agent: str, model: str | None) -> Session:
+        """What ``create`` begins with: a session that is nowhere yet."""
+        now = self._clock()
+        return Session(
+            id="",
+            directory=self._path,
+            project=self._project,
+            title="",
+            created=now,
+            updated=now,
+            agent=agent,
+            model=model,
+        )
 
     async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         """Replace a session's record; changes of one session never overwrite each other."""

@@ -9,12 +9,15 @@ from typing import Literal
 
 from agent.display import TodoItem
 from agent.model import Completed, FilePart, MessageWithParts, TextPart, ToolPart
-from agent.session.compaction import is_request
+from agent.session.compaction import compacted, is_request
 from agent.session.estimate import tokens
 from agent.store.store import Store
 
 LEAST = 60
 """Tokens that a pin gets however many there are."""
+
+LATE = 2_000
+"""Tokens at most of a message that is pinned after it was summed up."""
 
 CUT = "[… {left_out:,} characters are left out here. The whole is in {where} …]"
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
@@ -78,6 +81,23 @@ async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
     stored = await store.message(message_id)
     if stored is not None:
         await store.save(replace(stored.message, pinned=pinned))
+
+
+def late_pins(
+    history: Sequence[MessageWithParts],
+    pinned: AbstractSet[str],
+    known: AbstractSet[str],
+    save: Callable[[str], str],
+) -> dict[str, str]:
+    """What the messages say that the user *pinned* after they were summed up, by id; "" for those
+    that are sent anyway, and for the *known* ones, which were told before. Of a long one there
+    are head and tail, and the file in which *save* keeps the whole."""
+    told = known | {item.message.id for item in compacted(history)}
+    return {
+        item.message.id: "" if item.message.id in told else _within(_said(item), LATE, save)
+        for item in history
+        if item.message.id in pinned
+    }
 
 
 def _said(item: MessageWithParts) -> str:

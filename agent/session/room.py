@@ -252,10 +252,4 @@ class Room:
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),
         )
-        return await asyncio.to_thread(pinned_text, pins, most, self._kept)
-
-    def _kept(self, text: str) -> str:
-        try:
-            return self._deps.spills.save(text).path
-        except OSError as error:
-            return f"no file ({error.strerror or error})"
+        return await asyncio.to_thread(pinned_text, pins, most, self._deps.spills.place_of)

@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.git import git
 from agent.session.instructions import Instruction
@@ -41,7 +41,8 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """*mode* is the name of a template, "" for none; *skills* their listing."""
+    """*mode* is the name of a template, "" for none; *skills* their listing. *pinned* are the ids
+    of the messages that the user pinned, each with what it says if it is not sent any more."""
 
     directory: str
     project: str
@@ -50,6 +51,7 @@ class Situation:
     mode: str = ""
     skills: str = ""
     instructions: tuple[Instruction, ...] = ()
+    pinned: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def block(self) -> str:
         """The session part of the system prompt."""
@@ -70,6 +72,7 @@ class Situation:
         if self.repository is not None:
             facts["branch"] = self.repository.branch
             facts["changes"] = "\n".join(self.repository.changes)
+        facts |= dict.fromkeys((f"{PINNED}{each}" for each in self.pinned), "pinned")
         return facts | {f"{FILE}{i.source}": i.digest for i in self.instructions}
 
     def reminder(self, known: Mapping[str, str]) -> str:
@@ -110,6 +113,9 @@ class Situation:
             yield template(self.mode or "build")
         if differs("skills"):
             yield f"The skills are now:\n{self.skills}" if self.skills else "There are no skills."
+        for each, text in self.pinned.items():
+            if text and differs(f"{PINNED}{each}"):
+                yield f"The person pinned what was said before the summary:\n\n{text}"
         yield from self._files(known, now)
 
     def _files(self, known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -137,6 +143,9 @@ _SECTION = re.compile(
 
 FILE = "file "
 """What the topics of instruction files begin with."""
+
+PINNED = "pinned "
+"""What the topics of messages that the user pinned begin with."""
 
 
 async def repository_of(directory: str) -> Repository | None:

@@ -164,7 +164,7 @@ class ToolSpec:
 
     *models* says which models get it, by their id (None: all); for those it stands in place of
     the tools *instead_of*. *on_demand* tools are left out of requests while they are many; then
-    the tool that *finds* them is offered.
+    the tool that *finds* them is offered. *server* is the MCP server that brings it, "" for none.
     """
 
     name: str
@@ -178,6 +178,7 @@ class ToolSpec:
     finds: bool = False
     models: re.Pattern[str] | None = None
     instead_of: tuple[str, ...] = ()
+    server: str = ""
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
 

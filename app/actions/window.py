@@ -29,12 +29,11 @@ async def compact(context: Context, argument: str) -> None:
 
 @action("session.context", "What fills the context", "Session", slash=("context",))
 async def contents(context: Context, argument: str) -> None:
+    """Without a session: what a new one begins with."""
     del argument
     live = context.live
-    if live.session is None:
-        context.tell(NONE_OPEN)
-        return
-    found = await live.runtime.window.contents(live.session.id, live.model, live.agent)
+    open_id = live.session.id if live.session is not None else None
+    found = await live.runtime.window.contents(open_id, live.model, live.agent)
     await ask(context.app, PageScreen("Context", partial(page, found)))
 
 

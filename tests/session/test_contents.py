@@ -48,3 +48,28 @@ async def test_c11_an_unknown_window_and_nothing_reported_are_said(tmp_path: Pat
     assert (contents.window, contents.free) == (None, None)
     assert contents.used > 1_000
     assert sum(source.tokens for source in contents.sources) == contents.used
+
+
+async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
+    tmp_path: Path,
+) -> None:
+    async with trusted(tmp_path, {"AGENTS.md": "Use tabs.\n" * 300}) as harness:
+        before = await harness.runtime.window.contents(None, "scripted/model-1", "build")
+        assert await harness.runtime.sessions.directory.list() == []
+        harness.server.script(answer(Text("yes"), Tokens(0, 0)))
+        session = await harness.session()
+        await harness.turn(session, "Well?")
+        after = await of(harness, session)
+    assert before.total("messages") == before.total("output") == 0
+    assert not before.measured
+    assert before.of("system") == after.of("system")
+    assert before.of("tools") == after.of("tools")
+    assert "instruction files" in {source.name for source in before.of("system")}
+
+
+async def test_c11_a_new_session_is_told_of_the_mode_of_its_agent(tmp_path: Path) -> None:
+    async with trusted(tmp_path, {}) as harness:
+        window = harness.runtime.window
+        build = await window.contents(None, "scripted/model-1", "build")
+        plan = await window.contents(None, "scripted/model-1", "plan")
+    assert plan.total("system") > build.total("system")

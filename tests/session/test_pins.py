@@ -61,3 +61,48 @@ async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness
     hold.gate.set()
     await harness.idle(session, after=before)
     assert await harness.runtime.store.pinned(session.id) == {asked}
+
+
+async def test_c4_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Harness) -> None:
+    session = await harness.session()
+    for number in range(4):
+        harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
+        await harness.turn(session, f"question {number}")
+    await compact(harness, session)
+    listed = pinnable(await harness.messages(session))
+    late = next(p.message_id for p in listed if p.text == "question 1")
+    long = next(p.message_id for p in listed if p.text.startswith("answer 1"))
+    harness.server.script(answer(Text("fine")))
+    await harness.turn(session, "go on")
+    assert "question 1" not in json.dumps(harness.server.requests[-1].body)
+    for message_id in (late, long):
+        await pin(harness.runtime.store, message_id, pinned=True)
+    for number in range(2):
+        harness.server.script(answer(Text("fine")))
+        await harness.turn(session, f"and on {number}")
+        body = json.dumps(harness.server.requests[-1].body)
+        assert body.count("question 1") == 1, "told once, and kept from then on"
+        assert body.count("The person pinned what was said before the summary") == 2
+        assert "characters are left out here. The whole is in " in body
+    await compact(harness, session)
+    harness.server.script(answer(Text("fine")))
+    await harness.turn(session, "once more")
+    body = json.dumps(harness.server.requests[-1].body)
+    assert body.count("question 1") == 1, "now the summary holds it"
+    assert "pinned what was said before" not in body
+
+
+async def test_c4_a_message_that_is_pinned_while_it_is_sent_is_not_told_twice(
+    harness: Harness,
+) -> None:
+    session = await harness.session()
+    for number in range(4):
+        harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
+        await harness.turn(session, f"question {number}")
+    await compact(harness, session)
+    listed = pinnable(await harness.messages(session))
+    visible = next(p.message_id for p in listed if p.text == "question 3")
+    await pin(harness.runtime.store, visible, pinned=True)
+    harness.server.script(answer(Text("fine")))
+    await harness.turn(session, "go on")
+    assert json.dumps(harness.server.requests[-1].body).count("question 3") == 1
