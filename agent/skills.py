@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config.definitions import PLACES, files_of, project_tops, skills_in, user_tops
+from agent.config.definitions import (
+    PLACES,
+    files_of,
+    project_tops,
+    skills_in,
+    user_tops,
+    without_skills,
+)
 from agent.config.frontmatter import Document, FrontmatterError, read_document
 from agent.config.paths import Paths, expand, shown
 
@@ -105,11 +112,14 @@ class Skills:
         return tuple(str(top / name) for top in tops for name in names)
 
     def _files(self) -> Iterable[Path]:
+        unwanted = without_skills(self._env)
         for top in user_tops(self._paths, self._env):
-            yield from files_of("skill", top)
+            if top.name not in unwanted:
+                yield from files_of("skill", top)
         if self._trusted():
             for top in project_tops(self._directory, self._project, self._env):
-                yield from files_of("skill", top, self._project)
+                if top.name not in unwanted:
+                    yield from files_of("skill", top, self._project)
         for folder in self._further:
             yield from skills_in(folder)
 

@@ -137,6 +137,7 @@ class Controller:
         left = provide("commands", own_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
+        self._leader = keymap.Leader(seconds=config.ui.leader_timeout / 1000)
         left += themes.add(cast("App[object]", self._app), runtime.plugins.themes)
         worn = wear(self._app, config, runtime.paths.config / "themes")
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):

@@ -14,6 +14,9 @@ LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0
 """How long the leader waits for its second key (as in the reference)."""
 
+NAMED = 4
+"""Names of actions that there are none of which one sentence tells."""
+
 FIXED: Mapping[str, str] = {
     "ctrl+c": "cancel, close or clear",
     "escape": "close, or interrupt the turn",
@@ -34,12 +37,26 @@ ALIASES: Mapping[str, str] = {
     "session_rename": "session.rename",
     "session_delete": "session.delete",
     "model_list": "model.list",
-    "variant_cycle": "model.effort",
+    "variant_cycle": "model.effort_next",
+    "variant_list": "model.effort",
     "agent_list": "agent.list",
     "agent_cycle": "agent.cycle",
     "messages_copy": "session.copy",
     "editor_open": "prompt.editor",
     "sidebar_toggle": "view.sidebar",
+    "session_export": "session.export",
+    "session_timeline": "session.review",
+    "session_compact": "session.compact",
+    "session_background": "shells.detach",
+    "session_queued_prompts": "session.waiting",
+    "messages_undo": "session.undo",
+    "messages_redo": "session.redo",
+    "status_view": "app.status",
+    "mcp_list": "mcp.list",
+    "provider_connect": "model.connect",
+    "prompt_skills": "folder.instructions",
+    "prompt_stash": "prompt.stash",
+    "diff_open": "session.review",
     "session_child_first": "family.down",
     "session_child_cycle": "family.next",
     "session_child_cycle_reverse": "family.previous",
@@ -97,8 +114,17 @@ def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None)
                 conflicts.append(f"{spoken(key)} is used for {other}, so not for {known.title}.")
             else:
                 place[rest] = known.id
-    conflicts += [f"keybinds: there is no action {name}." for name in wanted]
+    conflicts += _unknown(list(wanted))
     return Keymap(leader, direct, led, tuple(conflicts))
+
+
+def _unknown(names: list[str]) -> list[str]:
+    """One sentence on all *names* that no action has."""
+    if not names:
+        return []
+    some, more = names[:NAMED], len(names) - NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return [f"keybinds: there is no action {', '.join(some)}{rest}."]
 
 
 def _listed(keys: str) -> tuple[str, ...]:
@@ -109,12 +135,15 @@ def _listed(keys: str) -> tuple[str, ...]:
 class Leader:
     """Whether the leader was pressed and waits for its second key."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, seconds: float = LEADER_SECONDS
+    ) -> None:
         self._clock = clock
+        self._seconds = seconds
         self._until = 0.0
 
     def press(self) -> None:
-        self._until = self._clock() + LEADER_SECONDS
+        self._until = self._clock() + self._seconds
 
     def take(self) -> bool:
         """Whether the key that comes now belongs to the leader; it waits for one key only."""

@@ -37,13 +37,15 @@ AUTO = "auto"
 @dataclass(frozen=True, slots=True)
 class Look:
     """*diffs* is how diffs stand, *sidebar* when there is one, *notify* how somebody who looks
-    elsewhere is told, *mouse* whether the program takes it. A look that *follows* has the theme
+    elsewhere is told, *mouse* whether the program takes it, *title* whether the terminal's title
+    is set. A look that *follows* has the theme
     for the terminal's background, *dark* or light."""
 
     diffs: DiffStyle = "auto"
     sidebar: SideStyle = "auto"
     notify: Notify = "auto"
     mouse: bool = True
+    title: bool = True
     follows: bool = True
     dark: bool = True
 
@@ -78,8 +80,15 @@ def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
     if ui.mouse is not before.mouse:
         take_mouse(app, taken=ui.mouse)
     look = replace(
-        before, diffs=ui.diffs, sidebar=ui.sidebar, notify=ui.notifications, mouse=ui.mouse
+        before,
+        diffs=ui.diffs,
+        sidebar=ui.sidebar,
+        notify=ui.notifications,
+        mouse=ui.mouse,
+        title=ui.title,
     )
+    if ui.scroll_speed is not None:
+        app.scroll_sensitivity_y = ui.scroll_speed
     show_look(app, look)
     choose_theme(app, name)
     return faults

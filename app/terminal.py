@@ -45,7 +45,11 @@ class Terminal:
         self._title = ""
 
     def title(self, title: str) -> None:
-        if title != self._title:
+        if not look_of(self._app).title:
+            if self._title:
+                write_to(self._app, RESTORE_TITLE)
+            self._title = ""
+        elif title != self._title:
             first = SAVE_TITLE if not self._title else ""
             self._title = title
             write_to(self._app, first + title_sequence(title))

@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from agent.config import environment
 from agent.config.finding import folders
-from agent.config.paths import Paths, home_of, shown
+from agent.config.paths import Paths, expand, home_of, opencode_folder, shown
 
 Kind = Literal["command", "agent", "skill", "plugin", "tool"]
 
@@ -74,10 +75,9 @@ def defined(
 def user_tops(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
     """The user's own tops, later wins."""
     home = home_of(env)
-    base = env.get("XDG_CONFIG_HOME", "")
-    shared = Path(base) if base and Path(base).is_absolute() else home / ".config"
-    foreign = [home / name for name in FOREIGN_TOPS]
-    return (*foreign, shared / "opencode", home / ".opencode", paths.config)
+    foreign = [home / name for name in _foreign(env)]
+    named = [expand(further, env)] if (further := env.get("OPENCODE_CONFIG_DIR")) else []
+    return (*foreign, opencode_folder(env), home / ".opencode", *named, paths.config)
 
 
 def project_tops(directory: Path, project: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
@@ -85,14 +85,29 @@ def project_tops(directory: Path, project: Path, env: Mapping[str, str]) -> tupl
 
     The user's own (a project may be the home folder) are left out.
     """
+    if environment.on(env, "DISABLE_PROJECT_CONFIG"):
+        return ()
     home = home_of(env)
     own = {home / name for name in (*FOREIGN_TOPS, ".opencode")}
     return tuple(
         folder / name
         for folder in folders(directory, project)
-        for name in (*FOREIGN_TOPS, *OWN_TOPS)
+        for name in (*_foreign(env), *OWN_TOPS)
         if folder / name not in own
     )
+
+
+def _foreign(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders of other programs that are read at all."""
+    left = {".claude"} if environment.on(env, "DISABLE_CLAUDE_CODE") else set[str]()
+    return tuple(name for name in FOREIGN_TOPS if name not in left)
+
+
+def without_skills(env: Mapping[str, str]) -> frozenset[str]:
+    """The names of folders of other programs whose skills are not wanted."""
+    if environment.on(env, "DISABLE_EXTERNAL_SKILLS"):
+        return frozenset(FOREIGN_TOPS)
+    return frozenset({".claude"} if environment.on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
 
 
 def files_of(kind: Kind, top: Path, inside: Path | None = None) -> list[Path]:

@@ -4,11 +4,20 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from agent.config.paths import Paths, expand, home_of, shown
+from agent.config import environment
+from agent.config.paths import Paths, expand, home_of, opencode_folder, shown
 
 SIZE_LIMIT = 1_048_576
 """Bytes of a config file; a larger one is no config file."""
+
+
+Form = Literal["ours", "tui", "claude"]
+"""How a file says its settings: as ours do, as opencode's ``tui.json``, or as Claude Code's."""
+
+CLAUDE_FILES = ("settings.json", "settings.local.json")
+"""Settings files of Claude Code in a folder ``.claude``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,7 @@ class Source:
     text: str = ""
     project: bool = False
     required: bool = False
+    form: Form = "ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +50,30 @@ class Found:
 def find(directory: Path, project: Path, paths: Paths, env: Mapping[str, str]) -> Found:
     """All sources that exist for the opened *directory* below the root *project*."""
     before = [*_present(_own(paths, env), env)]
-    named = env.get("OPENCODE_PY_CONFIG")
-    if named:
-        path = expand(named, env)
-        path = path if path.is_absolute() else directory / path
-        before.append(Source(shown(path, env), path.parent, path, required=True))
+    for variable, form in NAMED_BY.items():
+        if named := env.get(variable):
+            path = expand(named, env)
+            path = path if path.is_absolute() else directory / path
+            before.append(Source(shown(path, env), path.parent, path, required=True, form=form))
     own = {source.path.resolve() for source in before if source.path is not None}
-    files = _present(_of_project(directory, project), env, project=project)
-    content = env.get("OPENCODE_PY_CONFIG_CONTENT")
+    theirs = () if environment.on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
+    files = _present(_of_project(*theirs, env) if theirs else iter(()), env, project=project)
+    after = [Source(name, directory, text=text) for name, text in environment.texts(env)]
+    if content := env.get("OPENCODE_PY_CONFIG_CONTENT"):
+        after.append(Source("OPENCODE_PY_CONFIG_CONTENT", directory, text=content))
     return Found(
         before=tuple(before),
         project=tuple(s for s in files if s.path is None or s.path.resolve() not in own),
-        after=(Source("OPENCODE_PY_CONFIG_CONTENT", directory, text=content),) if content else (),
+        after=tuple(after),
     )
+
+
+NAMED_BY: Mapping[str, Form] = {
+    "OPENCODE_CONFIG": "ours",
+    "OPENCODE_TUI_CONFIG": "tui",
+    "OPENCODE_PY_CONFIG": "ours",
+}
+"""Variables that name a file, in the order in which they count."""
 
 
 def read(source: Source) -> str:
@@ -80,12 +101,15 @@ def read_text(path: Path) -> str:
 
 
 def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
+    yield from _claude(home_of(env), env)
     yield from _both(paths.config, "config")
-    base = env.get("XDG_CONFIG_HOME", "")
-    folder = Path(base) if base and Path(base).is_absolute() else home_of(env) / ".config"
-    yield folder / "opencode" / "config.json"
-    yield from _both(folder / "opencode", "opencode")
-    yield from _both(home_of(env) / ".opencode", "opencode")
+    shared = opencode_folder(env)
+    yield shared / "config.json"
+    further = env.get("OPENCODE_CONFIG_DIR")
+    tops = [shared, home_of(env) / ".opencode"]
+    for top in [*tops, expand(further, env)] if further else tops:
+        yield from _both(top, "opencode")
+        yield from _both(top, "tui")
 
 
 def folders(directory: Path, project: Path) -> tuple[Path, ...]:
@@ -96,11 +120,24 @@ def folders(directory: Path, project: Path) -> tuple[Path, ...]:
     return tuple(folder for folder in reversed(chain) if folder.is_relative_to(project))
 
 
-def _of_project(directory: Path, project: Path) -> Iterator[Path]:
+def _of_project(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
     for folder in folders(directory, project):
-        yield from _both(folder, "opencode")
-        yield from _both(folder / ".opencode", "opencode")
+        yield from _claude(folder, env)
+        for top in (folder, folder / ".opencode"):
+            yield from _both(top, "opencode")
+            yield from _both(top, "tui")
         yield from _both(folder / ".opencode-py", "config")
+
+
+def _claude(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
+    if not environment.on(env, "DISABLE_CLAUDE_CODE"):
+        yield from (folder / ".claude" / name for name in CLAUDE_FILES)
+
+
+def _form(path: Path) -> Form:
+    if path.parent.name == ".claude":
+        return "claude"
+    return "tui" if path.stem == "tui" else "ours"
 
 
 def _both(folder: Path, stem: str) -> tuple[Path, Path]:
@@ -117,4 +154,4 @@ def _present(
             continue  # not there, or in a folder that can't be entered
         inside = project is not None and path.is_relative_to(project)
         name = path.relative_to(project).as_posix() if project and inside else shown(path, env)
-        yield Source(name, path.parent, path, project=project is not None)
+        yield Source(name, path.parent, path, project=project is not None, form=_form(path))

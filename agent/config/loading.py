@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.config import environment
 from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
 from agent.config.finding import Found, Source, find
 from agent.config.model import Config
@@ -74,7 +75,7 @@ def load_config(
     theirs = _defined(tops, env, project)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after, own, theirs)):
-        return LoadedConfig()
+        return LoadedConfig(notices=environment.notices(env))
     limits = _Limits(trusted, frozenset(keyed), project, own, theirs)
     return _load(found, given, Source("command line", directory), env, limits)
 
@@ -149,7 +150,7 @@ def _load(
         config=checking.build(values),
         rules=general,
         agent_rules={name: found for name, found in by_agent.items() if found},
-        notices=tuple(notice for layer in layers for notice in layer.notices),
+        notices=(*(n for layer in layers for n in layer.notices), *environment.notices(env)),
         files=tuple(layer.source.name for layer in layers),
         sources={checking.dotted(path): source for path, source in sources.items()},
         project_files=frozenset(layer.source.name for layer in project),

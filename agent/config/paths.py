@@ -73,6 +73,13 @@ def ensure(folder: Path) -> Path:
 _HINT = "Set OPENCODE_PY_DATA (OPENCODE_PY_CONFIG_DIR for settings) to a folder of yours."
 
 
+def opencode_folder(env: Mapping[str, str]) -> Path:
+    """Where opencode keeps its settings."""
+    base = env.get("XDG_CONFIG_HOME", "")
+    shared = Path(base) if base and Path(base).is_absolute() else home_of(env) / ".config"
+    return shared / "opencode"
+
+
 def home_of(env: Mapping[str, str]) -> Path:
     """The home folder as *env* names it, else the account's."""
     home = env.get("HOME")

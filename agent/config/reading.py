@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config import checking, foreign, jsonc, restraint, rules
+from agent.config import checking, foreign, forms, jsonc, restraint, rules
 from agent.config.checking import dotted
 from agent.config.definitions import Definition, Kind
 from agent.config.finding import Source, read
@@ -69,7 +69,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None =
     layer = Layer(source)
     try:
         text = read(source)
-        raw = jsonc.parse(text)
+        raw, useless = forms.in_our_form(source, jsonc.parse(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
         return _give_up(layer, f"{place}: {error.expected}.")
@@ -79,6 +79,9 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None =
     except ValueError as error:
         return _give_up(layer, f"{source.name} cannot be read: {error}.")
     teller = _Teller(layer, text)
+    if not source.project or trusted is not None:
+        for path, reason in useless:
+            teller.tell(path, f"{dotted(path)} has no effect: {reason}")
     if not source.project:
         _take_own(layer, raw, teller, env)
     elif trusted is not None:

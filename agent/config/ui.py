@@ -25,5 +25,11 @@ class UiConfig:
     """Whether the program takes the mouse; without it, it selects text as in a shell."""
     animations: bool = True
     """Whether spinners turn."""
+    title: bool = True
+    """Whether the terminal's title tells the session and whether it works or waits."""
+    scroll_speed: float | None = None
+    """Lines that one turn of the mouse wheel scrolls; 2 if not set."""
+    leader_timeout: int = 2_000
+    """Milliseconds that the leader key waits for the key behind it."""
     vim: bool = False
     """Whether the prompt has Vim's keys."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config import jsonc
+from agent.config import environment, jsonc
 from agent.config.finding import folders, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import home_of, shown
@@ -49,7 +49,10 @@ def find_hooks(
             for group in groups
             for each in group.hooks
         ]
+    if environment.on(env, "DISABLE_CLAUDE_CODE"):
+        return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
     home = home_of(env)
+    trusted = trusted and not environment.on(env, "DISABLE_PROJECT_CONFIG")
     places = [home, *(f for f in folders(directory, project) if trusted and f != home)]
     for path in (place / name for place in places for name in FILES):
         _read(path, shown(path, env), hooks, notes)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agent.config import foreign, jsonc
+from agent.config import foreign, forms, jsonc
 from agent.config.definitions import Definition, defined, files_of, project_tops
 from agent.config.finding import find, folders, read, read_text
 from agent.config.frontmatter import FrontmatterError
@@ -74,7 +74,7 @@ def look_through(
     looker = _Looker(directory, project)
     for source in find(directory, project, paths, env).project:
         try:
-            values = jsonc.parse(read(source))
+            values, _ = forms.in_our_form(source, jsonc.parse(read(source)))
         except (OSError, ValueError, jsonc.JsoncError):
             continue  # such a file has no effect, which loading tells
         foreign.translate(values)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from agent.config import checking
+from agent.config import checking, environment
 from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
@@ -80,6 +80,8 @@ async def load_plugins(
 ) -> Plugins:
     """The plugins for the opened *directory*: those of installed packages, the user's own files,
     and with trust the project's. Their code runs in a thread."""
+    if environment.on(env, "PURE"):
+        return Plugins()
     tops = user_tops(paths, env)
     files = [file for kind in KINDS for file in defined(kind, tops, env)]
     if trusted:

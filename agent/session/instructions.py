@@ -12,8 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from agent.config import environment
 from agent.config.finding import folders
-from agent.config.paths import Paths, home_of
+from agent.config.paths import Paths, home_of, opencode_folder
 from agent.model import Completed
 from agent.permission.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
 from agent.permission.trust import Standing
@@ -74,6 +75,7 @@ class Instructions:
     ) -> None:
         self._paths = paths
         self._home = home_of(env)
+        self._env = env
         self._standing = standing
         self._entries = tuple(entries)
         self._mode: Mode = mode
@@ -138,7 +140,12 @@ class Instructions:
 
     def _own_file(self) -> list[Path]:
         """The user's own file: ours, else the one of another program."""
-        candidates = (self._paths.config / "AGENTS.md", self._home / ".claude" / "CLAUDE.md")
+        candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
+        if not any(
+            environment.on(self._env, name)
+            for name in ("DISABLE_CLAUDE_CODE", "DISABLE_CLAUDE_CODE_PROMPT")
+        ):
+            candidates.append(self._home / ".claude" / "CLAUDE.md")
         return [path for path in candidates if path.is_file()][:1]
 
     def _outside(self, entry: str) -> list[Path]:

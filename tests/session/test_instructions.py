@@ -98,6 +98,8 @@ async def test_i4_stacked_files_come_root_first(place: Place) -> None:
 async def test_i4_the_users_own_come_first_and_ours_before_another_programs(place: Place) -> None:
     place.write({"~/.claude/CLAUDE.md": "claude", "AGENTS.md": "project"})
     assert sources(await place.collect()) == ["~/.claude/CLAUDE.md", "AGENTS.md"]
+    place.write({"~/.config/opencode/AGENTS.md": "opencode"})
+    assert sources(await place.collect()) == ["~/.config/opencode/AGENTS.md", "AGENTS.md"]
     place.write({"~/.config/opencode-py/AGENTS.md": "own"})
     assert sources(await place.collect()) == ["~/.config/opencode-py/AGENTS.md", "AGENTS.md"]
 

@@ -133,3 +133,20 @@ def test_the_leader_waits_for_one_key_and_not_for_long() -> None:
     leader.press()
     now = keymap.LEADER_SECONDS + 0.1
     assert not leader.take()
+
+
+def test_the_leader_waits_as_long_as_the_settings_say() -> None:
+    now = 0.0
+    leader = keymap.Leader(lambda: now, seconds=5)
+    leader.press()
+    now = 4.9
+    assert leader.take()
+
+
+def test_names_of_the_reference_lead_to_actions_and_unknown_ones_are_told_at_once() -> None:
+    there = {known.id for known in actions()}
+    assert set(keymap.ALIASES.values()) <= there
+    built = keymap.build(actions(), {f"input_word_{n}": "f9" for n in range(9)})
+    (sentence,) = built.conflicts
+    assert "input_word_0" in sentence
+    assert sentence.endswith("and 5 more.")

@@ -193,6 +193,20 @@ async def test_u15_the_mouse_is_handed_to_the_terminal_and_taken_back(
         assert not look_of(running.app).mouse
 
 
+async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
+    start: Starter, folders: Mapping[str, str], work: Path
+) -> None:
+    file = work.parent / "tui.json"
+    file.write_text('{"scroll_speed": 5, "keybinds": {"session_compact": "<leader>c"}}')
+    env = {"OPENCODE_TUI_CONFIG": str(file)}
+    async with start(env=env) as running:
+        assert running.app.scroll_sensitivity_y == 5
+        assert running.app.controller.keys.after_leader["c"] == "session.compact"
+        assert running.app.controller.terminal.restore()
+    async with start(env={**env, "OPENCODE_DISABLE_TERMINAL_TITLE": "1"}) as running:
+        assert not running.app.controller.terminal.restore()
+
+
 async def test_u20_animations_are_off_where_the_settings_say_so(
     start: Starter, folders: Mapping[str, str]
 ) -> None:

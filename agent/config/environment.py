@@ -1,0 +1,118 @@
+"""What opencode's environment variables mean here (spec 10, K1 and K3).
+
+Each is read like a file that says the same, so that it is checked, merged and shown in the same
+way; the rest is so anyway, or has no effect for a reason that is told.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from agent.jsontypes import JsonObject
+
+PREFIX = "OPENCODE_"
+
+SWITCHES: Mapping[str, JsonObject] = {
+    "DISABLE_AUTOCOMPACT": {"compaction": {"auto": False}},
+    "DISABLE_PRUNE": {"compaction": {"prune": False}},
+    "DISABLE_MOUSE": {"ui": {"mouse": False}},
+    "DISABLE_TERMINAL_TITLE": {"ui": {"title": False}},
+}
+"""Variables that, set to 1 or true, say what these settings say."""
+
+READ = (
+    "CONFIG",
+    "CONFIG_DIR",
+    "CONFIG_CONTENT",
+    "TUI_CONFIG",
+    "PERMISSION",
+    "PURE",
+    "DISABLE_PROJECT_CONFIG",
+    "DISABLE_CLAUDE_CODE",
+    "DISABLE_CLAUDE_CODE_PROMPT",
+    "DISABLE_CLAUDE_CODE_SKILLS",
+    "DISABLE_EXTERNAL_SKILLS",
+    "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS",
+)
+"""Further variables with an effect."""
+
+ALWAYS_SO = (
+    "DISABLE_AUTOUPDATE",
+    "DISABLE_CHANNEL_DB",
+    "DISABLE_DEFAULT_PLUGINS",
+    "DISABLE_EMBEDDED_WEB_UI",
+    "DISABLE_FFF",
+    "DISABLE_LSP_DOWNLOAD",
+    "DISABLE_MODELS_FETCH",
+    "DISABLE_SHARE",
+    "ENABLE_QUESTION_TOOL",
+    "EXPERIMENTAL_BACKGROUND_SUBAGENTS",
+    "EXPERIMENTAL_DISABLE_FILEWATCHER",
+    "EXPERIMENTAL_LSP_TOOL",
+    "EXPERIMENTAL_PLAN_MODE",
+)
+"""Variables that ask for what is so here without them."""
+
+NOT_MEANT = ("CALLER", "CLIENT", "EDITOR_SSE_PORT", "TEST_HOME", "FAKE_VCS", "PID", "PROCESS_ROLE")
+"""Variables that programs set for each other."""
+
+_NO_SERVER = "there is no server"
+_LIST = "the list of models comes with the program; add yours under provider"
+_SEARCH = "set websearch.provider"
+
+WITHOUT: Mapping[str, str] = {
+    "DB": "sessions are kept in a place of their own; opencode-py debug paths says where",
+    "MODELS_URL": _LIST,
+    "MODELS_PATH": _LIST,
+    "ENABLE_EXPERIMENTAL_MODELS": _LIST,
+    "AUTH_CONTENT": "keys stand in the providers' own variables, or are kept by /connect",
+    "SERVER_PASSWORD": _NO_SERVER,
+    "SERVER_USERNAME": _NO_SERVER,
+    "AUTO_SHARE": "sessions are never sent anywhere",
+    "ENABLE_EXA": _SEARCH,
+    "ENABLE_PARALLEL": _SEARCH,
+    "WEBSEARCH_PROVIDER": _SEARCH,
+    "ALWAYS_NOTIFY_UPDATE": "this program does not update itself",
+    "GIT_BASH_PATH": "commands run in the bash of the path",
+    "EXPERIMENTAL_OUTPUT_TOKEN_MAX": "answers may be as long as the model's limit, in steps",
+}
+"""Variables without effect, with the reason."""
+
+_REST = "it belongs to opencode's own parts"
+
+
+def on(env: Mapping[str, str], name: str) -> bool:
+    """Whether the variable *name* (without its prefix) is switched on."""
+    return env.get(PREFIX + name, "").strip().lower() in {"1", "true"}
+
+
+def texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that hold settings, each with the settings as the text of a file."""
+    if content := env.get(f"{PREFIX}CONFIG_CONTENT"):
+        yield f"{PREFIX}CONFIG_CONTENT", content
+    if permission := env.get(f"{PREFIX}PERMISSION"):
+        yield f"{PREFIX}PERMISSION", f'{{"permission": {permission}\n}}'
+    for name, settings in SWITCHES.items():
+        if on(env, name):
+            yield PREFIX + name, json.dumps(settings)
+    name = f"{PREFIX}EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS"
+    if timeout := env.get(name):
+        yield (
+            name,
+            json.dumps({"bash": {"timeout": int(timeout) if timeout.isdigit() else timeout}}),
+        )
+
+
+def notices(env: Mapping[str, str]) -> tuple[str, ...]:
+    """One sentence on the variables that are set and have no effect."""
+    known = {*SWITCHES, *READ, *ALWAYS_SO, *NOT_MEANT}
+    reasons: dict[str, list[str]] = {}
+    for variable in sorted(env):
+        name = variable.removeprefix(PREFIX)
+        ours = name == variable or name.startswith("PY_") or name in known or not env[variable]
+        off = env[variable].lower() in {"0", "false"}
+        if not ours and not off:
+            reasons.setdefault(WITHOUT.get(name, _REST), []).append(variable)
+    if not reasons:
+        return ()
+    told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+    return (f"Some variables of the environment have no effect here. {told}.",)

@@ -1,0 +1,28 @@
+"""Files of other programs in the form of ours, before anything of them is checked or used."""
+
+from pathlib import PurePosixPath
+
+from agent.config.claude import of_claude
+from agent.config.finding import Source
+from agent.config.jsonc import KeyPath
+from agent.config.tui import of_tui
+from agent.jsontypes import JsonObject
+
+
+def in_our_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
+    """What *raw*, the values of *source*, say in our form; and what has no effect, with the
+    reason."""
+    match source.form:
+        case "tui":
+            return of_tui(raw)
+        case "claude":
+            return of_claude(raw, _base(source))
+        case _:
+            return raw, []
+
+
+def _base(source: Source) -> str:
+    """What relative paths of a file in ``.claude`` start from. A project's file is named by its
+    path from the root, as patterns are; those of the user's own start at whatever is opened."""
+    folder = PurePosixPath(source.name).parent.parent.as_posix() if source.project else "."
+    return "" if folder == "." else folder
