@@ -151,6 +151,18 @@ async def test_c11_the_command_shows_the_open_session(
         await running.until(running.app.controller.at_main)
 
 
+async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
+    start: Starter,
+) -> None:
+    async with start() as running:
+        await running.type("/context", "enter")
+        await running.until_shown("System prompt")
+        assert "rules of the program" in running.text()
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        assert running.app.controller.live.session is None
+
+
 async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
     scripted: ModelServer, start: Starter
 ) -> None:
