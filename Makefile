@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Half of a test's time is waiting for a screen to settle: more of them than cores.
 JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
-.PHONY: run test check unit bench bench-store soak snapshots lock clean
+.PHONY: run test check unit bench bench-store soak conformance snapshots lock clean
 
 run: $(STAMP)
 	@$(BIN)/opencode-py $(ARGS)
@@ -41,6 +41,14 @@ soak: $(STAMP)
 	KILL_POINTS=500 $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
+
+# The protocol's own suite for MCP clients, fetched with npm (and the node that it wants); after
+# that it runs here alone, and with the other tests too.
+SUITE ?= @modelcontextprotocol/conformance@0.2.0-alpha.12
+conformance: $(STAMP)
+	@mkdir -p build/conformance
+	npm install --prefix build/conformance --no-audit --no-fund --loglevel error $(SUITE) node@22
+	$(BIN)/pytest -n $(JOBS) tests/mcp/test_conformance.py
 
 snapshots: $(STAMP)
 	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui

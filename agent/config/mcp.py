@@ -13,11 +13,12 @@ class McpOAuthConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     client_id: str | None = None
-    """The client's id, where the server registers no new ones."""
+    """The client's id, where the server registers no new ones; or the https address of a page
+    that describes the client, for servers that read it from there."""
     client_secret: str | None = field(default=None, repr=False)
     """The client's secret, if it has one; better written as ``{env:NAME}`` than in full."""
     scope: str | None = None
-    """What to ask for, with blanks between."""
+    """What to ask for, with blanks between. Not set: what the server says that it wants."""
     callback_port: int | None = None
     """Port of this machine that the browser comes back to. Not set: any free one."""
 

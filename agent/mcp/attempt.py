@@ -56,11 +56,12 @@ class AttemptDeps:
 
 
 class Attempt:
-    """A connection over *wire*. *refused*: the server wants a login; *was_up*: it worked."""
+    """A connection over *wire*. *refused*: why the server wants a login or another one, empty
+    if it does not; *was_up*: it worked."""
 
     def __init__(self, server: Server, wire: Wire, deps: AttemptDeps) -> None:
         self.wire: Wire = wire
-        self.refused = False
+        self.refused = ""
         self.was_up = False
         self.began = asyncio.get_running_loop().time()
         self._server = server
@@ -150,10 +151,15 @@ class Attempt:
     async def _hooks(self) -> "Hooks":
         from agent.mcp.wires import Hooks  # noqa: PLC0415 - the SDK, as above
 
-        def refused() -> None:
-            self.refused = True
-
         login = self._deps.login
+        auth = await login.auth(self._server) if login is not None else None
+
+        def refused(status: int, why: str) -> None:
+            # Who is in, without a login or with too few rights, may still do what needs no more.
+            if not self.was_up or (status == 401 and auth is not None):
+                self.refused = why
+                self._gone.set()
+
         return Hooks(
             root=self._deps.root,
             environment={**self._deps.environment, MARKER: self._mark},
@@ -162,5 +168,5 @@ class Attempt:
             refused=refused,
             elicit=self._deps.elicit,
             log=self._log,
-            auth=await login.auth(self._server) if login is not None else None,
+            auth=auth,
         )

@@ -1,5 +1,6 @@
 """Arguments checked against the schema that a server gave for them (spec 3, T4)."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Protocol, cast
 
@@ -48,6 +49,48 @@ def check(given: JsonObject, schema: JsonObject) -> None:
     raise InvalidArguments(
         f"Please rewrite the input with valid arguments. Errors: {'; '.join(issues)}{more}"
     )
+
+
+def fitted(given: JsonObject, schema: JsonObject) -> JsonObject:
+    """*given*, with the slips of models mended that our own tools forgive as well: null for
+    what may be left out, a number or a whole object as text, a number where text is wanted."""
+    fields, required = schema.get("properties"), schema.get("required")
+    if not isinstance(fields, dict):
+        return given
+    needed = required if isinstance(required, list) else []
+    made: JsonObject = {}
+    for name, value in given.items():
+        field = fields.get(name)
+        kind = field.get("type") if isinstance(field, dict) else None
+        if not isinstance(kind, str):
+            made[name] = value
+        elif value is not None or kind == "null":
+            made[name] = _as(value, kind)
+        elif name in needed:
+            made[name] = value
+    return made
+
+
+def _as(value: Json, kind: str) -> Json:
+    """*value* as what *kind* names, itself where that is not plain."""
+    if kind == "string":
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return str(value) if number else value
+    if not isinstance(value, str):
+        return value
+    try:
+        meant: Json = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    whole = isinstance(meant, int) and not isinstance(meant, bool)
+    fits = {
+        "integer": whole,
+        "number": whole or isinstance(meant, float),
+        "boolean": isinstance(meant, bool),
+        "object": isinstance(meant, dict),
+        "array": isinstance(meant, list),
+    }
+    return meant if fits.get(kind) else value
 
 
 def _issue(error: _Error) -> str:

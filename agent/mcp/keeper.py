@@ -72,6 +72,7 @@ class Keeper:
             self._give_up("failed", self._server.problem, "")
         elif self._task is None or self._task.done():
             self._settled.clear()
+            self._tried.clear()
             self._wire = _first_wire(self._server)
             self._tell("connecting")
             self._task = asyncio.create_task(self._keep(), name=f"mcp {self._server.name}")
@@ -179,9 +180,9 @@ class Keeper:
             failures = 1 if now.was_up and now.lasted >= STEADY else failures + 1
             late = not now.was_up and now.lasted >= self._server.connecting
             reason = reason_of(error, self._server, now.log, late=late)
-            if now.refused and not now.was_up:
+            if now.refused:
                 self._deps.offered(None)
-                self._give_up("needs auth", "It wants to know who you are.", now.log)
+                self._give_up("needs auth", now.refused, now.log)
                 return
             if failures >= ATTEMPTS or never_starts(error):
                 self._give_up("failed", reason, now.log)

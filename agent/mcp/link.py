@@ -48,6 +48,8 @@ AGAIN = 1.0
 """Seconds before a lost stream of changes is asked for again."""
 
 _EXPIRED = "Session terminated"
+_REFUSED = "Server returned an error response"
+"""What the SDK says where HTTP alone says that something failed."""
 
 Page = TypeVar("Page", types.ListToolsResult, types.ListResourcesResult, types.ListPromptsResult)
 Entry = TypeVar("Entry")
@@ -223,7 +225,7 @@ class Link:
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or error.message == _EXPIRED:
                 raise LinkLost(expired=error.message == _EXPIRED) from error
-            told = self._wired.fault if error.code == types.INTERNAL_ERROR else ""
+            told = self._wired.fault if error.message == _REFUSED else ""
             raise ToolError(
                 told or error.message or f"The server told error {error.code}."
             ) from error

@@ -71,11 +71,30 @@ def _walk(schema: JsonObject, depth: int) -> JsonObject:
         elif key == "required":
             if isinstance(value, list):  # a draft before the third had it as a switch
                 made[key] = _names(value, schema.get("properties"))
-        elif key in _FOR_FORMS or (key == "title" and isinstance(value, str)):
-            continue
         else:
             made[key] = value
     return made
+
+
+def for_models(schema: JsonObject) -> JsonObject:
+    """A mended *schema* without what tells a model nothing."""
+    made: JsonObject = {}
+    for key, value in schema.items():
+        if key in _FOR_FORMS or (key == "title" and isinstance(value, str)):
+            continue
+        if key in _SCHEMAS and isinstance(value, dict):
+            made[key] = {name: _for_models(one) for name, one in value.items()}
+        elif key in _INNER or key in _LISTS:
+            made[key] = _for_models(value)
+        else:
+            made[key] = value
+    return made
+
+
+def _for_models(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_for_models(one) for one in value]
+    return for_models(value) if isinstance(value, dict) else value
 
 
 def _names(required: list[Json], properties: Json) -> list[Json]:

@@ -14,6 +14,7 @@ class TokenFile:
 
     An entry holds ``tokens`` (with ``expires_at``, seconds since the epoch), ``client``,
     ``server`` and ``resource``: what the SDK knows of the tokens, of us and of who gives them.
+    ``wanted`` has the ``scope`` that a call lacked.
     """
 
     def __init__(self, data: Path) -> None:
@@ -28,6 +29,12 @@ class TokenFile:
         servers = objects_in(read_object(self._path), "servers")
         servers[url] = {**servers.get(url, {}), key: value}
         self._write(servers)
+
+    def drop(self, url: str, key: str) -> None:
+        """Keep nothing under *key* any more. Raises ``StoreUnavailable``."""
+        servers = objects_in(read_object(self._path), "servers")
+        if servers.get(url, {}).pop(key, None) is not None:
+            self._write(servers)
 
     def remove(self, url: str) -> bool:
         """Forget a login; whether there was one. Raises ``StoreUnavailable``."""

@@ -10,9 +10,10 @@ from pydantic import ConfigDict
 
 from agent.display import Block, TextBlock, ToolLabel
 from agent.jsontypes import Json, JsonObject
-from agent.mcp.checking import check
+from agent.mcp.checking import check, fitted
 from agent.mcp.records import Answer, Definition
 from agent.mcp.results import result_of
+from agent.mcp.schemas import for_models
 from agent.questions import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.web_text import visible
@@ -70,7 +71,7 @@ class McpTool:
     ) -> None:
         self.spec = ToolSpec(name=name, verb=server, indirect=True, on_demand=True, server=server)
         self.description = describe(server, holds)
-        self.parameters = holds.schema
+        self.parameters = for_models(holds.schema)
         self.definition = told
         self.changed = holds.mark != told.mark
         self._server = server
@@ -84,8 +85,9 @@ class McpTool:
 
     async def prepare(self, args: McpArgs, ctx: ToolContext) -> Plan[McpPayload]:
         _ = ctx
-        given = args.given
-        check(given, self.definition.schema if not self.changed else {})
+        schema = self.definition.schema if not self.changed else {}
+        given = fitted(args.given, schema)
+        check(given, schema)
         name = self.spec.name
         shown = json.dumps(given, ensure_ascii=False)
         need = Need(

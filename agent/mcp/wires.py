@@ -18,9 +18,11 @@ from mcp_types import JSONRPCResponse
 
 from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Elicited
+from agent.mcp.provider import lacking
 from agent.mcp.records import Server, Wire
 from agent.mcp.stderr import ErrorLog
 from agent.mcp.tidying import tidy
+from agent.tools.web_text import visible
 
 Streams = tuple["Watched", WriteStream[SessionMessage]]
 
@@ -31,19 +33,25 @@ QUIET = 3_600.0
 """Seconds that a stream of events may be silent: it may have nothing to tell."""
 
 
+LONGEST_SCOPE = 200
+"""Characters of the names of rights that are shown."""
+
+UNKNOWN = "It wants to know who you are."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What a connection is given. *root* is the folder that servers may know of; *environment*
     is that of programs, *log* takes what they print on the error stream. *changed* is called
     when a list of the server's changed, *gone* is set when the connection is over; *refused*
-    is called when the server wants a login. *elicit* asks the user what the server wants to know
-    (a message, and a form or an address)."""
+    is called with the status and the reason when the server wants a login, or another one.
+    *elicit* asks the user what the server wants to know (a message, and a form or an address)."""
 
     root: Path
     environment: Mapping[str, str]
     gone: asyncio.Event
     changed: Callable[[], None]
-    refused: Callable[[], None]
+    refused: Callable[[int, str], None]
     elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
     log: ErrorLog | None = None
     auth: httpx2.Auth | None = None
@@ -152,9 +160,22 @@ def _program(server: Server, hooks: Hooks) -> StdioServerParameters:
 
 def _client(server: Server, hooks: Hooks, wired: Wired) -> httpx2.AsyncClient:
     async def seen(response: httpx2.Response) -> None:
-        if response.status_code == 401:
-            hooks.refused()
-        if response.status_code >= 400 and response.request.method == "POST":
+        lacked = lacking(response)
+        rights = f" ({visible(lacked)[:LONGEST_SCOPE]})" if lacked else ""
+        if lacked is not None:
+            hooks.refused(403, f"It wants more rights than the login gave{rights}.")
+            wired.fault = (
+                f"The server wants more rights for this than the login gave{rights}. The user can "
+                "log in again, with ctrl+l in /mcp."
+            )
+        elif response.status_code == 401:
+            known = hooks.auth is not None
+            why = "It does not take the login any more." if known else UNKNOWN
+            hooks.refused(401, why)
+            wired.fault = (
+                "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
+            )
+        elif response.status_code >= 400 and response.request.method == "POST":
             wired.fault = f"The server answered with HTTP {response.status_code}."
 
     return httpx2.AsyncClient(

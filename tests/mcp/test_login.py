@@ -10,19 +10,21 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
+from mcp.shared.auth import OAuthMetadata
 
 from agent.config.mcp import McpOAuthConfig
 from agent.errors import ToolError
 from agent.mcp.loopback import PATH, open_loopback
+from agent.mcp.provider import Kept, prove
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
 from tests.mcp.shop import Shop, free_port, listening, open_shop
 
 
 @contextlib.asynccontextmanager
-async def guarded(seconds: int = 3600) -> AsyncIterator[int]:
+async def guarded(seconds: int = 3600, **environment: str) -> AsyncIterator[int]:
     port = free_port()
-    async with listening("guarded.py", str(port), str(seconds)):
+    async with listening("guarded.py", str(port), str(seconds), env=environment):
         yield port
 
 
@@ -101,6 +103,65 @@ async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
             assert await shop.service.log_out("safe")
             await shop.until(lambda: shop.standing("safe").state == "needs auth")
             assert not file.urls()
+
+
+async def test_a_login_that_gave_too_few_rights(tmp_path: Path) -> None:
+    """The next one asks for what was lacking beside what the user chose (SEP-2350)."""
+    own = McpOAuthConfig(scope="read")
+    async with (
+        guarded(GUARDED_RIGHT="write") as port,
+        open_shop(tmp_path, remote(port, oauth=own)) as shop,
+    ):
+        (first,) = await log_in(shop)
+        await shop.until(lambda: shop.standing("safe").state == "needs auth")
+        reason = shop.standing("safe").reason
+        assert reason == "It wants more rights than the login gave."  # this one names none
+        (second,) = await log_in(shop)
+        scopes = [parse_qs(urlsplit(address).query)["scope"] for address in (first, second)]
+        assert scopes == [["read"], ["read write"]]
+        await shop.connected("safe")
+        registered = [line.split()[2:] for line in await seen(port) if line.startswith("reg")]
+        assert registered == [["scope=read"], ["scope=read", "write"]]
+        kept = json.loads((tmp_path / "data" / "mcp-auth.json").read_text())
+        assert "wanted" not in kept["servers"][f"http://127.0.0.1:{port}/mcp"]
+
+
+async def test_a_login_that_does_not_hold_any_more(tmp_path: Path) -> None:
+    """In the middle of the work the call says so, and the server waits for a login."""
+    async with guarded(seconds=3600) as port, open_shop(tmp_path, remote(port)) as shop:
+        await log_in(shop)
+        await shop.connected("safe")
+        async with httpx2.AsyncClient() as client:
+            await client.get(f"http://127.0.0.1:{port}/forget")
+        with pytest.raises(ToolError, match="wants a login"):
+            await shop.call("safe_secret")
+        await shop.until(lambda: shop.standing("safe").state == "needs auth")
+        assert shop.standing("safe").reason == "It does not take the login any more."
+
+
+@pytest.mark.parametrize(
+    ("takes", "method"),
+    [
+        (None, "client_secret_basic"),
+        (["client_secret_basic", "client_secret_post"], "client_secret_basic"),
+        (["client_secret_post", "none"], "client_secret_post"),
+    ],
+)
+async def test_a_secret_of_the_settings_is_shown_as_the_server_takes_it(
+    tmp_path: Path, takes: list[str] | None, method: str
+) -> None:
+    given = McpOAuthConfig(client_id="me", client_secret="s")
+    client = await Kept(TokenFile(tmp_path), remote(1, oauth=given)).get_client_info()
+    assert client is not None
+    base = "https://a.test"
+    server = OAuthMetadata(
+        issuer=base,  # type: ignore[arg-type]
+        authorization_endpoint=f"{base}/authorize",  # type: ignore[arg-type]
+        token_endpoint=f"{base}/token",  # type: ignore[arg-type]
+        token_endpoint_auth_methods_supported=takes,
+    )
+    prove(client, server)
+    assert client.token_endpoint_auth_method == method
 
 
 @pytest.mark.parametrize(

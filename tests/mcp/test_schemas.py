@@ -3,8 +3,8 @@
 import pytest
 
 from agent.errors import InvalidArguments
-from agent.mcp.checking import check
-from agent.mcp.schemas import BadSchema, mended
+from agent.mcp.checking import check, fitted
+from agent.mcp.schemas import BadSchema, for_models, mended
 
 EMPTY = {"type": "object", "properties": {}}
 
@@ -25,13 +25,13 @@ EMPTY = {"type": "object", "properties": {}}
             {"type": "object", "properties": {"n": {"type": "string"}}},
         ),
         (
+            {"$schema": "x", "properties": {"title": {"title": "A"}}, "required": ["a"]},
             {
                 "$schema": "x",
-                "title": "T",
+                "type": "object",
                 "properties": {"title": {"title": "A"}},
-                "required": ["a"],
+                "required": [],
             },
-            {"type": "object", "properties": {"title": {}}, "required": []},
         ),
         (
             {"type": "object", "properties": {"type": {"type": "String"}}},
@@ -41,6 +41,29 @@ EMPTY = {"type": "object", "properties": {}}
 )
 def test_harmless_faults_are_mended(given: object, made: object) -> None:
     assert mended(given) == made
+
+
+def test_models_are_given_what_tells_them_something() -> None:
+    """The definition itself stays as the server told it (SEP-1613)."""
+    named = {"type": "string", "title": "A", "examples": ["x"], "format": "date"}
+    schema = mended(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "T",
+            "$defs": {"day": {"$anchor": "day", **named}},
+            "properties": {"title": {"$ref": "#/$defs/day"}, "days": {"items": named}},
+            "anyOf": [{"title": "B", "required": ["title"]}],
+        }
+    )
+    assert schema["$schema"]
+    assert schema["$defs"] == {"day": {"$anchor": "day", **named}}
+    plain = {"type": "string", "format": "date"}
+    assert for_models(schema) == {
+        "type": "object",
+        "$defs": {"day": plain},
+        "properties": {"title": {"$ref": "#/$defs/day"}, "days": {"items": plain}},
+        "anyOf": [{"required": ["title"]}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -93,6 +116,40 @@ def test_arguments_that_do_not_fit_teach(given: dict[str, object], words: str) -
     with pytest.raises(InvalidArguments, match="Please rewrite the input") as told:
         check(given, SEARCH)  # type: ignore[arg-type]
     assert words in str(told.value)
+
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "x": {"type": "number"},
+        "on": {"type": "boolean"},
+        "words": {"type": "array"},
+        "more": {"type": "object"},
+        "text": {"type": "string"},
+        "any": {},
+        "nothing": {"type": "null"},
+        "either": {"type": ["integer", "null"]},
+    },
+    "required": ["n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({"n": "7", "x": "0.5", "on": "true"}, {"n": 7, "x": 0.5, "on": True}),
+        ({"words": '["a"]', "more": '{"a": 1}'}, {"words": ["a"], "more": {"a": 1}}),
+        ({"text": 7, "any": "7"}, {"text": "7", "any": "7"}),
+        ({"x": None, "text": None, "more": None}, {}),
+        ({"n": None, "nothing": None, "either": None, "other": None},) * 2,
+        ({"n": "true", "on": "1", "words": "{}", "text": True},) * 2,
+        ({"n": "seven", "more": "{"},) * 2,
+    ],
+)
+def test_the_slips_of_models_are_mended(given: dict[str, object], made: object) -> None:
+    """As our own tools do (T4)."""
+    assert fitted(given, FORM) == made  # type: ignore[arg-type]
 
 
 def test_a_strangers_expression_is_not_run() -> None:

@@ -1,9 +1,11 @@
 """The workshop behind a login, with its own authorization server: ``guarded.py PORT SECONDS``.
 
 Tokens hold for SECONDS. Whoever comes to the page of the login is let in. ``GET /seen`` tells what
-was asked for, one line each.
+was asked for, one line each. ``GUARDED_RIGHT`` is a right that all wants, and that the first login
+does not give.
 """
 
+import os
 import secrets
 import sys
 import time
@@ -16,6 +18,7 @@ from mcp.shared.auth import OAuthToken
 from starlette.responses import PlainTextResponse
 
 PORT, SECONDS = int(sys.argv[1]), int(sys.argv[2])
+RIGHT = os.environ.get("GUARDED_RIGHT")
 BASE = f"http://127.0.0.1:{PORT}"
 seen: list[str] = []
 
@@ -33,7 +36,7 @@ class Doorman:
         return self.clients.get(client_id)
 
     async def register_client(self, client_info):
-        seen.append(f"register {client_info.redirect_uris[0]}")
+        seen.append(f"register {client_info.redirect_uris[0]} scope={client_info.scope}")
         self.clients[client_info.client_id] = client_info
 
     async def authorize(self, client, params):
@@ -71,7 +74,8 @@ class Doorman:
     async def exchange_authorization_code(self, client, authorization_code):
         seen.append("exchange")
         del self.codes[authorization_code.code]
-        return self._give(client, authorization_code.scopes, authorization_code.resource)
+        scopes = authorization_code.scopes if seen.count("exchange") > 1 else []
+        return self._give(client, scopes, authorization_code.resource)
 
     async def load_refresh_token(self, client, refresh_token):
         return self.fresh.get(refresh_token)
@@ -88,13 +92,15 @@ class Doorman:
         return None
 
 
+doorman = Doorman()
 server = MCPServer(
     "guarded",
-    auth_server_provider=Doorman(),
+    auth_server_provider=doorman,
     auth=AuthSettings(
         issuer_url=BASE,
         resource_server_url=f"{BASE}/mcp",
         client_registration_options=ClientRegistrationOptions(enabled=True),
+        required_scopes=[RIGHT] if RIGHT else None,
     ),
 )
 
@@ -107,6 +113,13 @@ def secret() -> str:
 @server.custom_route("/seen", methods=["GET"])
 async def tell(_):
     return PlainTextResponse("\n".join(seen))
+
+
+@server.custom_route("/forget", methods=["GET"])
+async def forget(_):
+    doorman.access.clear()
+    doorman.fresh.clear()
+    return PlainTextResponse("forgotten")
 
 
 server.run("streamable-http", host="127.0.0.1", port=PORT)

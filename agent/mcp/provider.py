@@ -1,0 +1,226 @@
+"""What signs the requests to one server: the SDK's OAuth, with the file of logins behind it."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Literal, TypeVar, cast
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, TokenStorage
+from mcp.client.auth.utils import extract_field_from_www_auth, is_valid_client_metadata_url
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
+
+from agent.jsontypes import JsonObject
+from agent.mcp.records import Server
+from agent.mcp.tokens import TokenFile, expiry
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+Method = Literal["client_secret_basic", "client_secret_post", "none"]
+
+NOBODY = "http://127.0.0.1/mcp/oauth/callback"
+"""The address to come back to where no browser is opened; it is never used."""
+
+
+class Kept(TokenStorage):
+    """The tokens of one server, in the file."""
+
+    def __init__(self, file: TokenFile, server: Server) -> None:
+        self._file = file
+        self._server = server
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.load("tokens", OAuthToken)
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        kept = cast("JsonObject", tokens.model_dump(mode="json", exclude_none=True))
+        self._file.put(self._server.url, "tokens", {**kept, "expires_at": expiry(kept)})
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        given = self._server.oauth
+        if given and given.client_id and not is_valid_client_metadata_url(given.client_id):
+            return OAuthClientInformationFull(
+                client_id=given.client_id,
+                client_secret=given.client_secret,
+                token_endpoint_auth_method="client_secret_basic" if given.client_secret else "none",
+            )
+        return self.load("client", OAuthClientInformationFull)
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.save("client", client_info)
+
+    @property
+    def expires_at(self) -> float | None:
+        tokens = self._file.entry(self._server.url).get("tokens")
+        at = tokens.get("expires_at") if isinstance(tokens, dict) else None
+        return at if isinstance(at, int | float) else None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The rights that the server wanted for a call, and that the tokens do not give."""
+        said = self._file.entry(self._server.url).get("wanted")
+        scope = said.get("scope") if isinstance(said, dict) else None
+        return tuple(scope.split()) if isinstance(scope, str) else ()
+
+    def want(self, scope: str) -> None:
+        """Ask for *scope* too when the user logs in next. Raises ``StoreUnavailable``."""
+        every = dict.fromkeys((*self.wanted, *scope.split()))
+        self._file.put(self._server.url, "wanted", {"scope": " ".join(every)})
+
+    def load(self, key: str, kind: type[Kind]) -> Kind | None:
+        """What is kept under *key*, None for nothing that can be read."""
+        found = self._file.entry(self._server.url).get(key)
+        try:
+            return kind.model_validate(found) if found else None
+        except ValidationError:
+            return None
+
+    def save(self, key: str, value: BaseModel) -> None:
+        kept = cast("JsonObject", value.model_dump(mode="json", exclude_none=True))
+        self._file.put(self._server.url, key, kept)
+
+
+class _Wishes(OAuthClientMetadata):
+    """What is told of this program. The SDK writes into ``scope`` what the server names; the
+    user's own choice takes its place, and what an earlier call lacked is added."""
+
+    chosen: str | None = None
+    lacked: tuple[str, ...] = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "scope":
+            words = (self.chosen or cast("str | None", value) or "").split()
+            value = " ".join(dict.fromkeys((*words, *self.lacked))) or None
+        super().__setattr__(name, value)
+
+
+class Provider(OAuthClientProvider):
+    """Logs in, with *show* for the address to open and *returned* for what came of it. It comes
+    back to *uri*, which is another address at each login, and so it is registered anew."""
+
+    def __init__(
+        self,
+        server: Server,
+        kept: Kept,
+        uri: str,
+        show: Callable[[str], Awaitable[None]],
+        returned: Callable[[], Awaitable[AuthorizationCodeResult]],
+    ) -> None:
+        given = server.oauth
+        client = given.client_id if given else None
+        wishes = _Wishes(
+            redirect_uris=[AnyUrl(uri)],
+            client_name="opencode-py",
+            chosen=given.scope if given else None,
+            lacked=kept.wanted,
+        )
+        super().__init__(
+            server.url,
+            wishes,
+            kept,
+            redirect_handler=show,
+            callback_handler=returned,
+            client_metadata_url=client if is_valid_client_metadata_url(client) else None,
+        )
+        self._kept = kept
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        context = self.context
+        context.clear_tokens()
+        given = await self._kept.get_client_info()
+        context.client_info = given if given and not given.redirect_uris else None
+
+    async def _exchange_token_authorization_code(
+        self, auth_code: str, code_verifier: str
+    ) -> httpx2.Request:
+        prove(self.context.client_info, self.context.oauth_metadata)
+        return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    def keep(self) -> None:
+        """Keep who gave the tokens."""
+        for key, value in (
+            ("server", self.context.oauth_metadata),
+            ("resource", self.context.protected_resource_metadata),
+        ):
+            if value is not None:
+                self._kept.save(key, value)
+
+
+class Signer(OAuthClientProvider):
+    """Signs requests with the tokens of a login, and renews them. It never begins a login: a
+    server that refuses them is left to tell so."""
+
+    def __init__(self, server: Server, kept: Kept) -> None:
+        wishes = OAuthClientMetadata(redirect_uris=[AnyUrl(NOBODY)])
+        super().__init__(server.url, wishes, kept)
+        self._kept = kept
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        context = self.context
+        context.token_expiry_time = self._kept.expires_at
+        context.oauth_metadata = self._kept.load("server", OAuthMetadata)
+        context.protected_resource_metadata = self._kept.load("resource", ProtectedResourceMetadata)
+        prove(context.client_info, context.oauth_metadata)
+        tokens = context.current_tokens
+        if tokens is not None and context.oauth_metadata is None:
+            # Who renews it is not known, and it must go to nobody else.
+            context.current_tokens = tokens.model_copy(update={"refresh_token": None})
+
+    async def _auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = super()._auth_flow(request)
+        try:
+            asked = await anext(flow)
+            while True:
+                answer = yield asked
+                if asked is request and answer.status_code in {401, 403}:
+                    self._note(lacking(answer))
+                    return
+                asked = await flow.asend(answer)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+    def _note(self, scope: str | None) -> None:
+        """Have the next login ask for what a call lacked: *scope*, or all that there is."""
+        resource = self.context.protected_resource_metadata
+        if scope == "" and resource is not None:
+            scope = " ".join(resource.scopes_supported or ())
+        if scope:
+            self._kept.want(scope)
+
+
+def lacking(answer: httpx2.Response) -> str | None:
+    """The rights that a refused request lacked, with blanks between, empty where they are not
+    named; None where it was not refused for that."""
+    if answer.status_code != 403:
+        return None
+    if extract_field_from_www_auth(answer, "error") != "insufficient_scope":
+        return None
+    return extract_field_from_www_auth(answer, "scope") or ""
+
+
+def prove(client: OAuthClientInformationFull | None, server: OAuthMetadata | None) -> None:
+    """Let *client* prove who it is as *server* takes it, where the settings gave it a secret."""
+    if client is None or client.redirect_uris or not client.client_secret:
+        return
+    takes = (server.token_endpoint_auth_methods_supported if server else None) or ()
+    posted = "client_secret_post" in takes and "client_secret_basic" not in takes
+    method: Method = "client_secret_post" if posted else "client_secret_basic"
+    client.token_endpoint_auth_method = method
+
+
+def is_page(address: str) -> bool:
+    """Whether *address* is one that a browser may be sent to."""
+    return urlsplit(address).scheme in {"https", "http"}
