@@ -229,6 +229,9 @@ class SessionView:
                 self.deleted = True
             case SessionStatusChanged(status=status):
                 self.status = status
+                # What waits is told to go at another time now.
+                waiting = frozenset(self.queued) & self._entries.keys()
+                return Change(messages=waiting, other=True)
             case TodoUpdated(items=items):
                 self.todos = items
             case QueueChanged(message_ids=message_ids):

@@ -47,7 +47,13 @@ async def waiting(context: Context, argument: str) -> None:
         return await queues.deliver(session_id, message_id, delivery)
 
     listed = [one for _, one in found]
-    screen = WaitingScreen(listed, tasks=context.tasks, drop=drop, deliver=deliver)
+    screen = WaitingScreen(
+        listed,
+        status=context.live.runtime.sessions.status(session_id),
+        tasks=context.tasks,
+        drop=drop,
+        deliver=deliver,
+    )
     chosen = await ask(context.app, screen)
     if chosen is not None:
         await _take(context, session_id, chosen)

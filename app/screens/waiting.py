@@ -6,14 +6,12 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from agent.model import Delivery
+from agent.model import Delivery, Idle, SessionStatus
+from app.queueing import when_sent
 from app.screens.picker import Picker, Row
 from app.tasks import Tasks
 
-WHEN: dict[Delivery, str] = {
-    "steer": "at the next step",
-    "follow_up": "when this turn ends",
-}
+CHANGES = (("tab", "change when"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +23,15 @@ class Waiting:
     delivery: Delivery
 
 
-def waiting_row(one: Waiting) -> Row:
+def waiting_row(one: Waiting, status: SessionStatus) -> Row:
     first = next((line.strip() for line in one.text.splitlines() if line.strip()), "")
-    return Row(key=one.id, title=first, note=WHEN[one.delivery])
+    return Row(key=one.id, title=first, note=when_sent(status, one.delivery))
 
 
 class WaitingScreen(Picker):
-    """Gives back the id of the message to edit. *drop* removes one, *deliver* says when one
-    is to be taken up; both are false for a message that was taken up meanwhile."""
+    """Gives back the id of the message to edit. *status* is that of the session: without a
+    turn there is nothing to choose of when a message goes. *drop* removes one, *deliver* says
+    when one is to be taken up; both are false for a message that was taken up meanwhile."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "drop", "Drop", priority=True),
@@ -43,17 +42,19 @@ class WaitingScreen(Picker):
         self,
         messages: Sequence[Waiting],
         *,
+        status: SessionStatus,
         tasks: Tasks,
         drop: Callable[[str], Awaitable[bool]],
         deliver: Callable[[str, Delivery], Awaitable[bool]],
     ) -> None:
         super().__init__(
             "Messages that wait",
-            [waiting_row(one) for one in messages],
-            hints=(("tab", "change when"), ("ctrl+d", "drop")),
+            [waiting_row(one, status) for one in messages],
+            hints=(*(() if isinstance(status, Idle) else CHANGES), ("ctrl+d", "drop")),
             empty="No message waits",
         )
         self._messages = {one.id: one for one in messages}
+        self._status = status
         self._tasks = tasks
         self._drop = drop
         self._deliver = deliver
@@ -65,7 +66,7 @@ class WaitingScreen(Picker):
 
     def action_change(self) -> None:
         row = self.highlighted()
-        if row is not None:
+        if row is not None and not isinstance(self._status, Idle):
             self._tasks.spawn(self._changed(row.key), "changing when a message goes")
 
     async def _dropped(self, key: str) -> None:
@@ -85,4 +86,4 @@ class WaitingScreen(Picker):
         self._list()
 
     def _list(self) -> None:
-        self.set_rows([waiting_row(one) for one in self._messages.values()])
+        self.set_rows([waiting_row(one, self._status) for one in self._messages.values()])

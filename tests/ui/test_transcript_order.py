@@ -16,7 +16,7 @@ from agent.events import (
     PartUpdated,
     QueueChanged,
 )
-from agent.model import UserMessage
+from agent.model import Busy, UserMessage
 from app.state import NOTHING, SessionView
 from app.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout
@@ -50,7 +50,7 @@ async def test_queued_messages_are_last_until_taken_up() -> None:
     app = TranscriptApp(
         SessionView(
             snapshot(first, assistant("msg_2", text_part("prt_2", "msg_2", "step one")), waiting,
-                     queued=("msg_3",))
+                     queued=("msg_3",), status=Busy(0.0))
         )
     )  # fmt: skip
     async with app.run_test(size=(80, 30)) as pilot:

@@ -4,7 +4,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from agent.display import CodeBlock, ShellBlock
-from agent.model import ErrorInfo, SubtaskPart
+from agent.model import Busy, ErrorInfo, SubtaskPart
 from app.state import SessionView
 from app.widgets.transcript.view import Transcript
 from tests.support.records import (
@@ -147,6 +147,7 @@ async def test_messages_and_markers() -> None:
                 open_assistant("msg_8", thinking),
                 user("msg_9", "Also the exporter", turn=None, delivery="follow_up"),
                 queued=("msg_9",),
+                status=Busy(0.0),
             )
         )
     )

@@ -104,3 +104,30 @@ async def test_what_waits_is_kept_when_the_turn_is_cancelled(start: Starter) -> 
         await running.until(lambda: not running.app.controller.live.busy)
         await running.pilot.press("up")
         await running.until(lambda: running.prompt == "list")
+
+
+async def test_what_waits_says_what_will_become_of_it(
+    start: Starter, scripted: ModelServer
+) -> None:
+    """U10: once the turn is stopped nothing takes it up by itself; it goes with what is sent
+    next, and does."""
+    hold = Hold()
+    scripted.script(answer(hold, Text("never heard")), answer(Text("both were read")))
+    async with start() as running:
+        await running.type("begin", "enter")
+        await hold.reached.wait()
+        await queued(running, "think of the tests")
+        await running.until_shown("queued, sent at the next step")
+        await running.pilot.press("escape")
+        await running.until_shown("not sent, goes with your next message, up to edit")
+        assert "at the next step" not in running.text()
+        await running.type("/queue", "enter")
+        await running.until_shown("Messages that wait")
+        await running.until_shown("with your next message")
+        assert "change when" not in running.text()
+        await running.pilot.press("escape")
+        await running.type("go on", "enter")
+        await running.until_shown("both were read")
+        await running.until_idle()
+        assert "not sent" not in running.text()
+        assert [text for text, _ in said(running)] == ["begin", "think of the tests", "go on"]

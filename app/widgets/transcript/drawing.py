@@ -37,7 +37,7 @@ def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list
     record = item.record
     if isinstance(record, UserRecord):
         lines, item.foldable = user_lines(
-            record.message, record.parts, page, queued=record.queued, unfolded=unfolded
+            record.message, record.parts, page, waits=record.waits, unfolded=unfolded
         )
         return lines
     if isinstance(record, AssistantMessage):

@@ -30,6 +30,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
+from app.queueing import standing
 from app.state import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
@@ -42,11 +43,12 @@ Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
 @dataclass(frozen=True, slots=True)
 class UserRecord:
-    """A message of the user with its parts, drawn as one."""
+    """A message of the user with its parts, drawn as one. *waits* says of one in the queue when
+    it goes, "" of any other."""
 
     message: UserMessage
     parts: tuple[Part, ...]
-    queued: bool
+    waits: str
 
 
 Record: TypeAlias = UserRecord | AssistantMessage | Part
@@ -91,7 +93,7 @@ def leads_to(item: Item) -> str | None:
 def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
     """The items of one message; nothing for what only the harness needs."""
     asking = askers(view)
-    for item in _items_of(entry, view.queued):
+    for item in _items_of(entry, view):
         record = item.record
         if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
             # The call of a sub-agent that asks waits for the user as one that asks itself.
@@ -113,14 +115,15 @@ def askers(view: SessionView | None) -> dict[str, str]:
     return {one.session_id: one.id for one in found if one.session_id != view.session_id}
 
 
-def _items_of(entry: Entry, queued: tuple[str, ...]) -> Iterator[Item]:
+def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
     message = entry.message
     if isinstance(message, UserMessage):
         if message.synthetic:
             shown = (p for p in entry.parts if isinstance(p, CompactionPart | ToolPart))
             yield from (_part_item(part, entry) for part in shown)
             return
-        waits = message.id in queued
+        queued = message.id in view.queued
+        waits = standing(view.status, message.delivery) if queued else ""
         record = UserRecord(message, tuple(entry.parts), waits)
         if record.parts:
             yield Item(message.id, "user", message.id, record)

@@ -104,7 +104,8 @@ class Layout:
         now = item.record
         if not isinstance(before, UserRecord) or not isinstance(now, UserRecord):
             return False
-        return (before.queued, before.message.turn_id) != (now.queued, now.message.turn_id)
+        queued = bool(before.waits), bool(now.waits)
+        return queued[0] != queued[1] or before.message.turn_id != now.message.turn_id
 
     def _rebuild(self) -> None:
         """Build the list of items anew; what did not change keeps its lines."""

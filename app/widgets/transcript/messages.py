@@ -41,9 +41,10 @@ def user_text(parts: Sequence[Part]) -> str:
 
 
 def user_lines(
-    message: UserMessage, parts: Sequence[Part], page: Page, *, queued: bool, unfolded: bool
+    message: UserMessage, parts: Sequence[Part], page: Page, *, waits: str, unfolded: bool
 ) -> Drawn:
-    """A message of the user on a raised surface, with a bar in the gutter."""
+    """A message of the user on a raised surface, with a bar in the gutter. *waits* says of one
+    that waits when it goes, "" of any other."""
     tones = page.tones
     fill = (page.width, tones.style("text", "panel"))
     bar = Segment("▌" + " " * max(0, page.left - 1), tones.style("blue", "panel"))
@@ -69,10 +70,8 @@ def user_lines(
             lines += [row(content, join) for content, join in wrap(text, width)]
     if message.pinned:
         lines.append(row([Segment(cut(PINNED, width), tones.style("muted", "panel"))]))
-    if queued:
-        when = "at the next step" if message.delivery == "steer" else "when this turn ends"
-        text = cut(f"queued, sent {when}", width)
-        lines.append(row([Segment(text, tones.style("warn", "panel"))]))
+    if waits:
+        lines.append(row([Segment(cut(waits, width), tones.style("warn", "panel"))]))
     return [edge, *lines, edge], foldable
 
 

@@ -1,0 +1,22 @@
+"""When a message that waits is sent, in words (U10)."""
+
+import pytest
+
+from agent.model import Busy, Delivery, Idle, Retry, SessionStatus
+from app.queueing import standing
+
+
+@pytest.mark.parametrize(
+    ("status", "delivery", "said"),
+    [
+        (Busy(0.0), "steer", "queued, sent at the next step"),
+        (Busy(0.0), "follow_up", "queued, sent when this turn ends"),
+        (Busy(0.0, summing=True), "steer", "queued, sent when that is summed up"),
+        (Busy(0.0, cancelling=True), "steer", "queued"),
+        (Retry(1, "busy", 0.0), "steer", "queued, sent at the next step"),
+        (Idle(), "steer", "not sent, goes with your next message, up to edit"),
+        (Idle(), "follow_up", "not sent, goes with your next message, up to edit"),
+    ],
+)
+def test_it_says_what_will_happen(status: SessionStatus, delivery: Delivery, said: str) -> None:
+    assert standing(status, delivery) == said
