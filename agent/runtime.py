@@ -18,6 +18,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.model import Config
 from agent.config.paths import Paths, ensure
 from agent.errors import ConfigError
+from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.jsontypes import Json
@@ -125,12 +126,14 @@ async def open_runtime(
     auto: bool = False,
     stop_hooks: tuple[StopHook, ...] = (),
     ask_trust: AskTrust | None = None,
+    editor: Editor | None = None,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
     *stop_hooks* may each keep a turn going that would end. *ask_trust* is asked whether to
     trust what the project's files would run, before anything of them is used; without it
-    nothing is trusted that the user has not trusted before (spec 4, M9).
+    nothing is trusted that the user has not trusted before (spec 4, M9). *editor* is the user's:
+    what it holds of a file counts, and it gets the changes.
 
     Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
     cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -160,6 +163,7 @@ async def open_runtime(
                 auto=auto,
                 stop_hooks=stop_hooks,
                 plugins=plugins,
+                editor=editor,
             )
         )
     except BaseException:
@@ -209,6 +213,7 @@ def _turn_deps(
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         aftercare=code.aftercare,
+        editor=opened.editor,
         limits=turn_limits(config),
         spills=truncator.spills,
         room=room_rules(config.compaction),
@@ -263,7 +268,7 @@ def _compose(opened: Opened) -> Runtime:
             deps.registry,
             deps.questions.ask,
         ),
-        commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline)),
+        commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline, opened.editor)),
         code=code,
     )
 

@@ -12,6 +12,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths
 from agent.errors import AgentNotFound, ModelNotFound
+from agent.files import Editor
 from agent.hooks.reading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.opening import Code, open_code
@@ -48,6 +49,7 @@ class Opened:
     auto: bool
     stop_hooks: tuple[StopHook, ...]
     plugins: Plugins
+    editor: Editor | None = None
 
 
 def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:

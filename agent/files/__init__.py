@@ -1,15 +1,19 @@
 """Files of the user: their text with its encoding, safe replacement, and who has read what.
 
 ``text`` decodes without losing a byte, ``disk`` reads and replaces, ``transaction`` changes
-several files or none, ``tracker`` remembers what each session has read and serialises writers.
+several files or none, ``tracker`` remembers what each session has read and serialises writers,
+``editor`` is what an editor in front of the program offers.
 """
 
 from agent.files.disk import FileStamp, Snapshot, load, replace_file, stamp_of, uninterrupted
+from agent.files.editor import Editor, EditorRefused
 from agent.files.text import TextFile, decode, detect, is_binary
 from agent.files.tracker import FileTracker
 from agent.files.transaction import Put, Remove, Step, StepFailed, change_all
 
 __all__ = [
+    "Editor",
+    "EditorRefused",
     "FileStamp",
     "FileTracker",
     "Put",

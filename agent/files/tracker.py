@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 from agent.files.disk import FileStamp
+from agent.files.editor import Editor
 
 REMEMBERED = 10_000
 """Files remembered for a session; the one read longest ago is forgotten first."""
@@ -16,9 +17,11 @@ class FileTracker:
 
     One tracker serves all sessions of the process, so that two of them never write one
     file at once (spec 3, T7). Paths are absolute with links resolved. Used from one loop.
+    *editor* is the user's, None where there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, editor: Editor | None = None) -> None:
+        self.editor = editor
         self._seen: dict[str, dict[str, FileStamp]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 

@@ -23,7 +23,8 @@ SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[Sp
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDeps:
     """The services that calls work with. *repeats* is the threshold of the doom loop (L4);
-    *before_change* is awaited before a call that may change files."""
+    *before_change* is awaited before a call that may change files, *saved* after the user's
+    unsaved changes of a file were saved."""
 
     store: Store
     pipeline: Pipeline
@@ -32,6 +33,7 @@ class CallDeps:
     briefing: Briefing
     repeats: int
     before_change: Callable[[], Awaitable[None]] | None
+    saved: Callable[[str], Awaitable[None]] | None
     aftercare: Aftercare | None
     clock: Callable[[], float]
 
@@ -136,4 +138,5 @@ class TurnCalls:
             spawn=spawn,
             before_change=self._deps.before_change,
             aftercare=self._deps.aftercare,
+            saved=self._deps.saved,
         )

@@ -16,7 +16,7 @@ from agent.commands import CommandInfo, Piece, commands_of, expand, unknown
 from agent.config.loading import LoadedConfig
 from agent.display import Block, ToolLabel
 from agent.errors import CommandError
-from agent.files import FileTracker
+from agent.files import Editor, FileTracker
 from agent.ids import new_id
 from agent.jsontypes import JsonObject
 from agent.model import Session
@@ -34,11 +34,12 @@ SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
 
 @dataclass(frozen=True, slots=True)
 class CommandDeps:
-    """What commands work with."""
+    """What commands work with. *editor* is the user's, None where there is none."""
 
     agents: Agents
     guidance: Guidance
     pipeline: Pipeline
+    editor: Editor | None = None
 
 
 class _Unseen:
@@ -162,7 +163,7 @@ class Commands:
             agent=agent,
             directory=session.directory,
             project=session.project,
-            files=FileTracker(),
+            files=FileTracker(self._deps.editor),
             progress=_ignore,
             ask=_unasked,
         )

@@ -47,7 +47,7 @@ class SessionService:
         self._bus = bus
         self._directory = directory
         self._clock = clock
-        self._files = FileTracker()
+        self._files = FileTracker(deps.editor)
         self._mentions = Mentions(deps.registry, self._files, deps.permissions)
         self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
         spawned = self._subagents

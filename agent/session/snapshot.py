@@ -75,6 +75,25 @@ class Snapshots:
                 await asyncio.to_thread(self._keep_index)
             return tree.strip() if tree else None
 
+    async def with_file(self, tree: str, path: str) -> str | None:
+        """The id of *tree* with the file at *path* (in full) as it is now; None where it is not
+        covered."""
+        if not Path(path).is_relative_to(self._project):
+            return None
+        relative = str(Path(path).relative_to(self._project))
+        index = self._git / f"index-{os.getpid()}.with"
+        async with self._lock:
+            if not await self._run("ls-tree", "--name-only", tree, "--", relative):
+                return None
+            try:
+                for words in (("read-tree", tree), ("update-index", "--", relative)):
+                    if await self._run(*words, index=index) is None:
+                        return None
+                made = await self._run("write-tree", index=index)
+            finally:
+                await asyncio.to_thread(index.unlink, missing_ok=True)
+        return made.strip() if made else None
+
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two snapshots, by path."""
         text = await self._run("diff-tree", "-r", "-z", "--no-renames", before, after)
@@ -212,14 +231,19 @@ class Snapshots:
         await asyncio.to_thread(self._index.unlink, missing_ok=True)
 
     async def _run(
-        self, *arguments: str, given: bytes | None = None, bare: bool = False
+        self,
+        *arguments: str,
+        given: bytes | None = None,
+        bare: bool = False,
+        index: Path | None = None,
     ) -> str | None:
-        """The output of git, None when it failed or took too long."""
+        """The output of git, None when it failed or took too long. *index* is another one than
+        the program's own."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         environment |= {
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_INDEX_FILE": str(self._index),
+            "GIT_INDEX_FILE": str(index or self._index),
             "GIT_TERMINAL_PROMPT": "0",
             "LC_ALL": "C",
         }

@@ -1,6 +1,7 @@
 """Which files a turn changes: a snapshot before its first change, one after each step (D5)."""
 
 import asyncio
+from weakref import WeakValueDictionary
 
 from agent.ids import new_id
 from agent.model import AssistantMessage, PatchPart
@@ -31,6 +32,16 @@ class ChangeTracker:
         if self._base is not None:
             await asyncio.wait([self._base], timeout=PATIENCE)
 
+    async def saved(self, path: str) -> None:
+        """What the user had not saved of the file at *path* (in full) was saved for them: it was
+        there before the change that comes now, so an undo of that goes back to it."""
+        if self._base is None:
+            return
+        base = await asyncio.shield(self._base)
+        kept = await self._snapshots.with_file(base, path) if base is not None else None
+        if kept is not None:
+            self._base = asyncio.create_task(_known(kept), name="snapshot")
+
     async def close(self) -> None:
         """End what is still read: the turn is over."""
         if self._base is not None and not self._base.done():
@@ -60,6 +71,24 @@ class ChangeTracker:
         await self._store.save(part)
         self._base = asyncio.create_task(_known(after), name="snapshot")
         return part
+
+
+class Trackers:
+    """Those of the turns that run, by their session: a sub-agent changes files for the root's."""
+
+    def __init__(self) -> None:
+        self._running: WeakValueDictionary[str, ChangeTracker] = WeakValueDictionary()
+
+    def begin(self, session_id: str, tracker: ChangeTracker) -> None:
+        """A step of a root session begins."""
+        tracker.begin()
+        self._running[session_id] = tracker
+
+    async def saved(self, session_id: str, path: str) -> None:
+        """As ``ChangeTracker.saved``, for what runs in the tree of *session_id*."""
+        tracker = self._running.get(session_id)
+        if tracker is not None:
+            await tracker.saved(path)
 
 
 async def _known(tree: str) -> str | None:

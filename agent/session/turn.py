@@ -3,11 +3,12 @@
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from agent.agents import Agents
 from agent.bus import Bus
 from agent.errors import ProviderError
-from agent.files import FileTracker
+from agent.files import Editor, FileTracker
 from agent.ids import new_id
 from agent.model import (
     AssistantMessage,
@@ -43,7 +44,7 @@ from agent.session.spending import Update, spend
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
 from agent.session.subtask import SubtaskClient, subtasks_due
-from agent.session.tracking import ChangeTracker
+from agent.session.tracking import ChangeTracker, Trackers
 from agent.store.store import Store
 from agent.tools.base import Aftercare
 from agent.tools.pipeline import Pipeline
@@ -85,6 +86,8 @@ class TurnDeps:
     stop_hooks: tuple[StopHook, ...] = ()
     hooks: SessionHooks | None = None
     aftercare: Aftercare | None = None
+    editor: Editor | None = None
+    trackers: Trackers = field(default_factory=Trackers)
     clock: Callable[[], float] = field(default=time.time)
 
     def setting(
@@ -141,6 +144,7 @@ class Turn:
             briefing=deps.briefing,
             repeats=deps.limits.repeats,
             before_change=self._tracker.before_change if self._tracker else None,
+            saved=partial(deps.trackers.saved, lineage.root_id),
             aftercare=deps.aftercare,
             clock=deps.clock,
         )
@@ -266,7 +270,7 @@ class Turn:
         due = subtasks_due(self._conversation.all)
         client = SubtaskClient(due) if due else self._deps.clients.client_for(setting.model)
         if self._tracker is not None:
-            self._tracker.begin()
+            self._deps.trackers.begin(self._lineage.root_id, self._tracker)
         with self._deps.tracing.span(
             f"step {step.message.step}", gen_ai__conversation__id=self._session.id
         ):

@@ -12,15 +12,16 @@ from pydantic import AliasChoices, Field
 
 from agent.display import ToolLabel
 from agent.errors import ToolError
-from agent.files import FileStamp, StepFailed, change_all, uninterrupted
 from agent.questions import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.change import ChangedMeanwhile, Done, formatted
+from agent.tools.change import ChangedMeanwhile, Done, check_as_shown, formatted
 from agent.tools.diffing import make_diff
-from agent.tools.filetext import check_leads_there, load_bytes
+from agent.tools.filetext import Loaded, check_leads_there
 from agent.tools.patch_plan import FileChange, plan_patch, show_blocks
 from agent.tools.patch_text import Section, parse_patch
-from agent.tools.paths import edit_needs, explain
+from agent.tools.patch_write import write_patch
+from agent.tools.paths import ToolPath, edit_needs
+from agent.tools.writing import keep_unsaved
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""
@@ -80,15 +81,13 @@ class ApplyPatchTool:
             for real in sorted(paths):  # one order for all: no two patches wait for each other
                 await locks.enter_async_context(ctx.files.lock(real))
             try:
-                await asyncio.to_thread(_check_as_shown, changes)
+                await _check_as_shown(changes, ctx)
             except ChangedMeanwhile:
                 if reply is not None:
                     raise  # the user saw other diffs (M10)
                 # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
                 changes = await asyncio.to_thread(plan_patch, payload.sections, ctx)
-            stamps = await uninterrupted(_change, changes)
-            for real, stamp in stamps.items():
-                ctx.files.record(ctx.session_id, real, stamp)
+            changes = await write_patch(changes, ctx)
             changes = tuple([await _formatted(change, ctx) for change in changes])
         return _result(changes, note)
 
@@ -107,34 +106,17 @@ async def _formatted(change: FileChange, ctx: ToolContext) -> FileChange:
     return replace(change, after=text, diff=diff)
 
 
-def _check_as_shown(changes: tuple[FileChange, ...]) -> None:
+async def _check_as_shown(changes: tuple[FileChange, ...], ctx: ToolContext) -> None:
+    """Raises ``ChangedMeanwhile`` for files that are not as they were shown. What the user has
+    not saved in those that are is saved for them."""
+    held: list[tuple[ToolPath, Loaded]] = []
     for path, expected in (pair for change in changes for pair in change.expected()):
-        now = load_bytes(path)
-        same = now is None if expected is None else now is not None
-        if not same or (expected and now and not expected.stamp.same_file(now.stamp)):
-            raise ChangedMeanwhile(
-                f"{path.shown} changed after this patch was prepared, so nothing was written. "
-                "Read it again and repeat the patch on what is there now."
-            )
+        stamp = None if expected is None else expected.stamp
+        found = await asyncio.to_thread(check_as_shown, path, stamp, ctx, "patch")
+        held += [] if found is None else [(path, found)]
         check_leads_there(path)
-
-
-def _change(changes: tuple[FileChange, ...]) -> dict[str, FileStamp]:
-    """Take the steps of all *changes*. Raises ``ToolError`` with everything as it was."""
-    shown = {
-        name: path.shown for c in changes for path in c.paths for name in (path.real, path.path)
-    }
-    try:
-        return change_all([step for change in changes for step in change.steps()])
-    except StepFailed as failed:
-        told = explain(failed.cause, shown[failed.path], "changed").message
-        if not failed.left:
-            raise ToolError(f"{told} No file of the patch was changed.") from None
-        left = ", ".join(shown[path] for path in failed.left)
-        raise ToolError(
-            f"{told} The changes made before were taken back, but not in {left}: look at what "
-            "is there now."
-        ) from None
+    for path, found in held:
+        await keep_unsaved(path, found, ctx)
 
 
 def _accepted(

@@ -129,7 +129,8 @@ class ToolContext:
     the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
     are none; *before_change* is awaited before anything that may change files. *by_user*: the
     user wrote the call and nobody is asked about it. *aftercare* looks after files that were
-    read or changed, None where nothing does.
+    read or changed, None where nothing does. *saved* is told the real path of a file whose
+    unsaved changes were saved for the user.
     """
 
     session_id: str
@@ -150,6 +151,7 @@ class ToolContext:
     before_change: Callable[[], Awaitable[None]] | None = None
     by_user: bool = False
     aftercare: Aftercare | None = None
+    saved: Callable[[str], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

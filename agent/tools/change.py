@@ -18,11 +18,12 @@ from agent.tools.filetext import (
     Loaded,
     check_surrogates,
     encode_text,
+    in_editor,
     load_bytes,
     load_text,
-    write_back,
 )
 from agent.tools.paths import ToolPath, edit_needs
+from agent.tools.writing import keep_unsaved, write_back
 
 PayloadT = TypeVar("PayloadT")
 
@@ -115,15 +116,10 @@ async def apply_change(change: Change, reply: PermissionReply | None, ctx: ToolC
     text, note = _accepted(change, reply)
     data = encode_text(change.file, text, target.shown)
     async with ctx.files.lock(target.real):
-        now = await asyncio.to_thread(load_bytes, target)
-        stamp = None if now is None else now.stamp
-        if not _as_shown(change.stamp, stamp):
-            raise ChangedMeanwhile(
-                f"{target.shown} changed after this change was prepared, so nothing was "
-                "written. Read it again and repeat the change on what is there now."
-            )
-        del now
-        await write_back(target, data, ctx, create=change.creates)
+        held = await asyncio.to_thread(check_as_shown, target, change.stamp, ctx, "change")
+        if held is not None:
+            await keep_unsaved(target, held, ctx)
+        text = await write_back(target, data, ctx, create=change.creates) or text
         text, problem = await formatted(target, text, ctx)
     diff = change.diff
     if text is not change.new:
@@ -145,10 +141,21 @@ async def formatted(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str,
     return loaded.file.text, problem
 
 
-def _as_shown(shown: FileStamp | None, now: FileStamp | None) -> bool:
-    if shown is None or now is None:
-        return shown is now
-    return shown.same_file(now)
+def check_as_shown(
+    target: ToolPath, shown: FileStamp | None, ctx: ToolContext, what: str
+) -> Loaded | None:
+    """Raises ``ChangedMeanwhile`` if *target* is not what it was when *what* was prepared (None:
+    not there). Gives its text where the user has not saved it. Blocks."""
+    now = load_bytes(target)
+    held = None if now is None else in_editor(target, now, ctx)
+    stamp = held.stamp if held is not None else None if now is None else now.stamp
+    same = shown is stamp if shown is None or stamp is None else shown.same_file(stamp)
+    if not same:
+        raise ChangedMeanwhile(
+            f"{target.shown} changed after this {what} was prepared, so nothing was "
+            f"written. Read it again and repeat the {what} on what is there now."
+        )
+    return held
 
 
 def _accepted(change: Change, reply: PermissionReply | None) -> tuple[str, str]:

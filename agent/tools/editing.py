@@ -89,7 +89,7 @@ async def _write(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext
 
 
 def _plan(target: ToolPath, asked: tuple[Replacing, ...], ctx: ToolContext) -> EditPlan:
-    loaded = load_text(target)
+    loaded = load_text(target, ctx)
     if loaded is not None:
         check_unchanged(target, loaded.stamp, ctx)
     begun = _begin(target, loaded, asked[0])

@@ -1,40 +1,51 @@
-"""What read, write and edit share: loading text with its stamp, staleness, writing back."""
+"""What read, write and edit share: loading text with its stamp, and staleness.
+
+Where the user's editor holds changes of a file that were not saved, its text counts and not the
+one on disk: that is what the user sees (spec 11, F3).
+"""
 
 import os
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from agent.errors import ToolError
-from agent.files import (
-    FileStamp,
-    Snapshot,
-    TextFile,
-    decode,
-    is_binary,
-    load,
-    replace_file,
-    uninterrupted,
-)
+from agent.files import Editor, FileStamp, Snapshot, TextFile, decode, is_binary, load
+from agent.files.disk import digest_of
 from agent.tools.base import ToolContext
-from agent.tools.paths import ToolPath, explain, refuse_system
+from agent.tools.encodable import encodable
+from agent.tools.paths import ToolPath, explain, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024
 """Bytes of a file up to which it is changed in memory."""
 
+MAX_HELD = 8 * 1024 * 1024
+"""Bytes of a file up to which the editor is asked for it: its text comes in one message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A text file as it is on disk now."""
+    """A text file as it is now. *unsaved*: its text is the editor's, that on disk is older; the
+    stamp is of the text as it would be stored."""
 
     file: TextFile
     stamp: FileStamp
+    unsaved: bool = False
 
 
-def load_text(target: ToolPath) -> Loaded | None:
-    """The text at *target*, None if nothing is there. Raises ``ToolError``. Blocks."""
+def load_text(target: ToolPath, ctx: ToolContext | None = None) -> Loaded | None:
+    """The text at *target* for a change of it, None if nothing is there; with *ctx* as it stands
+    in the user's editor. Raises ``ToolError``. Blocks."""
     snapshot = load_bytes(target)
     if snapshot is None:
         return None
+    held = None if ctx is None else in_editor(target, snapshot, ctx)
+    if held is not None and ctx is not None:
+        if writer(target, ctx) is None:
+            raise ToolError(
+                f"{target.shown} has changes in the user's editor that are not saved, and the "
+                "editor takes no changes from here. Nothing was written. Ask the user to save it."
+            )
+        return held
     if is_binary(snapshot.data[:8_192]):
         raise ToolError(
             f"{target.shown} is a binary file ({len(snapshot.data):,} bytes), so it is not "
@@ -92,20 +103,6 @@ def check_unchanged(target: ToolPath, stamp: FileStamp, ctx: ToolContext) -> boo
     return True
 
 
-async def write_back(target: ToolPath, data: bytes, ctx: ToolContext, *, create: bool) -> None:
-    """Replace the file, and note that the session knows it. The caller holds its lock."""
-    try:
-        stamp = await uninterrupted(_replace, target, data, create=create)
-    except FileExistsError:
-        raise ToolError(
-            f"{target.shown} was made by someone else meanwhile. Read it first. "
-            "Nothing was written."
-        ) from None
-    except OSError as error:
-        raise explain(error, target.shown, "written") from None
-    ctx.files.record(ctx.session_id, target.real, stamp)
-
-
 def check_leads_there(target: ToolPath) -> None:
     """Raises ``ToolError`` if a link was changed since the path was resolved."""
     if os.path.realpath(target.path) != target.real:
@@ -114,9 +111,47 @@ def check_leads_there(target: ToolPath) -> None:
         )
 
 
-def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
-    check_leads_there(target)
-    return replace_file(target.real, data, create=create)
+def editor_of(target: ToolPath, ctx: ToolContext) -> Editor | None:
+    """The editor that is asked for *target*: it knows the files of the session's folder."""
+    editor = ctx.files.editor
+    return editor if editor is not None and within(target.real, ctx.directory) else None
+
+
+def writer(target: ToolPath, ctx: ToolContext) -> Editor | None:
+    """The editor that writes *target*, None where it is written on disk."""
+    editor = editor_of(target, ctx)
+    return editor if editor is not None and editor.writes else None
+
+
+def in_editor(target: ToolPath, snapshot: Snapshot, ctx: ToolContext) -> Loaded | None:
+    """The text of *target* where the user's editor holds another one than the disk, else None.
+
+    Asked only for files in UTF-8: what an editor gives for others cannot be told from a text that
+    it decoded wrongly. Line endings are the file's, as editors have their own inside. Blocks.
+    """
+    editor = editor_of(target, ctx)
+    if editor is None or len(snapshot.data) > MAX_HELD or is_binary(snapshot.data[:8_192]):
+        return None
+    file = decode(snapshot.data)
+    if not in_utf8(file):
+        return None
+    held = editor.text(ctx.root_id, target.real)
+    if held is None or plain(held) == plain(file.text):
+        return None
+    text = file.with_newlines(plain(encodable(held)))
+    data = file.encode(text)
+    stamp = FileStamp(len(data), snapshot.stamp.mtime_ns, digest_of(data))
+    return Loaded(TextFile(text, file.encoding, file.newline), stamp, unsaved=True)
+
+
+def in_utf8(file: TextFile) -> bool:
+    """Whether a file is plain UTF-8, with or without a BOM."""
+    return file.encoding.name == "utf-8" and file.encoding.errors == "strict"
+
+
+def plain(text: str) -> str:
+    """*text* without what an editor may leave out: the kind of its line endings, a BOM."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def language_of(path: str) -> str:

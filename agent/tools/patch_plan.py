@@ -152,7 +152,7 @@ def _joined(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[Section, .
 
 def _plan(section: Section, ctx: ToolContext) -> FileChange:
     source = resolve_path(section.path, ctx)
-    loaded = load_text(source)
+    loaded = load_text(source, ctx)
     known = loaded is not None and check_unchanged(source, loaded.stamp, ctx)
     if isinstance(section, AddFile):
         return _add(section, source, loaded, known=known)
@@ -182,7 +182,7 @@ def _move(
     ctx: ToolContext,
 ) -> FileChange:
     _check_no_link(source)
-    replaced = load_text(target)
+    replaced = load_text(target, ctx)
     if replaced is not None:
         _check_read(target, replaced, known=check_unchanged(target, replaced.stamp, ctx))
     encode_text(loaded.file, text, target.shown)

@@ -10,11 +10,11 @@ from pydantic import AliasChoices, Field
 
 from agent.display import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.errors import ToolError
-from agent.files import FileStamp, load
+from agent.files import FileStamp, Snapshot, load
 from agent.questions import PermissionReply
 from agent.tools.attaching import Attached, attach, load_media
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.filetext import language_of
+from agent.tools.filetext import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
 from agent.tools.media import media_type
 from agent.tools.notebook import is_notebook, render
 from agent.tools.paging import (
@@ -73,10 +73,11 @@ class ReadPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
-    """A page of a notebook's cells."""
+class _Noted:
+    """A page that is not what is on disk: a notebook's cells, or an editor's text."""
 
     page: Page
+    note: str
 
 
 class ReadTool:
@@ -142,9 +143,9 @@ class ReadTool:
                 return found
             case Attached():
                 return await asyncio.to_thread(attach, target.shown, found, ctx)
-            case _Cells(page):
+            case _Noted(page, note):
                 _record(target, page, ctx)
-                return replace(_result(target, page, CELLS), touched=(target.real,))
+                return replace(_result(target, page, note), touched=(target.real,))
             case Page():
                 _record(target, found, ctx)
                 return replace(_result(target, found), touched=(target.real,))
@@ -155,10 +156,15 @@ CELLS = (
     "raw set to true."
 )
 
+UNSAVED = (
+    "The user has changes in their editor that are not saved: this is the editor's text. Searches "
+    "and commands see what is on disk."
+)
+
 
 def _read(
     plan: ReadPlan, ctx: ToolContext, stop: threading.Event
-) -> Page | _Cells | Attached | Result:
+) -> Page | _Noted | Attached | Result:
     target = plan.target
     if Path(target.real).is_dir():
         return _list_folder(target, plan.offset, plan.limit)
@@ -167,12 +173,29 @@ def _read(
     if found is not None:
         return load_media(target, found, size, ctx)
     refuse_misnamed(target.shown, sample, size)
+    held = _held(target, size, ctx)
     if is_notebook(target.real) and not plan.raw and size <= MAX_NOTEBOOK:
-        whole = load(target.real, MAX_NOTEBOOK)
+        whole = load(target.real, MAX_NOTEBOOK) if held is None else _stored(held)
         text = render(whole.data)
         if text is not None:
-            return _Cells(page_of(text, target.shown, plan.offset, plan.limit, whole.stamp))
+            page = page_of(text, target.shown, plan.offset, plan.limit, whole.stamp)
+            return _Noted(page, CELLS if held is None else f"{CELLS} {UNSAVED}")
+    if held is not None:
+        text = plain(held.file.text)
+        return _Noted(page_of(text, target.shown, plan.offset, plan.limit, held.stamp), UNSAVED)
     return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
+
+
+def _held(target: ToolPath, size: int, ctx: ToolContext) -> Loaded | None:
+    """The file as it stands in the user's editor, where that is not what is on disk."""
+    if editor_of(target, ctx) is None or size > MAX_HELD:
+        return None
+    return in_editor(target, load(target.real, MAX_HELD), ctx)
+
+
+def _stored(held: Loaded) -> Snapshot:
+    """What the file will be once its user saves it."""
+    return Snapshot(held.file.encode(held.file.text), held.stamp)
 
 
 def _record(target: ToolPath, page: Page, ctx: ToolContext) -> None:

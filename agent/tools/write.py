@@ -71,7 +71,7 @@ class WriteTool:
 
 
 def _plan(target: ToolPath, content: str, ctx: ToolContext) -> Change | None:
-    loaded = load_text(target)
+    loaded = load_text(target, ctx)
     if loaded is None:
         return plan_change(target, None, content)
     known = check_unchanged(target, loaded.stamp, ctx)

@@ -78,6 +78,7 @@ class AcpAgent:
     ) -> InitializeResponse:
         """The one version that is spoken, whatever was asked for, and what can be done."""
         del protocol_version, client_info
+        self._sessions.meet(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,

@@ -9,6 +9,7 @@ from pathlib import Path
 from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 
 from agent.errors import ConfigError
+from agent.files import Editor
 from agent.jsontypes import Json, JsonObject
 from agent.runtime import Runtime, open_runtime
 
@@ -16,9 +17,11 @@ McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStd
 
 
 class Folders:
-    """Runtimes by folder and by the MCP servers that the client brings along."""
+    """Runtimes by folder and by the MCP servers that the client brings along. *editor* is the
+    client's files, None until it has offered them."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
+        self.editor: Editor | None = None
         self._env = env
         self._opened: dict[tuple[str, str], Runtime] = {}
         self._opening = asyncio.Lock()
@@ -36,7 +39,9 @@ class Folders:
         async with self._opening:
             if key not in self._opened:
                 overrides: dict[str, Json] = {"mcp": given} if given else {}
-                runtime = await open_runtime(path, env=self._env, overrides=overrides)
+                runtime = await open_runtime(
+                    path, env=self._env, overrides=overrides, editor=self.editor
+                )
                 runtime.mcp.start()
                 self._opened[key] = runtime
             return self._opened[key]

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from acp.exceptions import RequestError
 from acp.interfaces import Client
+from acp.schema import ClientCapabilities
 
 from agent.errors import ConfigError
 from agent.model import Session
 from agent.runtime import Runtime
+from app.acp.editor import editor_of
 from app.acp.failures import NOT_FOUND
 from app.acp.folders import Folders, McpServers
 from app.acp.session import Open
@@ -26,6 +28,10 @@ class Sessions:
         self._folders = folders
         self._client = client
         self._open: dict[str, Open] = {}
+
+    def meet(self, capabilities: ClientCapabilities | None) -> None:
+        """Take in what the client can do."""
+        self._folders.editor = editor_of(self._client, capabilities)
 
     def get(self, session_id: str) -> Open:
         """An open session. Raises ``RequestError``."""

@@ -117,7 +117,9 @@ class Home:
         write_config(self.home, {**config_for(self.server), **more})
 
     @asynccontextmanager
-    async def desk(self, editor: Editor | None = None) -> AsyncIterator[Desk]:
+    async def desk(
+        self, editor: Editor | None = None, capabilities: ClientCapabilities | None = None
+    ) -> AsyncIterator[Desk]:
         """A fresh agent process with a client that has introduced itself."""
         client = editor or Editor()
         async with spawn_agent_process(
@@ -130,7 +132,8 @@ class Home:
             transport_kwargs={"shutdown_timeout": GUARD},
         ) as (agent, process):
             await agent.initialize(
-                protocol_version=1, client_capabilities=ClientCapabilities(terminal=False)
+                protocol_version=1,
+                client_capabilities=capabilities or ClientCapabilities(terminal=False),
             )
             yield Desk(client, agent, process, self.project, self.server)
 

@@ -8,6 +8,7 @@ import pytest
 from agent.errors import SessionBusy
 from agent.model import PatchPart, Session
 from agent.session.undo import UndoPlan
+from tests.support.editor import OpenFiles
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Hold, Text, answer
 
@@ -208,3 +209,30 @@ async def test_d5_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt
             await plan(harness, session), files=True, conversation=True
         )
         assert not (harness.folder / "made").exists()
+
+
+@pytest.mark.parametrize("deputy", [False, True])
+async def test_d5_an_undo_goes_back_to_what_the_user_had_not_saved(
+    tmp_path: Path, *, deputy: bool
+) -> None:
+    """F3: a change of a file that is open with unsaved text saves that first; it is no part of
+    what is taken back, though something else was changed in the same step before."""
+    open_files = OpenFiles()
+    async with open_harness(tmp_path, editor=open_files, **FREE) as harness:
+        path = harness.folder / "a.txt"
+        path.write_text("saved\n")
+        open_files.unsaved[str(path)] = "saved\ntyped\n"
+        edit = {"file_path": "a.txt", "old_string": "saved", "new_string": "agent"}
+        calls = answer(Call("bash", {"command": "touch made"}), Call("edit", edit))
+        task = answer(Call("task", {"description": "d", "prompt": "p"}))
+        steps = (task, calls, answer(Text("did it"))) if deputy else (calls,)
+        session = await harness.session()
+        await turn(harness, session, "go", *steps)
+        assert path.read_text() == "agent\ntyped\n"
+        assert {root for root, _ in open_files.asked} == {session.id}
+        made = await plan(harness, session)
+        assert sorted(f.path for f in made.files) == ["a.txt", "made"]
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        assert files(harness.folder) == {"a.txt": b"saved\ntyped\n"}
+        await harness.runtime.sessions.undo.redo(session.id)
+        assert files(harness.folder) == {"a.txt": b"agent\ntyped\n", "made": b""}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.bus import Subscription
 from agent.events import Event, PermissionAsked, SessionIdle
+from agent.files import Editor
 from agent.model import MessageWithParts, Part, Session, ToolPart
 from agent.questions import PermissionReply, PermissionRequest
 from agent.runtime import Runtime, open_runtime
@@ -151,6 +152,7 @@ async def open_harness(
     api: str = APIS[0],
     chunk: int = 0,
     options: dict[str, object] | None = None,
+    editor: Editor | None = None,
     **settings: object,
 ) -> AsyncIterator[Harness]:
     """A runtime on a scripted server; at the end the server must have refused nothing."""
@@ -159,7 +161,9 @@ async def open_harness(
     folder.mkdir(exist_ok=True)
     async with ModelServer(chunk=chunk) as server:
         write_config(home, config_for(server, api=api, options=options, **settings))
-        runtime = await open_runtime(folder, env=environment(home), stop_hooks=stop_hooks)
+        runtime = await open_runtime(
+            folder, env=environment(home), stop_hooks=stop_hooks, editor=editor
+        )
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()
         follower = asyncio.create_task(harness.follow(subscription))

@@ -1,0 +1,90 @@
+"""The client's files: ``fs/read_text_file`` and ``fs/write_text_file`` as the harness's editor
+(spec 11, F3).
+
+Both are used or neither: changes that go past buffers that cannot be read would overwrite what the
+user has not saved.
+
+``terminal/*`` is not used, though a client may offer it. A command that the client starts has the
+client's environment, keys of providers and all, which the protocol can add to and not take from
+(spec 3, ``bash``); what it starts in turn survives ``terminal/kill``, since that ends one process
+and not its tree (L10a); what it prints beyond the client's limit is gone, where the harness keeps
+all of it for the model to search (T5); and it stands at a terminal, so that pagers and prompts
+wait for keys that nobody presses. So commands run here, and their output is told as it comes, as
+the content of their call. A ``terminal`` content needs a terminal of the client's: there is none.
+"""
+
+import asyncio
+import concurrent.futures
+import logging
+
+from acp.exceptions import RequestError
+from acp.interfaces import Client
+from acp.schema import ClientCapabilities
+from pydantic import ValidationError
+
+from agent.files import EditorRefused
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 10.0
+"""Seconds that a client may take for the text of a file, which it has in memory or on disk."""
+
+UNKNOWN = -32601
+"""JSON-RPC's code for a method that there is none of."""
+
+
+class ClientEditor:
+    """*loop* is where the connection lives; made there."""
+
+    writes = True
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+
+    def text(self, session_id: str, path: str) -> str | None:
+        asked = asyncio.run_coroutine_threadsafe(self._text(session_id, path), self._loop)
+        try:
+            return asked.result(PATIENCE)
+        except TimeoutError:
+            asked.cancel()
+            log.warning("the client did not say what stands in %s", path)
+        except concurrent.futures.CancelledError:
+            pass  # the program ends
+        return None
+
+    async def save(self, session_id: str, path: str, text: str) -> None:
+        """What a client offered and does not know is written on disk, as before it was offered."""
+        try:
+            await self._client.write_text_file(session_id=session_id, path=path, content=text)
+        except RequestError as error:
+            if error.code != UNKNOWN:
+                raise EditorRefused(_sentence(error)) from error
+            log.warning("the client offers fs/write_text_file and does not know it")
+        except ConnectionError as error:
+            raise EditorRefused("It is gone.") from error
+
+    async def _text(self, session_id: str, path: str) -> str | None:
+        """A client that cannot read a file leaves it to the disk."""
+        try:
+            answer = await self._client.read_text_file(session_id=session_id, path=path)
+        except (RequestError, ConnectionError, ValidationError) as error:
+            log.info("the client does not read %s: %s", path, error)
+            return None
+        return answer.content
+
+
+def editor_of(client: Client, capabilities: ClientCapabilities | None) -> ClientEditor | None:
+    """The editor of a client that reads and writes files, else None."""
+    files = capabilities.fs if capabilities is not None else None
+    both = files is not None and files.read_text_file and files.write_text_file
+    return ClientEditor(client) if both else None
+
+
+def _sentence(error: RequestError) -> str:
+    match error.data:
+        case {"details": str(details)} if details:
+            said = details
+        case _:
+            said = str(error)
+    return said if said.endswith((".", "!", "?")) else f"{said}."

@@ -1,0 +1,42 @@
+"""An editor with files open in it, as far as the harness sees one (``agent.files.Editor``)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.files import EditorRefused
+
+
+def _as_it_is(text: str) -> bytes:
+    return text.encode()
+
+
+@dataclass
+class OpenFiles:
+    """*unsaved* are texts by path. *stores* makes of a text what this editor puts on disk, None
+    for one that keeps it in its buffer; *refuses* are paths that it does not write, with why."""
+
+    unsaved: dict[str, str] = field(default_factory=dict)
+    writes: bool = True
+    stores: Callable[[str], bytes] | None = _as_it_is
+    refuses: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    saved: list[tuple[str, str]] = field(default_factory=list)
+
+    def text(self, session_id: str, path: str) -> str | None:
+        self.asked.append((session_id, path))
+        if path in self.unsaved:
+            return self.unsaved[path]
+        with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 - line ends kept
+            return file.read()
+
+    async def save(self, session_id: str, path: str, text: str) -> None:
+        if path in self.refuses:
+            raise EditorRefused(self.refuses[path])
+        self.saved.append((path, text))
+        self.unsaved.pop(path, None)
+        if self.stores is not None:
+            self._store(path, self.stores(text))
+
+    def _store(self, path: str, data: bytes) -> None:
+        Path(path).write_bytes(data)
