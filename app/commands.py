@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.context import Context
+from app.live import LiveSession
+from app.widgets.prompt import Prompt
 
 Handler = Callable[[Context, str], Awaitable[None]]
+When = Callable[[LiveSession, Prompt], bool]
 Group = Literal["Session", "Model and agent", "View", "Prompt", "Program", "Commands"]
 
 GROUPS: tuple[Group, ...] = (
@@ -72,7 +75,8 @@ class Action:
     ``<leader>`` for the leader), *argument* what may follow the command, for the help.
     *words* are texts that run it when they are the whole prompt. *prompts*: it sends a prompt,
     whose argument may have several lines; one of the program's gives way to one of the user's
-    with its name. *note* says where one of the user's comes from."""
+    with its name. *note* says where one of the user's comes from. *when* says whether its keys
+    are its own just now: while it does not hold they are the editor's."""
 
     id: str
     title: str
@@ -85,6 +89,7 @@ class Action:
     palette: bool = True
     prompts: bool = False
     note: str = ""
+    when: When | None = None
 
 
 _actions: dict[str, Action] = {}
@@ -102,6 +107,7 @@ def action(
     words: tuple[str, ...] = (),
     palette: bool = True,
     prompts: bool = False,
+    when: When | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function. Two actions with one id or one name are a fault."""
 
@@ -120,6 +126,7 @@ def action(
             words=words,
             palette=palette,
             prompts=prompts,
+            when=when,
         )
         return run
 
@@ -183,6 +190,10 @@ SHELL = "prompt.shell"
 
 TAKE_BACK = "prompt.take-back"
 """The action of the up key on an empty prompt while messages wait (U10)."""
+
+
+DETACH = "shells.detach"
+"""The action of the key that sends a running command to the background (U6)."""
 
 
 def _instruction(text: str) -> str:

@@ -5,6 +5,7 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual.app import App
@@ -22,6 +23,7 @@ from agent.events import (
 from agent.model import Delivery, Session
 from agent.questions import QuestionReply
 from app import keymap, themes
+from app.actions.shells import key_offered
 from app.asking import Answer, Asking
 from app.clean import clean
 from app.commands import Action, actions, find, provide
@@ -143,6 +145,9 @@ class Controller:
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
+        self.main.query_one(WorkingLine).to_background = partial(
+            key_offered, self.live, self.main.prompt, self.keys
+        )
         self._show()
 
     async def close(self) -> None:
@@ -168,6 +173,8 @@ class Controller:
             self._leader.press()
             return True
         known = find(self.keys.direct.get(key, ""))
+        if known is not None and known.when and not known.when(self.live, self.main.prompt):
+            return False
         self.call(known)
         return known is not None
 

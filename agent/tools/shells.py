@@ -172,16 +172,23 @@ class Shells:
         finally:
             self._detachable.remove(entry)
 
+    def can_detach(self, session_id: str) -> bool:
+        """Whether a command runs in a session or its sub-agents that ``detach`` would move."""
+        return bool(self._in_front(session_id))
+
     def detach(self, session_id: str) -> int:
         """Send what runs in a session and its sub-agents to the background; how many commands."""
-        found = [
+        found = self._in_front(session_id)
+        for event in found:
+            event.set()
+        return len(found)
+
+    def _in_front(self, session_id: str) -> list[asyncio.Event]:
+        return [
             event
             for ctx, event in self._detachable
             if session_id in (ctx.session_id, ctx.root_id) and not event.is_set()
         ]
-        for event in found:
-            event.set()
-        return len(found)
 
     async def end_session(self, session_id: str) -> None:
         """End the shells of a session that is deleted, and forget them."""

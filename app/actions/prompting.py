@@ -19,7 +19,7 @@ async def history(context: Context, argument: str) -> None:
         if context.prompt.text.strip():
             context.prompt.stash()
             context.tell("What you were typing is put aside: ctrl+s on an empty prompt.")
-        context.prompt.put(prompts[int(chosen)])
+        context.prompt.put(prompts[int(chosen)], recalled=True)
 
 
 @action("prompt.stash", "Put the prompt aside, or bring it back", "Prompt", keys=("ctrl+s",))

@@ -3,10 +3,13 @@
 import time
 
 from agent.events import Event, ShellChanged
-from app.commands import action
+from app.commands import DETACH, action
 from app.context import Context
+from app.keymap import Keymap
+from app.live import LiveSession
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
 from app.tasks import ask
+from app.widgets.prompt import Prompt
 from app.words import count
 
 
@@ -47,11 +50,27 @@ async def _follow(context: Context, screen: ShellsScreen) -> None:
                 screen.set_rows(shell_rows(context.live.runtime.shells.snapshot(), time.time()))
 
 
+def detachable(live: LiveSession, prompt: Prompt) -> bool:
+    """Whether a command can go to the background, and nobody is typing: in a text the key moves
+    the cursor, as it does while no command runs (U15)."""
+    session = live.session
+    if session is None or not live.is_ready or prompt.text:
+        return False
+    return live.runtime.shells.can_detach(session.id)
+
+
+def key_offered(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
+    """The key that would send a command to the background now, "" for none."""
+    held = keys.keys_of(DETACH) if detachable(live, prompt) else ()
+    return held[0] if held else ""
+
+
 @action(
-    "shells.detach",
+    DETACH,
     "Send the running command to the background",
     "Session",
     keys=("ctrl+b",),
+    when=detachable,
 )
 async def detach(context: Context, argument: str) -> None:
     del argument

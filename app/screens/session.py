@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from textual.app import App, ComposeResult
@@ -23,7 +23,7 @@ from app.widgets.slash import Entry, SlashList
 from app.widgets.status import StatusLine, tone_of
 from app.widgets.textarea import TextArea
 from app.widgets.transcript.view import Transcript
-from app.widgets.working import Work, WorkingLine
+from app.widgets.working import WorkingLine
 
 
 class SessionScreen(Screen[None]):
@@ -161,18 +161,16 @@ class SessionScreen(Screen[None]):
         """Bring the line above the prompt up to date."""
         self.prompt.waiting = view is not None and bool(view.queued)
         status = view.status if view is not None else Idle()
-        since = self.query_one(WorkingLine).work.since
-        if isinstance(status, Busy):
-            since = status.since
-        self.query_one(WorkingLine).show(
-            Work(
+        line = self.query_one(WorkingLine)
+        line.show(
+            replace(
+                line.work,
                 status=status,
-                since=since,
+                since=status.since if isinstance(status, Busy) else line.work.since,
                 output=output_so_far(view),
                 queued=to_send + (len(view.queued) if view is not None else 0),
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
-                silent=self.query_one(WorkingLine).work.silent,
             )
         )
 

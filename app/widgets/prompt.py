@@ -89,6 +89,7 @@ class Prompt(GraphemeArea):
         self._history: tuple[str, ...] = ()
         self._place: int | None = None
         self._draft = ""
+        self._recalled = ""
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """The prompts sent before, newest first, over all sessions."""
@@ -106,10 +107,12 @@ class Prompt(GraphemeArea):
         self.put("")
         return text
 
-    def put(self, text: str) -> None:
-        """Replace the text, with the cursor at its end. Can be undone."""
+    def put(self, text: str, *, recalled: bool = False) -> None:
+        """Replace the text, with the cursor at its end. Can be undone. One that is *recalled*
+        goes as it came while nothing was changed in it: whole, whatever its lines."""
         self._place = None
         self._show(text)
+        self._recalled = text if recalled else ""
 
     def unfolded(self, text: str) -> str:
         """*text* with what was pasted into it, whole (U9)."""
@@ -203,6 +206,8 @@ class Prompt(GraphemeArea):
             self.post_message(self.Page(key))
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
+        elif key == "ctrl+u" and self.text and self.text == self._recalled:
+            self.put("")
         elif key == "backspace" and (label := self._pasted.label_before(self.before_cursor)):
             self.replace_before_cursor(len(label), "")
         else:
@@ -246,6 +251,7 @@ class Prompt(GraphemeArea):
             if self._history[place].startswith(self._draft) and self._history[place] != self.text:
                 self._place = place
                 self._show(self._history[place])
+                self._recalled = self.text
                 self.move_cursor((0, len(self.document.get_line(0))))
                 break
         return True
@@ -258,6 +264,7 @@ class Prompt(GraphemeArea):
             if self._history[place].startswith(self._draft):
                 self._place = place
                 self._show(self._history[place])
+                self._recalled = self.text
                 return True
         self._place = None
         self._show(self._draft)

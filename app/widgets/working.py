@@ -17,6 +17,9 @@ FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
 SILENCE = 30.0
 """Seconds without a word from the model after which the line counts them (spec 1, L12a)."""
+OFFER = 2.0
+"""Seconds that a command runs before the line offers to send it to the background: most are
+over by then."""
 LEAST = 20
 """Cells for what runs, below which the hint how to stop it is left out."""
 
@@ -25,7 +28,9 @@ LEAST = 20
 class Work:
     """*since* is when the turn began (seconds since the epoch); *output* the tokens that the
     model has generated in it so far as far as they are known; *queued* the messages that wait.
-    *silent* is when the model was heard last while it is its turn to speak, 0 else."""
+    *silent* is when the model was heard last while it is its turn to speak, 0 else. *command* is
+    when the command that runs was first seen, 0 for none, *background* the key that would send it
+    to the background."""
 
     status: SessionStatus = Idle()  # noqa: RUF009 - frozen
     since: float = 0.0
@@ -34,6 +39,8 @@ class Work:
     cancelling: bool = False
     waiting: int = 0
     silent: float = 0.0
+    command: float = 0.0
+    background: str = ""
 
 
 def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
@@ -69,7 +76,10 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
         )
     queued = f"{count(work.queued, 'message')} waiting, up to edit" if work.queued else ""
     hint = "" if work.cancelling else "esc to interrupt"
-    for right in ("   ".join(p for p in (queued, hint) if p), hint, ""):
+    offered = work.background and work.command and now - work.command >= OFFER and hint
+    aside = f"{work.background} to background" if offered else ""
+    tellings = (queued, aside, hint), (aside, hint), (hint,), ()
+    for right in ("   ".join(part for part in parts if part) for parts in tellings):
         room = width - left.cell_length - len(right)
         if room >= 2:
             return left + Content(" " * room) + Content.styled(right, "$tone-muted")
@@ -89,6 +99,8 @@ class WorkingLine(Static):
         self._clock = clock
         self._frame = 0
         self._timer: Timer | None = None
+        self.to_background: Callable[[], str] = str
+        """Gives the key that would send a command to the background now, "" for none."""
 
     @property
     def work(self) -> Work:
@@ -125,6 +137,9 @@ class WorkingLine(Static):
     def _tick(self) -> None:
         if app_of(self).animation_level != "none":
             self._frame = (self._frame + 1) % len(FRAMES)
+        key = self.to_background()
+        since = (self._work.command or self._clock()) if key else 0.0
+        self._work = replace(self._work, command=since, background=key)
         self._draw()
 
     def _draw(self) -> None:

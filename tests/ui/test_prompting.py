@@ -8,6 +8,7 @@ import pytest
 
 from app.editor import EditorError, editor_command, written
 from app.screens.prompts import prompt_row
+from app.widgets.transcript.messages import user_text
 from tests.ui.conftest import Starter
 
 
@@ -24,6 +25,35 @@ async def test_ctrl_r_finds_a_prompt_by_any_of_its_words(start: Starter) -> None
         prompt.put("")
         await running.pilot.press("ctrl+s")
         await running.until(lambda: running.prompt == "draft")
+
+
+@pytest.mark.parametrize("keys", [("ctrl+r", "enter"), ("up",)])
+async def test_what_was_recalled_goes_whole(start: Starter, keys: tuple[str, ...]) -> None:
+    """U7: ctrl+u on an older prompt of several lines leaves none of it before what is typed
+    next: a command behind it would be sent to the model as text."""
+    async with start() as running:
+        prompt = running.app.controller.main.prompt
+        prompt.set_history(["fix the parser\nand its tests"])
+        await running.pilot.press(keys[0])
+        if len(keys) > 1:
+            await running.until_shown("Prompts sent before")
+            await running.pilot.press(keys[1])
+        await running.until(lambda: running.prompt == "fix the parser\nand its tests")
+        await running.pilot.press("ctrl+u")
+        assert running.prompt == ""
+        await running.type("/later list", "enter")
+        await running.until_idle()
+        view = running.app.controller.live.view
+        entry = view.entry(view.message_ids[0]) if view is not None else None
+        assert entry is not None
+        assert user_text(entry.parts) == "list"
+
+
+async def test_in_a_recalled_prompt_that_was_changed_ctrl_u_clears_a_line(start: Starter) -> None:
+    async with start() as running:
+        running.app.controller.main.prompt.set_history(["one\ntwo"])
+        await running.pilot.press("up", "down", "x", "ctrl+u")
+        assert running.prompt == "one\n"
 
 
 def test_a_prompt_of_several_lines_is_listed_by_its_first() -> None:

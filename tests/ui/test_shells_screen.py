@@ -10,6 +10,7 @@ from agent.process import Capture, Command, SpillStore, child_environment, shell
 from agent.shells import ShellInfo
 from agent.tools.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, standing
+from app.widgets.working import WorkingLine
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter
 
@@ -114,10 +115,35 @@ async def test_a_command_is_ended_from_the_list(start: Starter, work: Path) -> N
         await running.until_shown("killed after")
 
 
-async def test_ctrl_b_without_a_command_says_so(start: Starter) -> None:
+async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> None:
+    """U15: it moves the cursor, in a text and without one, and says nothing."""
     async with start() as running:
         await running.pilot.press("ctrl+b")
-        await running.until_shown("No command runs")
+        await running.type("ac")
+        await running.pilot.press("ctrl+b", "b")
+        assert running.prompt == "abc"
+        assert "command" not in running.text().replace("for commands", "")
+
+
+async def test_ctrl_b_sends_a_running_command_away_from_an_empty_prompt_only(
+    start: Starter, work: Path
+) -> None:
+    """U6: the line above the prompt offers it while the key does it; in a text it moves the
+    cursor and the command stays."""
+    async with start() as running:
+        line = running.app.controller.main.query_one(WorkingLine)
+        await running.type("!until [ -e go ]; do sleep 0.1; done; echo over", "enter")
+        await running.until(lambda: line.work.background == "ctrl+b")
+        await running.type("ac")
+        await running.until(lambda: line.work.background == "")
+        await running.pilot.press("ctrl+b", "b")
+        assert running.prompt == "abc"
+        assert running.runtime.shells.snapshot() == ()
+        await running.pilot.press("ctrl+e", "ctrl+u", "ctrl+b")
+        await running.until_shown("1 command sent to the background")
+        await running.until(lambda: not running.app.controller.live.busy)
+        assert [shell.state for shell in running.runtime.shells.snapshot()] == ["running"]
+        (work / "go").touch()
 
 
 class Printed:

@@ -26,6 +26,20 @@ def test_l12a_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
     assert "Working" in lay_out(replace(work, silent=0.0), 51.0, "◐", 80).plain
 
 
+def test_u6_a_command_that_runs_on_can_go_to_the_background() -> None:
+    """Offered once it has run for a while, beside how to stop, which stays where both do not
+    fit."""
+    work = Work(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
+    assert "background" not in lay_out(work, 11.0, "◐", 80).plain
+    assert lay_out(work, 12.0, "◐", 100).plain.endswith(
+        "2 messages waiting, up to edit   ctrl+b to background   esc to interrupt"
+    )
+    middle = lay_out(work, 12.0, "◐", 60).plain
+    assert middle.endswith(" ctrl+b to background   esc to interrupt")
+    assert lay_out(work, 12.0, "◐", 40).plain.endswith(" esc to interrupt")
+    assert "background" not in lay_out(replace(work, cancelling=True), 12.0, "◐", 80).plain
+
+
 def test_u5_stopping_no_longer_says_how_to_stop() -> None:
     line = lay_out(Work(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
     assert "Stopping" in line.plain
