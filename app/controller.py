@@ -290,7 +290,7 @@ class Controller:
             effort=live.effort,
             branch=self._place.branch,
             changed=self._place.changed,
-            context=context_used(live.view) if live.view is not None else 0,
+            context=context_used(live.view),
             limit=_context_limit(live),
             cost=spent_of(live.session),
             cached=cached_of(live.session),

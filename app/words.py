@@ -2,6 +2,10 @@
 
 from datetime import UTC, datetime, tzinfo
 
+from agent.figures import money, tokens
+
+__all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
+
 
 def duration(seconds: float) -> str:
     """``4s``, ``1m 12s``, ``2h 3m``."""
@@ -11,22 +15,6 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60}s"
     return f"{whole // 3600}h {whole % 3600 // 60}m"
-
-
-def tokens(count: int) -> str:
-    """``950``, ``2.1k``, ``128k``, ``1.2M``."""
-    if count < 1000:
-        return str(count)
-    if count < 1_000_000:
-        return f"{count / 1000:.1f}k" if count < 99_950 else f"{count / 1000:.0f}k"
-    return f"{count / 1_000_000:.1f}M"
-
-
-def money(dollars: float | None) -> str:
-    """``$0.42``; an unknown cost is a dash, never a made-up zero."""
-    if dollars is None:
-        return "–"
-    return f"${dollars:.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
 
 
 def price(dollars: float | None) -> str:

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from agent.figures import money, tokens
 from agent.jsontypes import JsonObject
 from agent.model import Usage
 
@@ -62,7 +63,11 @@ class TokenLimit:
 
     def before_step(self, totals: TurnTotals) -> str | None:
         used = totals.usage.input + totals.usage.output
-        return f"Stopped at {used} of {self.tokens} tokens." if used >= self.tokens else None
+        return (
+            f"Stopped at {tokens(used)} of {tokens(self.tokens)} tokens."
+            if used >= self.tokens
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class CostLimit:
 
     def before_step(self, totals: TurnTotals) -> str | None:
         if totals.cost is not None and totals.cost >= self.dollars:
-            return f"Stopped at ${totals.cost:.2f} of ${self.dollars:.2f}."
+            return f"Stopped at {money(totals.cost)} of {money(self.dollars)}."
         return None
 
 

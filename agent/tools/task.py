@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent.display import SubtaskBlock, ToolLabel
 from agent.errors import ToolError
+from agent.figures import tokens
 from agent.ids import new_id
 from agent.questions import Need, PermissionReply
 from agent.tools.base import (
@@ -119,6 +120,6 @@ def _report(request: SpawnRequest, done: SpawnResult) -> str:
 
 
 def _facts(done: SpawnResult) -> tuple[str, ...]:
-    tokens = done.usage.input + done.usage.output
+    used = tokens(done.usage.input + done.usage.output)
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
-    return (calls, f"{tokens:,} tokens")
+    return (calls, f"{used} tokens")

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.display import Block, DiffBlock, ShellBlock, TodoBlock
+from agent.figures import money
 from agent.model import (
     AssistantMessage,
     Completed,
@@ -53,7 +54,7 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
     facts = [moment(session.created), session.model or "", session.directory]
     facts.append(f"{len(turns)} turn{'' if len(turns) == 1 else 's'}")
     if session.cost is not None:
-        facts.append(f"${session.cost:.2f}")
+        facts.append(money(session.cost))
     yield f'<p class="facts">{_facts(facts)}</p></header>'
     if depth == 0 and len(turns) > 1:
         yield from _contents(turns)
@@ -88,7 +89,7 @@ def _turn(turn: TurnLine) -> Iterator[str]:
     if turn.seconds is not None:
         facts.append(f"{turn.seconds:.0f} s")
     if turn.cost is not None:
-        facts.append(f"${turn.cost:.4f}")
+        facts.append(money(turn.cost))
     yield f'<p class="facts">{_facts(facts)}</p></section>'
 
 

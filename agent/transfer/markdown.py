@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from agent.display import DiffBlock, ShellBlock
+from agent.figures import money
 from agent.model import Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
 from agent.session.timeline import TurnLine, result_of, timeline, words_of
 from agent.transfer.bundle import Bundle
@@ -23,7 +24,7 @@ def _document(bundle: Bundle, level: int) -> Iterator[str]:
     yield f"{'#' * level} {session.title or 'Untitled'}\n"
     facts = [moment(session.created), session.model or "", f"`{session.directory}`"]
     if session.cost is not None:
-        facts.append(f"${session.cost:.2f}")
+        facts.append(money(session.cost))
     yield " · ".join(fact for fact in facts if fact) + "\n"
     for turn in timeline(bundle.messages):
         yield from _turn(turn, level + 1)

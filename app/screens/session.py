@@ -328,8 +328,9 @@ def models_turn(view: SessionView) -> bool:
 
 
 def context_used(view: SessionView | None) -> int | None:
-    """Tokens of the context in use after the newest step or summary, None where no usage is
-    known."""
+    """Tokens of the context in use after the newest step or summary: 0 while nothing was
+    answered, None where answers came and nobody told of their usage."""
+    answered = False
     for message_id in reversed(view.message_ids if view is not None else []):
         entry = view.entry(message_id) if view is not None else None
         for part in entry.parts if entry is not None else ():
@@ -339,4 +340,5 @@ def context_used(view: SessionView | None) -> int | None:
             usage = entry.message.usage
             if usage is not None and usage.output > 0:
                 return usage.input + usage.output
-    return None
+            answered = answered or entry.message.finish in {"stop", "tool-calls", "length"}
+    return None if answered else 0

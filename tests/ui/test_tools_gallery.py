@@ -21,7 +21,7 @@ from app.state import SessionView
 from app.themes import DARK_TONES
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.tools import FRAMES, Moment, duration, short_count, tool_lines, tool_row
+from app.widgets.transcript.tools import FRAMES, Moment, duration, tool_lines, tool_row
 from tests.support.records import (
     completed,
     diff,
@@ -401,10 +401,3 @@ def test_output_of_a_tool_without_a_shell_block_is_shown_while_it_runs() -> None
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"), [(950, "950"), (2100, "2.1k"), (999_949, "999.9k"), (1_300_000, "1.3M")]
-)
-def test_counts(count: int, shown: str) -> None:
-    assert short_count(count) == shown

@@ -17,6 +17,7 @@ from agent.model import Completed, Failed, Pending, Running, ToolPart
 from app.clean import clean, clean_line
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
+from app.words import tokens
 
 FRAMES = "◐◓◑◒"
 FACTS_FROM = 60
@@ -174,9 +175,7 @@ def _sentence(label: ToolLabel, room: int, *, pending: bool) -> list[tuple[str, 
 def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
     match part.state:
         case Pending(raw=raw):
-            return (
-                [(f"{short_count(len(raw))} characters", "faint")] if len(raw) > RAW_SHOWN else []
-            )
+            return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > RAW_SHOWN else []
         case Running(waiting=str()):
             return [("waits for you", "warn")]
         case Running(started=started, blocks=blocks):
@@ -239,12 +238,3 @@ def duration(seconds: float) -> str:
     if minutes >= 60:
         return f"{minutes // 60}h {minutes % 60}m"
     return f"{minutes}m {whole}s" if minutes else f"{whole}s"
-
-
-def short_count(count: int) -> str:
-    """A number as people read it: 950, 2.1k, 1.3M."""
-    if count < 1000:
-        return str(count)
-    if count < 999_950:
-        return f"{count / 1000:.1f}k"
-    return f"{count / 1_000_000:.1f}M"

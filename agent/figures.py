@@ -1,0 +1,20 @@
+"""How amounts are written for people, the same wherever one is told: 2.1k tokens, $0.42."""
+
+
+def tokens(count: int) -> str:
+    """``950``, ``2.1k``, ``128k``, ``1.2M``."""
+    if count < 1000:
+        return str(count)
+    if count < 99_950:
+        return f"{count / 1000:.1f}k"
+    return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
+
+
+def money(dollars: float | None) -> str:
+    """US dollars to the cent, ``$0.42``, and what is less than one to its hundredth: ``$0.0034``.
+    An unknown cost is a dash, never a made-up zero."""
+    if dollars is None:
+        return "–"
+    if dollars == 0 or round(dollars, 4) >= 0.01:
+        return f"${dollars:.2f}"
+    return f"${dollars:.4f}" if dollars >= 0.00005 else "<$0.0001"
