@@ -14,7 +14,8 @@ from agent.jsontypes import JsonObject
 from agent.told import CompactionPart, ContextPart
 from agent.usage import Usage
 
-Finish = Literal["stop", "tool-calls", "length", "content-filter", "error", "other"]
+Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
+"""How an answer ended; a *paused* one is not at its end: asked again, the model goes on with it."""
 Delivery = Literal["steer", "follow_up"]
 Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed"]
 

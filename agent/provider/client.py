@@ -243,15 +243,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class StepFinish:
-    """*usage* is None where the provider sent none; none is ever made up (R8).
-
-    *paused* says that the answer is not at its end: asked again, the model goes on with it.
-    """
+    """*usage* is None where the provider sent none; none is ever made up (R8)."""
 
     finish: Finish | None
     raw: str | None = None
     usage: Usage | None = None
-    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

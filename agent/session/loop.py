@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent.errors import ProviderError, ProviderErrorKind
-from agent.model import AssistantMessage, ErrorInfo, UserMessage
+from agent.model import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.provider.client import ModelInfo, ModelRequest
 from agent.session.guards import MAX_CUT_CALLS, StepLimit
 from agent.session.loop_state import LoopState, Reason, TurnEnd, TurnHost
@@ -33,6 +33,10 @@ GO_ON = (
     "<system-reminder>\nYour answer was cut off by the output limit. Go on exactly where it "
     "stopped. Do not repeat anything and do not sum up.\n</system-reminder>"
 )
+TAKE_UP = (
+    "<system-reminder>\nThe server paused your answer. Go on exactly where it stopped. Do not "
+    "repeat anything and do not sum up.\n</system-reminder>"
+)
 SUM_UP = (
     "<system-reminder>\nThis is the last step of this turn: tools are off. Say in a few lines "
     "what was done, what was found, and what is left.\n</system-reminder>"
@@ -41,6 +45,12 @@ KEEP_GOING = (
     "<system-reminder>\nThere is room left for more work on this task. Go on with what would make "
     "the result better or surer. Do not sum up.\n</system-reminder>"
 )
+UNFINISHED: dict[Finish | None, str] = {
+    "length": "Stopped: the answer was cut off by the output limit {times} times in a row. "
+    "Say “go on”, ask for less, or choose a model with a larger limit.",
+    "paused": "Stopped: the provider paused the answer {times} times in a row. Say “go on”.",
+}
+"""Answers that are not at their end, and what is said of one that comes to none."""
 LAST_STEP = "Stopped after {steps} steps, the limit of this agent. Send a message to go on."
 NO_ROOM = (
     "The conversation no longer fits the model's window, and compaction.auto is off. "
@@ -247,11 +257,8 @@ def _ended(result: StepResult, state: LoopState) -> TurnEnd | None:
             "middle of a tool call. Ask for smaller pieces, or choose a model with a larger limit."
         )
         return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))
-    if finish == "length" and result.calls == 0 and state.resumed >= MAX_RESUMES:
-        text = (
-            f"Stopped: the answer was cut off by the output limit {MAX_RESUMES + 1} times in a "
-            "row. Say “go on”, ask for less, or choose a model with a larger limit."
-        )
+    if finish in UNFINISHED and result.calls == 0 and state.resumed >= MAX_RESUMES:
+        text = UNFINISHED[finish].format(times=MAX_RESUMES + 1)
         return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))
     if result.lost and state.lost + 1 >= MAX_LOST:
         text = f"Stopped: the stream broke off {MAX_LOST} times in a row after a tool had started."
@@ -279,9 +286,10 @@ async def _following(
     if result.calls > 0:
         cut = state.cut + 1 if result.cut else 0
         return replace(calm, reason=Reason.NEXT_STEP, cut=cut), newest
-    if message.finish == "length" and state.resumed < MAX_RESUMES:
+    if message.finish == "length":
         nudged = await host.nudge(GO_ON, newest)
         return replace(calm, reason=Reason.OUTPUT_RESUME, resumed=state.resumed + 1), nudged
-    if result.paused and state.resumed < MAX_RESUMES:
-        return replace(calm, reason=Reason.PAUSED, resumed=state.resumed + 1), newest
+    if message.finish == "paused":
+        nudged = await host.nudge(TAKE_UP, newest)
+        return replace(calm, reason=Reason.PAUSED, resumed=state.resumed + 1), nudged
     return None

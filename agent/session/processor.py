@@ -39,7 +39,6 @@ class StreamEnd:
     raw: str | None = None
     usage: Usage | None = None
     error: ProviderError | None = None
-    paused: bool = False
 
 
 class StepProcessor:
@@ -97,7 +96,7 @@ class StepProcessor:
             case ToolCall():
                 await self._call(event)
             case StepFinish():
-                return StreamEnd(event.finish, event.raw, event.usage, paused=event.paused)
+                return StreamEnd(event.finish, event.raw, event.usage)
             case StreamError():
                 return StreamEnd(usage=event.usage, error=event.error)
             case _:

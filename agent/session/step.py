@@ -43,9 +43,8 @@ class StepResult:
 
     *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
     *lost* is set when the stream broke after a call had started, *stopped* when the user
-    rejected a call without a word, *cut* when the output limit cut a call off, *paused* when
-    the provider wants to be asked again to go on. *children* is what the sub-agents of its
-    calls used.
+    rejected a call without a word, *cut* when the output limit cut a call off. *children* is
+    what the sub-agents of its calls used.
     """
 
     message: MessageWithParts
@@ -57,7 +56,6 @@ class StepResult:
     lost: bool = False
     stopped: bool = False
     cut: bool = False
-    paused: bool = False
     children: tuple[Usage, float | None] = (Usage(), None)
 
 
@@ -212,7 +210,6 @@ class Step:
             lost=lost,
             stopped=executor.stopped,
             cut=cut,
-            paused=end.paused,
         )
 
     async def _store_end(

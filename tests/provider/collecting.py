@@ -48,7 +48,6 @@ class Answer:
     raw: str | None = None
     usage: Usage | None = None
     error: Any = None
-    paused: bool = False
 
     @property
     def inputs_parsed(self) -> list[Any]:
@@ -120,7 +119,6 @@ def collect(events: Iterable[StreamEvent]) -> Answer:
             case StepFinish():
                 ended = True
                 answer.finish, answer.raw, answer.usage = event.finish, event.raw, event.usage
-                answer.paused = event.paused
             case StreamError(error, usage):
                 ended = True
                 answer.error, answer.usage = error, usage

@@ -146,13 +146,12 @@ def test_r8_later_counts_replace_earlier_ones_and_zeros_say_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("word", "finish"),
-    [("refusal", "content-filter"), ("pause_turn", "other"), ("stop_sequence", "stop"),
+    [("refusal", "content-filter"), ("pause_turn", "paused"), ("stop_sequence", "stop"),
      ("model_context_window_exceeded", "length"), (None, None)],
 )  # fmt: skip
 def test_words_for_the_end(word: str | None, finish: str | None) -> None:
     answer = decoded(ended(word), END)
     assert (answer.finish, answer.raw) == (finish, word)
-    assert answer.paused == (word == "pause_turn")
 
 
 def test_answer_that_was_not_streamed() -> None:

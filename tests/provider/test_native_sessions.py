@@ -2,11 +2,13 @@
 (R4, L10, L12; trials M13, M19, M21)."""
 
 from contextlib import AbstractAsyncContextManager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from agent.model import Completed, ReasoningPart, TextPart
+from agent.session.answers import last_answer
 from tests.support.harness import APIS, MODEL, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Call,
@@ -56,18 +58,49 @@ async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> Non
         assert ("final_answer" in said) == (api == "openai-responses"), "the phase of a message"
 
 
-async def test_an_answer_that_the_server_paused_is_gone_on_with(tmp_path: Path) -> None:
+async def test_l2_a_paused_answer_is_gone_on_with_and_is_one_answer(tmp_path: Path) -> None:
+    """Each request holds the one before it unchanged; who waits for the answer gets it whole."""
     async with opened(tmp_path, "anthropic-messages") as harness:
-        pause = answer(Text("half, "), Finish("pause_turn"))
         harness.server.always(answer(Text("ok")))
-        harness.server.script(pause, answer(Text("whole.")), *[pause] * 9)
+        harness.server.script(
+            answer(Reason("Hm."), Text("the first "), Finish("pause_turn")),
+            answer(Text("half, "), Call("list", {}), Finish("pause_turn")),
+            answer(Text("and the "), Finish("pause_turn")),
+            answer(Text("second.")),
+        )
         session = await harness.session()
         assert (await harness.turn(session, "hi")).outcome == "completed"
-        texts = [p.text for p in await harness.parts(session) if isinstance(p, TextPart)]
-        assert texts[-2:] == ["half, ", "whole."]
-        before = len(harness.server.requests)
-        assert (await harness.turn(session, "for ever")).outcome == "completed"
-        assert len(harness.server.requests) - before == 4, "it is asked again three times"
+        assert last_answer(await harness.messages(session)) == "and the second."
+        assert [type(tool.state) for tool in await harness.tools(session)] == [Completed]
+        await harness.turn(session, "more")
+        sent = [_unmarked(r.body["messages"]) for r in harness.server.requests if r.body["tools"]]
+        assert len(sent) == 5
+        for earlier, later in pairwise(sent):
+            assert later[: len(earlier)] == earlier
+        assert str(sent[1]).count("The server paused your answer") == 1
+        assert str(sent[-1]).count("The server paused your answer") == 2, "a call needs no word"
+
+
+async def test_l2_an_answer_that_is_paused_for_ever_ends_as_that(tmp_path: Path) -> None:
+    async with opened(tmp_path, "anthropic-messages") as harness:
+        harness.server.always(answer(Text("half, "), Finish("pause_turn")))
+        session = await harness.session()
+        idle = await harness.turn(session, "for ever")
+        assert (idle.outcome, idle.finish) == ("limit_reached", "paused")
+        assert idle.error is not None
+        assert "paused the answer 4 times" in idle.error.message
+        assert len(await harness.messages(session)) == 8, "asked, and taken up again three times"
+        harness.server.replace((answer(Text("whole.")),))
+        assert (await harness.turn(session, "go on")).outcome == "completed"
+
+
+def _unmarked(messages: list[dict]) -> list[dict]:
+    """*messages* without the marks that tell how far to cache."""
+    return [
+        {**each, "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks]}
+        for each in messages
+        if (blocks := each["content"])
+    ]
 
 
 @each_api

@@ -28,9 +28,6 @@ from agent.provider.tool_names import ToolNames
 from agent.provider.usage import AnthropicUsage
 from agent.provider.wire_json import is_object, object_in, parse_object, text_in
 
-PAUSED = "pause_turn"
-"""The server interrupts a long answer; sent back as it is, the model goes on with it."""
-
 
 @dataclass(slots=True)
 class _Block:
@@ -211,8 +208,7 @@ class AnthropicDecoder:
         self._stop(self._open, events)
         self._part.end(events)
         self._release(events, cut=finish == "length")
-        paused = raw == PAUSED
-        events.append(StepFinish(finish, raw, self._usage.total, paused=paused))
+        events.append(StepFinish(finish, raw, self._usage.total))
         return events
 
     def _fail(self, error: ProviderError) -> list[StreamEvent]:

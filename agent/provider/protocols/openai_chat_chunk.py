@@ -21,6 +21,7 @@ FINISHES: dict[str, Finish] = {
     "max_output_tokens": "length",
     "model_length": "length",
     "model_context_window_exceeded": "length",
+    "pause_turn": "paused",
     "content_filter": "content-filter",
     "safety": "content-filter",
     "sensitive": "content-filter",
