@@ -34,6 +34,7 @@ from app.widgets.transcript.overlay import (
     with_cursor,
     with_hint,
 )
+from app.widgets.transcript.painting import finished, place_thumb
 from app.widgets.transcript.selection import copied_text, moved, select_in
 from app.widgets.transcript.tools import Moment
 from app.widgets.transcript.viewport import Viewport
@@ -229,6 +230,9 @@ class Transcript(ScrollView, can_focus=True):
         if self.scroll_offset.y != before:
             self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return finished(map(self.render_line, crop.line_range), self, crop)
+
     def render_line(self, y: int) -> Strip:
         layout, width = self._layout_now, self.size.width
         if layout is None:
@@ -339,7 +343,7 @@ class Transcript(ScrollView, can_focus=True):
         size of this widget does not depend on what is in it."""
         size = Size(layout.page.width, layout.height)
         self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
-        self.vertical_scrollbar.window_virtual_size = layout.height
+        place_thumb(self.vertical_scrollbar, layout.height, row)
         if self.scroll_offset.y != row:
             self._adjusting = True
             self.scroll_y = self.scroll_target_y = row
