@@ -29,12 +29,23 @@ class ErrorInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What *model* took for titles, questions in passing and answers that were not kept. *cost*
+    is in US dollars, None where unknown."""
+
+    model: str
+    usage: Usage
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """*directory* is the folder that was opened, *project* its root (git root or the same).
 
     From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
     snapshot of the files before that. *usage* and *cost* are the session's own, summaries and
-    titles included; *below* and *below_cost* those of its sub-agents, at any depth.
+    titles included; *below* and *below_cost* those of its sub-agents, at any depth. *beside* tells
+    by model what of its own went for calls of which it keeps no message.
     """
 
     id: str
@@ -57,6 +68,7 @@ class Session:
     undone_tree: str | None = None
     below: Usage = field(default_factory=Usage)
     below_cost: float | None = None
+    beside: tuple[Beside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

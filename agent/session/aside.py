@@ -76,7 +76,8 @@ class Asides:
         if end is None:
             raise ProviderError(ProviderErrorKind.NETWORK, CUT)
         cost = cost_of(end.usage, model.price)
-        await spend(self._deps.update, session_id, end.usage, cost, self._clock())
+        now = self._clock()
+        await spend(self._deps.update, session_id, end.usage, cost, now, beside=model.full_name)
 
     async def _request(self, session_id: str, question: str) -> ModelRequest:
         store = self._deps.store

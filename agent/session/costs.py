@@ -9,12 +9,12 @@ from agent.session.spending import plus
 from agent.store.store import Store
 from agent.usage import Usage
 
-Purpose = Literal["conversation", "sub-agents", "summaries", "titles, answers not kept"]
+Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]
 PURPOSES: tuple[Purpose, ...] = (
     "conversation",
     "sub-agents",
     "summaries",
-    "titles, answers not kept",
+    "titles, asides, retries",
 )
 UNNAMED = "model not noted"
 """Stands for the models of calls of which the session keeps only the sums."""
@@ -59,7 +59,7 @@ class Ledger:
 
     def add(self, session: Session, messages: Sequence[MessageWithParts], *, child: bool) -> None:
         """The calls of a session; *child*: it is a sub-agent's. What its sums hold beside the
-        calls that it keeps went for titles and for answers that were asked for again."""
+        calls that it knows is from before it noted the models of those that it keeps nothing of."""
         kept = Spent()
         for item in messages:
             for purpose, model, spent in _calls(item):
@@ -68,6 +68,10 @@ class Ledger:
             message = item.message
             if not child and isinstance(message, AssistantMessage) and message.usage is not None:
                 self._last = message.usage
+        for each in session.beside:
+            spent = _call(each.usage, each.cost)
+            kept += spent
+            self._enter("sub-agents" if child else PURPOSES[-1], each.model, spent)
         rest = _less(Spent(session.usage, session.cost), kept)
         if not rest.nothing:
             self._enter("sub-agents" if child else PURPOSES[-1], UNNAMED, rest)

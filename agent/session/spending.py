@@ -4,18 +4,27 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent.errors import SessionNotFound
-from agent.model import Session, Usage
+from agent.model import Beside, Session, Usage
 
 Update = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
 """Replaces a session's record (``Directory.update``)."""
 
 
 async def spend(
-    update: Update, session_id: str, usage: Usage | None, cost: float | None, now: float
+    update: Update,
+    session_id: str,
+    usage: Usage | None,
+    cost: float | None,
+    now: float,
+    *,
+    beside: str = "",
 ) -> None:
-    """Add a model call to its session, and to the sessions that it works for, nearest first."""
+    """Add a model call to its session, and to the sessions that it works for, nearest first.
+    *beside* is the model of a call of which no message is kept."""
 
     def own(session: Session) -> Session:
+        if beside:
+            session = noted(session, beside, usage, cost)
         total = session.usage + usage if usage else session.usage
         return replace(session, usage=total, cost=plus(session.cost, cost), updated=now)
 
@@ -29,6 +38,17 @@ async def spend(
             session = await update(session.parent_id, below)
         except SessionNotFound:
             return
+
+
+def noted(session: Session, model: str, usage: Usage | None, cost: float | None) -> Session:
+    """*session* that knows which model a call was of that it has no message of. Its sums stay."""
+    if usage is None and cost is None:
+        return session
+    held = {each.model: each for each in session.beside}
+    before = held.get(model, Beside(model=model, usage=Usage()))
+    total = before.usage + usage if usage else before.usage
+    held[model] = Beside(model=model, usage=total, cost=plus(before.cost, cost))
+    return replace(session, beside=tuple(held.values()))
 
 
 def plus(one: float | None, other: float | None) -> float | None:

@@ -20,6 +20,7 @@ from agent.provider.once import answer_to
 from agent.provider.usage import cost as cost_of
 from agent.session.directory import Directory
 from agent.session.prompts import template
+from agent.session.spending import noted
 from agent.session.title import title_of
 from agent.store.store import Store
 
@@ -126,6 +127,7 @@ class Titles:
             usage = now.usage + answer.usage if answer.usage else now.usage
             # A name that the user gave meanwhile stays.
             named = title if now.title == session.title else now.title
+            now = noted(now, model.full_name, answer.usage, spent)
             return replace(now, title=named, usage=usage, cost=cost)
 
         await self._directory.update(session.id, change)

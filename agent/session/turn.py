@@ -40,7 +40,7 @@ from agent.session.queue import Queues
 from agent.session.room import Room, RoomDeps, RoomRules
 from agent.session.setting import TurnSetting
 from agent.session.snapshot import Snapshots
-from agent.session.spending import Update, spend
+from agent.session.spending import Update, noted, spend
 from agent.session.step import Step, StepDeps, StepResult
 from agent.session.subagents import Lineage
 from agent.session.subtask import SubtaskClient, subtasks_due
@@ -313,6 +313,9 @@ class Turn:
 
     async def drop(self, message: AssistantMessage) -> None:
         await self._deps.store.remove_message(message.session_id, message.id)
+        await self._deps.update(
+            message.session_id, lambda s: noted(s, message.model, message.usage, message.cost)
+        )
         self._conversation.drop(message.id)
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from agent.display import DiffBlock
 from agent.errors import SessionBusy
 from agent.model import (
+    AssistantMessage,
     Completed,
     Idle,
     MessageWithParts,
@@ -23,6 +24,7 @@ from agent.model import (
 from agent.session.changes import Changes
 from agent.session.directory import Directory
 from agent.session.snapshot import Snapshots
+from agent.session.spending import noted
 from agent.session.subagents import Sessions
 from agent.store.store import Store
 
@@ -170,10 +172,17 @@ async def settle_undone(store: Store, directory: Directory, session: Session) ->
     """Drop for good what was taken back: a new prompt goes on from before it."""
     if session.undone_at is None:
         return
-    for item in await store.messages(session.id):
-        if item.message.id >= session.undone_at:
-            await store.remove_message(session.id, item.message.id)
-    await directory.update(session.id, lambda s: replace(s, undone_at=None, undone_tree=None))
+    gone = [m for m in await store.messages(session.id) if m.message.id >= session.undone_at]
+    for item in gone:
+        await store.remove_message(session.id, item.message.id)
+
+    def settled(now: Session) -> Session:
+        for item in gone:
+            if isinstance(message := item.message, AssistantMessage):
+                now = noted(now, message.model, message.usage, message.cost)
+        return replace(now, undone_at=None, undone_tree=None)
+
+    await directory.update(session.id, settled)
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:

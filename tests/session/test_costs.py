@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.session.costs import UNNAMED, Costs, costs_of
+from agent.model import Session
+from agent.session.costs import UNNAMED, Costs, Ledger, Spent, costs_of
 from agent.usage import Usage
 from tests.support.harness import open_harness
 from tests.support.script import Answer, Call, Text, Tokens, answer
@@ -52,9 +53,9 @@ async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
         "conversation": Usage(3_000, 30, 7, 1_000),
         "sub-agents": Usage(3_000, 30),
         "summaries": Usage(2_000, 200),
-        "titles, answers not kept": Usage(500, 5),
+        "titles, asides, retries": Usage(500, 5),
     }
-    assert {name for name, _ in costs.models} == {"scripted/model-1", UNNAMED}
+    assert {name for name, _ in costs.models} == {"scripted/model-1", "tiny/small"}
     assert costs.total.usage == record.usage + record.below
     assert costs.total.usage == Usage(8_500, 265, 7, 1_000)
     expected = (7_500 * 1.0 + 1_000 * 0.1 + 265 * 10.0) / 1e6
@@ -83,3 +84,48 @@ async def test_r8_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
         costs: Costs = await costs_of(harness.runtime.store, session.id)
     assert costs.total.cost is None
     assert costs.total.unpriced
+
+
+async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path) -> None:
+    """A question in passing, and an answer that was taken back for good."""
+    more = {"abilities": PRICE}
+    async with open_harness(tmp_path, **more) as harness:
+        harness.server.script(
+            answer(Text("one"), Tokens(1_000, 10)),
+            answer(Text("in passing"), Tokens(1_200, 12)),
+            answer(Text("two"), Tokens(1_500, 15)),
+            answer(Text("three"), Tokens(1_600, 16)),
+        )
+        session = await harness.session()
+        await harness.turn(session, "first")
+        asked = harness.runtime.sessions.asides.ask(session.id, "why?")
+        assert [piece async for piece in asked] == ["in passing"]
+        await harness.turn(session, "second")
+        undo = harness.runtime.sessions.undo
+        plan = await undo.plan(session.id)
+        assert plan is not None
+        await undo.undo(plan, files=False, conversation=True)
+        await harness.turn(session, "third")
+        costs = await costs_of(harness.runtime.store, session.id)
+        record = await harness.runtime.store.session(session.id)
+    by = {name: spent.usage for name, spent in costs.purposes}
+    assert by == {
+        "conversation": Usage(2_600, 26),
+        "titles, asides, retries": Usage(2_700, 27),
+    }
+    assert [(name, spent.usage) for name, spent in costs.models] == [
+        ("scripted/model-1", Usage(5_300, 53))
+    ]
+    assert costs.total.usage == record.usage
+    assert costs.total.cost == pytest.approx(record.cost)
+
+
+def test_r8_sums_of_which_no_model_was_noted_are_still_told() -> None:
+    """Sessions from before models were noted."""
+    ledger = Ledger()
+    old = Session(
+        id="ses_1", directory="/", project="/", title="", created=0.0, updated=0.0,
+        usage=Usage(500, 5), cost=0.25,
+    )  # fmt: skip
+    ledger.add(old, [], child=False)
+    assert ledger.costs().models == ((UNNAMED, Spent(Usage(500, 5), 0.25)),)

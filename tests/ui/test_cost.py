@@ -28,12 +28,12 @@ COSTS = Costs(
         ("conversation", TALK),
         ("sub-agents", CHILDREN),
         ("summaries", SUMMARY),
-        ("titles, answers not kept", TITLE),
+        ("titles, asides, retries", TITLE),
     ),
     models=(
         ("anthropic/claude-sonnet-4.5", TALK + SUMMARY),
         ("anthropic/claude-[haiku]-4.5", CHILDREN),
-        ("model not noted", TITLE),
+        ("anthropic/claude-haiku-4.5", TITLE),
     ),
     last=Usage(60_000, 400, 0, 57_000, 1_200),
 )
