@@ -3,6 +3,7 @@
 from app.actions.session import NONE_OPEN
 from app.commands import action
 from app.context import Context
+from app.glance import glance
 from app.screens.picker import Picker, Row
 from app.tasks import ask
 
@@ -25,7 +26,7 @@ async def pin(context: Context, argument: str) -> None:
     rows = [
         Row(
             each.message_id,
-            _beginning(each.text),
+            _beginning(each.text if each.role == "user" else glance(each.text)),
             "you" if each.role == "user" else "the agent",
             "Pinned" if each.pinned else "Not pinned",
         )

@@ -18,6 +18,7 @@ from agent.model import (
 )
 from agent.session.timeline import Step, TurnLine, failed, is_edit, is_question, words_of
 from app.clean import clean_line
+from app.glance import glance
 from app.words import clock, count, duration, money, tokens
 
 Filter = Literal["everything", "tools", "errors", "edits", "questions"]
@@ -97,7 +98,8 @@ def _part_line(part: Part, wanted: Filter, width: int) -> Content | None:
     """The row of a part, None where it has none under the filter."""
     if isinstance(part, TextPart):
         if wanted == "everything" and part.text.strip() and not part.synthetic:
-            return _row(" ", "$tone-faint", part.text, width, "$tone-faint")
+            said = glance(part.text[: 8 * width])
+            return _row(" ", "$tone-faint", said, width, "$tone-faint")
         return None
     if not isinstance(part, ToolPart):
         return None

@@ -8,6 +8,7 @@ from textual.content import Content
 from agent.errors import SessionNotFound
 from agent.model import MessageWithParts, TextPart, UserMessage
 from app.clean import clean, clean_line
+from app.glance import glance
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.store import Store
@@ -52,7 +53,7 @@ def _ends(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
     if asked:
         yield _said("You", flat(asked, 200), ())
     if answered:
-        yield _said("Agent", flat(answered, AFTER), ())
+        yield _said("Agent", flat(glance(answered), AFTER), ())
 
 
 def _texts(item: MessageWithParts | None) -> list[str]:

@@ -34,6 +34,15 @@ async def test_c4_a_message_and_an_answer_are_pinned_shown_and_unpinned(
         assert len(await running.runtime.store.pinned(session.id)) == 1
 
 
+async def test_an_answer_is_listed_as_it_reads(scripted: ModelServer, start: Starter) -> None:
+    scripted.script(answer(Text("## Found it\n\nIt is in **`read_rows`**.")))
+    async with start() as running:
+        await running.type("where", "enter")
+        await running.until_idle()
+        await running.type("/pin", "enter")
+        await running.until_shown("Found it It is in read_rows.")
+
+
 async def test_c4_before_a_session_is_open_it_says_so(start: Starter) -> None:
     async with start() as running:
         await running.type("/pin", "enter")

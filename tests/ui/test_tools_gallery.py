@@ -401,3 +401,19 @@ def test_output_of_a_tool_without_a_shell_block_is_shown_while_it_runs() -> None
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+def test_what_the_model_is_taught_is_folded_away() -> None:
+    """U2: a person reads that the input was wrong; the lesson is one unfolding away."""
+    lesson = "Please rewrite the input with valid arguments. Errors: items: Field required"
+    part = tool("prt_1", MESSAGE, failed("", "", lesson, kind="invalid"), name="todowrite")
+    folded, folds = tool_lines(part, PAGE, Moment(), unfolded=False)
+    shown = "\n".join(line.strip.text for line in folded)
+    assert "Please" not in shown
+    assert "Not run: the input did not fit the tool.  … what the model was told" in shown
+    assert folds
+    opened, _ = tool_lines(part, PAGE, Moment(), unfolded=True)
+    assert "Errors: items: Field required" in " ".join(line.strip.text.strip() for line in opened)
+    narrow = Page(30, DARK_TONES)
+    cut_down, _ = tool_lines(part, narrow, Moment(), unfolded=False)
+    assert max(line.strip.cell_length for line in cut_down) <= 30

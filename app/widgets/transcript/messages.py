@@ -1,6 +1,5 @@
 """What is not a tool call: messages of the user, reasoning, errors, markers."""
 
-import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -20,6 +19,7 @@ from agent.model import (
     UserMessage,
 )
 from app.clean import clean, clean_line
+from app.glance import glance
 from app.widgets.transcript.blocks import Drawn
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
@@ -30,8 +30,6 @@ USER_LINES = 24
 """Rows of a message of the user before it folds."""
 
 PINNED = "pinned, kept word for word in every summary"
-
-_MARKS = re.compile(r"[*_`#>]+")
 
 
 def user_text(parts: Sequence[Part]) -> str:
@@ -112,11 +110,8 @@ def reasoning_view(page: Page) -> MarkdownView:
 
 
 def _headline(text: str) -> str:
-    """The first line that says something, without its marks."""
-    for line in text[:2000].splitlines():
-        if shown := _MARKS.sub("", clean_line(line)).strip():
-            return shown
-    return ""
+    """The first paragraph that says something, as it reads."""
+    return clean_line(glance(text, 1))
 
 
 def end_lines(message: AssistantMessage, page: Page) -> list[Line]:

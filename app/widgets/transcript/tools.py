@@ -23,6 +23,8 @@ FRAMES = "◐◓◑◒"
 FACTS_FROM = 60
 """Columns from which the facts at the right are shown."""
 ERROR_LINES = 4
+WRONG = "Not run: the input did not fit the tool."
+TOLD = "  … what the model was told"
 RAW_SHOWN = 200
 """Characters of streaming arguments before their length is told."""
 
@@ -218,16 +220,27 @@ def _reason(state: Failed, shown: Shown) -> Drawn:
     """Why a call failed. What was cancelled needs no reason."""
     if state.kind in {"aborted", "interrupted"} and not shown.open:
         return [], bool(state.error)
+    if state.kind == "invalid" and not shown.open:
+        return [_corrected(shown)], True
     style = shown.tones.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
     for line in clean(state.error).strip("\n").split("\n"):
         rows = wrap(Text(line, style=style), shown.page.prose(shown.indent))
         lines += [make_line(row, prefix=shown.gutter, join=join) for row, join in rows]
     if len(lines) <= ERROR_LINES + 1:
-        return lines, state.kind in {"aborted", "interrupted"}
+        return lines, state.kind in {"aborted", "interrupted", "invalid"}
     if shown.open:
         return lines, True
     return [*lines[:ERROR_LINES], more(shown, len(lines) - ERROR_LINES, "more lines")], True
+
+
+def _corrected(shown: Shown) -> Line:
+    """What stands for the lesson that the model got on its input: that is the model's to read."""
+    tones, room = shown.tones, shown.page.columns(shown.indent)
+    said = [Segment(cut(WRONG, room), tones.style("muted"))]
+    if cell_len(WRONG + TOLD) <= room:
+        said.append(Segment(TOLD, tones.style("faint")))
+    return make_line(said, prefix=shown.gutter, toggles=True)
 
 
 def duration(seconds: float) -> str:
