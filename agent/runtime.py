@@ -208,7 +208,7 @@ def _turn_deps(
         questions=questions,
         queues=Queues(store, bus),
         briefing=Briefing(
-            BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills)
+            BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills, registry)
         ),
         update=folder.update,
         stop_hooks=opened.stop_hooks,

@@ -37,6 +37,10 @@ from agent.mcp.records import (
     Words,
 )
 from agent.mcp.wires import Hooks, Wired, open_wire
+from agent.tools.web_text import visible
+
+LONGEST_WORDS = 4_000
+"""Characters of what a server says of its tools that models are told."""
 
 MOST_PAGES = 100
 """Pages of a list that are read."""
@@ -102,6 +106,7 @@ class Link:
             tools=tuple({tool.name: _definition(tool) for tool in tools}.values()),
             resources=tuple(_resource(one) for one in resources),
             prompts=tuple(_prompt(one) for one in prompts),
+            words=_words(self._client.instructions),
             problems=(*self._wired.problems, *problems),
         )
 
@@ -285,6 +290,11 @@ def _version() -> str:
         return version("opencode-py")
     except PackageNotFoundError:
         return "0"
+
+
+def _words(said: str | None) -> str:
+    text = visible(said or "").strip()
+    return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS].rstrip() + "…"
 
 
 def _definition(tool: types.Tool) -> Definition:

@@ -165,11 +165,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """All that a server offers at the moment. *problems* are sentences on what was left out."""
+    """All that a server offers at the moment. *words* are what it says of the use of its tools;
+    *problems* are sentences on what was left out."""
 
     tools: tuple[Definition, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    words: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -177,7 +179,9 @@ class Offer:
 class Standing:
     """How a server stands. *reason* is a sentence where that is not well; *tools* are the names
     by which the model knows its tools, *changed* those whose definition is another than the one
-    that was approved. *log* is the end of what its program printed on the error stream."""
+    that was approved. *words* are what models are told of it as a whole, *new_words* what it says
+    instead since that was approved, None for the same. *log* is the end of what its program
+    printed on the error stream."""
 
     server: Server
     state: State
@@ -188,6 +192,8 @@ class Standing:
     changed: tuple[str, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    words: str = ""
+    new_words: str | None = None
     problems: tuple[str, ...] = ()
     log: str = ""
 

@@ -132,6 +132,11 @@ class McpService:
         await self.disconnect(name)
         await self.connect(name)
 
+    def accept(self, name: str) -> None:
+        """Go by all that a server says now of itself and of its tools. Raises
+        ``StoreUnavailable``."""
+        self.toolbox.accept(name)
+
     def readable(self) -> tuple[tuple[str, str], ...]:
         """The resources of connected servers: the server's name and the address."""
         return tuple(
@@ -196,4 +201,5 @@ class McpService:
     def _with_tools(self, standing: Standing) -> Standing:
         name = standing.server.name
         tools, changed = self.toolbox.names(name), self.toolbox.changed(name)
-        return replace(standing, tools=tools, changed=changed)
+        words, new = self.toolbox.words(name)
+        return replace(standing, tools=tools, changed=changed, words=words, new_words=new)

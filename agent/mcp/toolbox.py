@@ -13,17 +13,22 @@ from agent.mcp.resource_tool import NAME, Read, ResourceTool
 from agent.mcp.tool import Caller, McpTool
 from agent.tools.registry import Registry
 
+MOST_WORDS = 20_000
+"""Characters of what all servers together say that models are told."""
+
 OWNER = "mcp"
 """The owner of all servers' tools in the registry."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """What one server offers: its tools by their own names, as told and as approved."""
+    """What one server offers: its tools by their own names, and its *words*, each as told and
+    as approved."""
 
     server: Server
     told: dict[str, Definition]
     holds: dict[str, Definition]
+    words: tuple[str, str]
     resources: tuple[Resource, ...]
 
 
@@ -55,21 +60,38 @@ class Toolbox:
         """The tools of *server* that it describes in another way than the one that holds."""
         return self._changed.get(server, ())
 
+    def words(self, server: str) -> tuple[str, str | None]:
+        """What models are told of *server* as a whole, and what it says instead now, None for
+        the same."""
+        held = self._held.get(server)
+        if held is None:
+            return "", None
+        told, holds = held.words
+        return holds, None if told == holds else told
+
     def take(self, server: Server, offer: Offer | None) -> None:
         """Put a server's tools in the registry as they are now; None for none any more."""
         if offer is None:
             if self._held.pop(server.name, None) is not None:
                 self._register()
             return
-        before = self.changed(server.name)
+        before, heard = self.changed(server.name), self.words(server.name)[1]
         told = {one.name: one for one in offer.tools}
         try:
-            holds = self._pins.check(server, offer.tools)
+            holds, words = self._pins.check(server, offer.tools, offer.words)
         except StoreUnavailable as error:
             self._bus.publish(Notice(error.message))
-            holds = dict(told)
-        self._held[server.name] = _Held(server, told, holds, offer.resources)
+            holds, words = dict(told), offer.words
+        said = (offer.words, words)
+        self._held[server.name] = _Held(server, told, holds, said, offer.resources)
         self._register()
+        if self.words(server.name)[1] not in {None, heard}:
+            self._bus.publish(
+                Notice(
+                    f"The MCP server {server.name} gives other instructions than before. The old "
+                    "ones hold until you accept the new ones, in /mcp."
+                )
+            )
         changed = self.changed(server.name)
         if changed and changed != before:
             self._bus.publish(
@@ -83,8 +105,18 @@ class Toolbox:
         """Go by what *server* says of a tool now. Raises ``StoreUnavailable``."""
         held = self._held.get(server)
         if held is not None:
-            self._pins.approve(held.server, definition)
+            self._pins.approve(held.server, (definition,))
             held.holds[definition.name] = definition
+            self._register()
+            self._bus.publish(McpChanged(server))
+
+    def accept(self, server: str) -> None:
+        """Go by all that *server* says now. Raises ``StoreUnavailable``."""
+        held = self._held.get(server)
+        if held is not None:
+            told = held.words[0]
+            self._pins.approve(held.server, held.told.values(), told)
+            held.holds, held.words = dict(held.told), (told, told)
             self._register()
             self._bus.publish(McpChanged(server))
 
@@ -94,7 +126,7 @@ class Toolbox:
         tools = {key: self._tool(key, name) for key, name in names.items()}
         resources = [(name, one) for name, held in self._held.items() for one in held.resources]
         reading = [ResourceTool(resources, self._read)] if resources else []
-        self._registry.put(OWNER, [*tools.values(), *reading])
+        self._registry.put(OWNER, [*tools.values(), *reading], self._spoken())
         self._names = {
             server: tuple((names[server, tool], one) for tool, one in held.told.items())
             for server, held in self._held.items()
@@ -103,6 +135,15 @@ class Toolbox:
             server: tuple(tool for tool in held.told if tools[server, tool].changed)
             for server, held in self._held.items()
         }
+
+    def _spoken(self) -> dict[str, str]:
+        """What the servers say, as far as there is room for it."""
+        spoken: dict[str, str] = {}
+        for name, held in sorted(self._held.items()):
+            text = held.words[1]
+            if text and sum(map(len, spoken.values())) + len(text) <= MOST_WORDS:
+                spoken[name] = text
+        return spoken
 
     def _tool(self, key: tuple[str, str], name: str) -> McpTool:
         server, tool = key

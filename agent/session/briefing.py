@@ -23,16 +23,25 @@ from agent.session.guidance import Guidance
 from agent.session.instructions import Instruction
 from agent.session.pins import late_pins
 from agent.session.prompts import head
-from agent.session.situation import FILE, MODES, PINNED, Situation, repository_of, today
+from agent.session.situation import (
+    FILE,
+    MODES,
+    PINNED,
+    SERVER,
+    Situation,
+    repository_of,
+    today,
+)
 from agent.skills import listing
 from agent.store.store import Store
 from agent.told import ContextPart
+from agent.tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
 class BriefingDeps:
     """*prompts* are the user's own by family, *spills* keep what is too long to be told whole;
-    *now* gives the local time."""
+    *registry* has what servers say of their tools; *now* gives the local time."""
 
     agents: Agents
     guidance: Guidance
@@ -40,6 +49,7 @@ class BriefingDeps:
     store: Store
     prompts: Mapping[str, str]
     spills: SpillStore
+    registry: Registry
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone()
 
 
@@ -68,8 +78,9 @@ class Briefing:
                 return history
             now = await self._situation(session, newest.agent, callers, fresh=False)
             now = replace(now, pinned=await self._pinned(session, history))
-            reminder = now.reminder(known_facts(history))
-            part = _part(newest, now, reminder=reminder) if reminder else None
+            topics = known_facts(history)
+            reminder = now.reminder(topics)
+            part = _part(newest, now, reminder=reminder, known=topics) if reminder else None
         else:
             now = await self._situation(session, newest.agent, callers, fresh=True)
             part = _part(newest, now, block=now.block())
@@ -135,6 +146,7 @@ class Briefing:
             mode=MODES.get(agent, ""),
             skills=skills,
             instructions=collected.files,
+            servers=self._servers(agent, callers),
         )
 
     async def _pinned(
@@ -148,6 +160,13 @@ class Briefing:
         topics = known_facts(history)
         known = {t.removeprefix(PINNED) for t in topics if t.startswith(PINNED)}
         return await asyncio.to_thread(late_pins, history, pinned, known, deps.spills.place_of)
+
+    def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
+        """What those servers say that the agent may call a tool of."""
+        registry = self._deps.registry
+        offered = self._deps.agents.offered(agent, registry.names, callers)
+        heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
+        return {server: text for server, text in registry.words.items() if server in heard}
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
         """The skills that the agent may load (I3)."""
@@ -173,15 +192,22 @@ class Briefing:
 
 
 def _part(
-    message: UserMessage, now: Situation, *, block: str | None = None, reminder: str = ""
+    message: UserMessage,
+    now: Situation,
+    *,
+    block: str | None = None,
+    reminder: str = "",
+    known: Mapping[str, str] | None = None,
 ) -> ContextPart:
+    # What a server said is not said again when it comes back after a while.
+    heard = {topic: fact for topic, fact in (known or {}).items() if topic.startswith(SERVER)}
     return ContextPart(
         id=new_id("prt"),
         session_id=message.session_id,
         message_id=message.id,
         block=block,
         reminder=reminder,
-        facts=now.facts(),
+        facts=heard | now.facts(),
     )
 
 

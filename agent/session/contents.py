@@ -13,7 +13,7 @@ from agent.session.directory import Directory
 from agent.session.estimate import tokens
 from agent.session.gauge import Gauge
 from agent.session.setting import TurnSetting
-from agent.session.situation import sections_of
+from agent.session.situation import one_line, sections_of, words_of
 from agent.session.subagents import lineage_of
 from agent.session.turn import TurnDeps
 
@@ -99,25 +99,32 @@ def contents_of(
 def _fixed(setting: TurnSetting) -> Iterator[Source]:
     head, block = setting.system
     yield Source("system", "rules of the program", tokens(head))
-    named = [(SECTIONS[n], tokens(text)) for n, text in sections_of(block) if n in SECTIONS]
+    sections = [(name, tokens(text)) for name, text in sections_of(block)]
+    named = [(SECTIONS[name], size) for name, size in sections if name in SECTIONS]
     yield from (Source("system", name, size) for name, size in named)
-    rest = tokens(block) - sum(size for _, size in named)
+    # What servers say is counted with their tools.
+    said = sum(tokens(text) for _, text in words_of(block))
+    rest = tokens(block) - sum(size for _, size in named) - said
     if rest > 0:
         yield Source("system", "environment and mode", rest)
 
 
 def _tools(setting: TurnSetting, servers: Mapping[str, str]) -> Iterator[Source]:
-    """Each tool of ours, each server with all of its."""
+    """Each tool of ours, each server with all of its and with what it says of them."""
+    said = {server: tokens(text) for server, text in words_of(setting.system[-1])}
     by_server: dict[str, list[ToolSchema]] = {}
     for tool in setting.tools:
-        server = servers.get(tool.name, "")
+        server = one_line(servers.get(tool.name, ""))
         if server:
             by_server.setdefault(server, []).append(tool)
         else:
             yield Source("tools", tool.name, schema_tokens((tool,)))
     for server, tools in by_server.items():
         count = f"{len(tools)} tools" if len(tools) > 1 else "1 tool"
-        yield Source("tools", f"{server} (MCP server, {count})", schema_tokens(tools))
+        size = schema_tokens(tools) + said.pop(server, 0)
+        yield Source("tools", f"{server} (MCP server, {count})", size)
+    for server, size in said.items():
+        yield Source("tools", f"{server} (MCP server)", size)
 
 
 def _said(messages: Sequence[MessageWithParts]) -> Iterator[Source]:

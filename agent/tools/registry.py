@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ class Registry:
         }
         self._builtin: dict[str, AnyTool] = {}
         self._added: dict[str, tuple[AnyTool, ...]] = {}
+        self._words: dict[str, Mapping[str, str]] = {}
         self._claimed: dict[str, AnyTool] = {}
         ordered = sorted(tools, key=_name)
         for tool in ordered:
@@ -99,10 +100,13 @@ class Registry:
         self._tools = dict(self._builtin)
         self._known = dict(self._claimed)
 
-    def put(self, owner: str, tools: Iterable[AnyTool]) -> None:
-        """Make *tools* those of *owner*, in place of the ones it had. Their schemas hold from
-        the next request on. Raises ``ValueError``, and changes nothing, if one has the name of
-        a tool that is built in, in whatever spelling, or that of another owner's."""
+    def put(
+        self, owner: str, tools: Iterable[AnyTool], words: Mapping[str, str] | None = None
+    ) -> None:
+        """Make *tools* those of *owner*, in place of the ones it had, and *words* what MCP
+        servers, by their names, say of theirs as a whole. The schemas hold from the next request
+        on. Raises ``ValueError``, and changes nothing, if one has the name of a tool that is
+        built in, in whatever spelling, or that of another owner's."""
         given = tuple(tools)
         others = [tool for name, held in self._added.items() if name != owner for tool in held]
         names = [tool.spec.name for tool in (*others, *given)]
@@ -110,6 +114,7 @@ class Registry:
             if self.claims(tool.spec.name) or names.count(tool.spec.name) > 1:
                 raise ValueError(f"There is a tool named {tool.spec.name} already.")
         self._added[owner] = given
+        self._words[owner] = dict(words or {})
         self._tools, self._known = dict(self._builtin), dict(self._claimed)
         for tool in sorted((*others, *given), key=_name):
             self._tools[tool.spec.name] = tool
@@ -118,6 +123,11 @@ class Registry:
             name: self._schemas[name] if name in self._builtin else self._schema(tool)
             for name, tool in self._tools.items()
         }
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What servers say of their tools as a whole, by the server's name."""
+        return {server: text for said in self._words.values() for server, text in said.items()}
 
     def claims(self, name: str) -> bool:
         """Whether *name*, in whatever spelling, means a tool that is built in."""

@@ -5,6 +5,7 @@ import os
 
 from agent.errors import OpencodePyError
 from agent.events import Event, McpChanged
+from agent.mcp.records import Standing
 from app.browser import browser_of
 from app.clean import clean, clean_line
 from app.commands import action
@@ -46,8 +47,24 @@ async def _do(context: Context, name: str, what: str) -> None:
             context.tell('Off until the next start. "enabled": false in its settings keeps it so.')
         case "login":
             await _log_in(context, name)
+        case "accept":
+            _accept(context, standing)
         case _:
             await service.reconnect(name)
+
+
+def _accept(context: Context, standing: Standing) -> None:
+    """Go by what a server says now."""
+    name = clean_line(standing.server.name)
+    if not standing.changed and standing.new_words is None:
+        context.tell(f"{name} says what it said before.")
+        return
+    try:
+        context.live.runtime.mcp.accept(standing.server.name)
+    except OpencodePyError as error:
+        context.tell(clean(error.message), warning=True)
+    else:
+        context.tell(f"What {name} says now holds.")
 
 
 async def _log_in(context: Context, name: str) -> None:

@@ -52,6 +52,10 @@ def _show(standing: Standing) -> None:
     print(f"{clean_line(standing.server.name)}   {state}{reason}")
     if standing.about:
         print(f"{clean_line(standing.about)}   over {standing.wire}")
+    for line in (standing.words if standing.new_words is None else standing.new_words).splitlines():
+        print(f"says       {clean_line(line)}")
+    if standing.new_words is not None:
+        print("           (that has changed since it was kept: accept it with ctrl+y in /mcp)")
     for name, definition in standing.tools:
         described = clean_line(" ".join(definition.description.split()))[:100]
         mark = "   (changed since it was approved)" if definition.name in standing.changed else ""

@@ -49,8 +49,9 @@ def server_row(standing: Standing) -> Row:
     note = WORDS[standing.state]
     if standing.state == "connected":
         note = f"{count(len(standing.tools), 'tool')}"
-        if standing.changed:
-            note += f", {len(standing.changed)} changed"
+        changed = len(standing.changed) + (standing.new_words is not None)
+        if changed:
+            note += f", {changed} changed"
         if standing.problems:
             note += f", {count(len(standing.problems), 'problem')}"
     elif standing.reason:
@@ -69,12 +70,13 @@ def server_rows(standings: Sequence[Standing]) -> list[Row]:
 
 class McpScreen(Picker):
     """Gives back the name of a server that is to be shown. *do* is called with what is wanted
-    of the highlighted one: ``switch``, ``reconnect`` or ``login``."""
+    of the highlighted one: ``switch``, ``reconnect``, ``login`` or ``accept``."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+t", "do('switch')", "On/off", priority=True),
         Binding("ctrl+r", "do('reconnect')", "Reconnect", priority=True),
         Binding("ctrl+l", "do('login')", "Log in", priority=True),
+        Binding("ctrl+y", "do('accept')", "Accept changes", priority=True),
     ]
 
     def __init__(
@@ -88,7 +90,7 @@ class McpScreen(Picker):
             "MCP servers",
             server_rows(standings),
             current=current,
-            hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in")),
+            hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in"), ("^y", "accept")),
             enter="show",
             empty=EMPTY,
         )
@@ -134,6 +136,8 @@ def server_text(standing: Standing) -> Content:
     parts = [state, _facts(standing)]
     if standing.problems:
         parts.append(_section("Problems", [Content(clean(one)) for one in standing.problems]))
+    if standing.words or standing.new_words is not None:
+        parts.append(_section("Instructions", _words(standing)))
     if standing.tools:
         parts.append(
             _section("Tools", [_tool(standing, name, one) for name, one in standing.tools])
@@ -160,6 +164,17 @@ def _facts(standing: Standing) -> Content:
     if standing.about:
         words.append(clean_line(standing.about))
     return Content.styled(" · ".join(words), "$tone-muted")
+
+
+def _words(standing: Standing) -> list[Content]:
+    """What models are told of the server as a whole, and what it says instead now."""
+    lines = [Content(f"  {clean_line(line)}") for line in standing.words.splitlines()]
+    if standing.new_words is not None:
+        lines += [
+            Content.styled("  changed since they were kept; ^y in the list accepts:", "$tone-warn"),
+            *(Content(f"  {clean_line(line)}") for line in standing.new_words.splitlines()),
+        ]
+    return lines
 
 
 def _section(title: str, lines: Sequence[Content]) -> Content:

@@ -53,11 +53,11 @@ async def test_another_program_is_another_server(tmp_path: Path) -> None:
 def test_what_is_kept_is_the_users_alone(tmp_path: Path) -> None:
     pins, server = Pins(tmp_path / "data"), workshop()
     first = Definition(name="a", description="one", schema={"type": "object"})
-    assert pins.check(server, (first,)) == {"a": first}
+    assert pins.check(server, (first,)) == ({"a": first}, "")
     later = Definition(name="a", description="two", schema={"type": "object"})
-    assert Pins(tmp_path / "data").check(server, (later,)) == {"a": first}
-    pins.approve(server, later)
-    assert Pins(tmp_path / "data").check(server, (later,)) == {"a": later}
+    assert Pins(tmp_path / "data").check(server, (later,)) == ({"a": first}, "")
+    pins.approve(server, (later,))
+    assert Pins(tmp_path / "data").check(server, (later,)) == ({"a": later}, "")
     mode = stat.S_IMODE((tmp_path / "data" / "mcp-tools.json").stat().st_mode)
     assert mode == 0o600
 
@@ -65,4 +65,4 @@ def test_what_is_kept_is_the_users_alone(tmp_path: Path) -> None:
 def test_a_broken_file_is_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "mcp-tools.json").write_text('{"servers": []}')
     one = Definition(name="a", schema={"type": "object"})
-    assert Pins(tmp_path).check(workshop(), (one,)) == {"a": one}
+    assert Pins(tmp_path).check(workshop(), (one,)) == ({"a": one}, "")

@@ -35,6 +35,8 @@ STANDINGS = (
         about="acme docs 1.4.0",
         tools=TOOLS,
         changed=("read",),
+        words="Search before you read [/a page].",
+        new_words="Read every page.",
         prompts=(Prompt(name="review", description="Reviews a page"),),
         resources=(Resource(uri="docs://index", name="All pages"),),
         problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
@@ -54,7 +56,7 @@ STANDINGS = (
 def test_rows_tell_how_each_server_stands() -> None:
     rows = [server_row(standing) for standing in STANDINGS]
     assert [(row.title, row.note) for row in rows] == [
-        ("● docs", "3 tools, 1 changed, 1 problem"),
+        ("● docs", "3 tools, 2 changed, 1 problem"),
         ("◆ github", "needs a login"),
         ("○ old", "off"),
         ("✕ shop", "failed: There is no program shopd on this…"),
@@ -129,6 +131,41 @@ async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer)
         await running.until_shown("MCP servers")
         await running.pilot.press("escape")
         await running.until(running.app.controller.at_main)
+
+
+async def test_x3_what_a_server_says_otherwise_is_accepted(
+    start: Starter, folders: Mapping[str, str], tmp_path: Path
+) -> None:
+    says = tmp_path / "says"
+    script = f"import os, sys; os.environ['WORKSHOP_SAYS'] = open({str(says)!r}).read(); "
+    script += f"sys.argv = ['x']; exec(open({str(SERVERS / 'workshop.py')!r}).read())"
+    command = [sys.executable, "-c", script]
+    says.write_text("Saw before you glue.")
+    async with ModelServer() as server:
+        configure(folders, server, mcp={"shop": {"type": "local", "command": command}})
+        await accept_what_it_says(start, says)
+
+
+async def accept_what_it_says(start: Starter, says: Path) -> None:
+    async with start() as running:
+        await running.until_shown("mcp 1")
+        await running.type("/mcp", "enter")
+        await running.until_shown("● shop")
+        await running.pilot.press("ctrl+y")
+        await running.until_shown("shop says what it said before.")
+        says.write_text("Glue before you saw.")
+        await running.pilot.press("ctrl+r")
+        await running.until_shown("11 tools, 1 changed")
+        await running.pilot.press("enter")
+        await running.until_shown("Glue before you saw.")
+        assert "changed since they were kept" in running.text()
+        await running.pilot.press("escape")
+        await running.until_shown("MCP servers")
+        await running.pilot.press("ctrl+y")
+        await running.until_shown("What shop says now holds.")
+        await running.until(
+            lambda: running.runtime.registry.words == {"shop": "Glue before you saw."}
+        )
 
 
 async def test_a_call_is_asked_about_and_shown(

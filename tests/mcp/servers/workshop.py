@@ -1,6 +1,6 @@
 """A real server for the tests, over stdio or HTTP: ``workshop.py [http|sse PORT]``.
 
-``WORKSHOP_WORD`` changes the description of a tool.
+``WORKSHOP_WORD`` changes the description of a tool, ``WORKSHOP_SAYS`` what the server says.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import zlib
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
-server = MCPServer("workshop", version="1.2")
+server = MCPServer("workshop", version="1.2", instructions=os.environ.get("WORKSHOP_SAYS"))
 
 
 def picture() -> bytes:
