@@ -1,5 +1,6 @@
 """The MCP servers on the screen: the list, one whole, the status line (spec 10, X2; U5)."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Mapping
@@ -140,7 +141,7 @@ async def test_x3_what_a_server_says_otherwise_is_accepted(
     script = f"import os, sys; os.environ['WORKSHOP_SAYS'] = open({str(says)!r}).read(); "
     script += f"sys.argv = ['x']; exec(open({str(SERVERS / 'workshop.py')!r}).read())"
     command = [sys.executable, "-c", script]
-    says.write_text("Saw before you glue.")
+    await asyncio.to_thread(says.write_text, "Saw before you glue.")
     async with ModelServer() as server:
         configure(folders, server, mcp={"shop": {"type": "local", "command": command}})
         await accept_what_it_says(start, says)
@@ -153,7 +154,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.until_shown("● shop")
         await running.pilot.press("ctrl+y")
         await running.until_shown("shop says what it said before.")
-        says.write_text("Glue before you saw.")
+        await asyncio.to_thread(says.write_text, "Glue before you saw.")
         await running.pilot.press("ctrl+r")
         await running.until_shown("11 tools, 1 changed")
         await running.pilot.press("enter")
