@@ -34,6 +34,7 @@ from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.commands import CommandDeps, Commands
+from agent.session.completing import Completions
 from agent.session.contents import Window
 from agent.session.directory import Directory
 from agent.session.guidance import Guidance
@@ -193,10 +194,11 @@ def _turn_deps(
         lsp=code.servers,
     )
     registry, truncator = build_tools(tools), build_truncator(tools)
+    clients = Clients(catalog, gate=RequestHooks(hooks, bus, str(opened.directory)))
     return TurnDeps(
         bus=bus,
         store=store,
-        clients=Clients(catalog, gate=RequestHooks(hooks, bus, str(opened.directory))),
+        clients=clients,
         catalog=catalog,
         pipeline=Pipeline(registry, permissions, truncator, tracing, hooks),
         tracing=tracing,
@@ -210,6 +212,7 @@ def _turn_deps(
         briefing=Briefing(
             BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills, registry)
         ),
+        completions=Completions(catalog, clients, folder.update, config.small_model),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         aftercare=code.aftercare,

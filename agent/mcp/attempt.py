@@ -17,6 +17,7 @@ from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Elicited
 from agent.mcp.programs import MARKER, end_program
 from agent.mcp.records import LinkLost, Offer, Server, Wire
+from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.stderr import ErrorLog
 
 if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
@@ -44,7 +45,8 @@ class Login(Protocol):
 class AttemptDeps:
     """*root* is the folder that servers may know of, *environment* that of programs. *up* gets
     a connection that can be used, and what the server offers; *offered* what it offers later;
-    *unread* a sentence when that could not be read. *elicit* asks the user something."""
+    *unread* a sentence when that could not be read. *elicit* asks the user something,
+    *sample* a model."""
 
     root: Path
     environment: Mapping[str, str]
@@ -52,6 +54,7 @@ class AttemptDeps:
     offered: Callable[["Link", Offer], None]
     unread: Callable[[str], None]
     elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
+    sample: Callable[[Sample], Awaitable[Sampled]]
     login: Login | None = None
 
 
@@ -167,6 +170,7 @@ class Attempt:
             changed=self._relist.set,
             refused=refused,
             elicit=self._deps.elicit,
+            sample=self._deps.sample,
             log=self._log,
             auth=auth,
         )

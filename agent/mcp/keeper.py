@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 from agent.errors import ToolError
 from agent.jsontypes import JsonObject
 from agent.mcp.attempt import Attempt, AttemptDeps, Login
-from agent.mcp.eliciting import Ask, Elicited, Eliciting
+from agent.mcp.caller import Caller
+from agent.mcp.eliciting import Ask, Elicited
 from agent.mcp.reasons import never_starts, reason_of
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
+from agent.mcp.sampling import Refused, Sample, Sampled
 from agent.tools.base import ToolContext
 from agent.tools.web_text import visible
 
@@ -57,7 +59,7 @@ class Keeper:
         self._deps = deps
         self._task: asyncio.Task[None] | None = None
         self._link: Link | None = None
-        self._callers: list[ToolContext] = []
+        self._callers: list[Caller] = []
         self._now: Attempt | None = None
         self._wire: Wire = _first_wire(server)
         self._settled = asyncio.Event()
@@ -96,7 +98,8 @@ class Keeper:
     async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> Answer:
         """Call a tool. Raises ``ToolError``."""
         silence = self._server.silence
-        self._callers.append(ctx)
+        caller = Caller(self._server.name, ctx, self._deps.ask)
+        self._callers.append(caller)
         try:
             return await self._ask(
                 lambda link: link.call(
@@ -104,16 +107,20 @@ class Keeper:
                 )
             )
         finally:
-            self._callers.remove(ctx)
+            self._callers.remove(caller)
+            caller.end()
 
     async def _elicit(self, message: str, wanted: JsonObject | str) -> Elicited:
         """Ask the user of the newest call. A server without one has nothing to ask."""
-        if not self._callers or self._deps.ask is None:
+        if not self._callers:
             return Elicited("decline", {})
-        asking = Eliciting(self._server.name, self._callers[-1], self._deps.ask)
-        if isinstance(wanted, str):
-            return await asking.address(message, wanted)
-        return await asking.form(message, wanted)
+        return await self._callers[-1].elicit(message, wanted)
+
+    async def _sample(self, sample: Sample) -> Sampled:
+        """Have a model answer for the newest call. Raises ``Refused``."""
+        if not self._callers:
+            raise Refused("A model is asked in the middle of a call alone.")
+        return await self._callers[-1].sample(sample)
 
     async def read(self, uri: str) -> Answer:
         """The content of a resource. Raises ``ToolError``."""
@@ -124,23 +131,19 @@ class Keeper:
         return await self._ask(lambda link: link.prompt(name, arguments))
 
     async def _ask(self, request: "Callable[[Link], Awaitable[Got]]") -> Got:
-        link = await self._ready()
-        try:
-            return await request(link)
-        except LinkLost as lost:
-            self._broken(link)
-            if not lost.expired:
-                raise ToolError(
-                    f"The connection to the MCP server {self._server.name} broke during the call, "
-                    "which may have been done all the same. It is being connected again."
-                ) from None
-        # A session that the server had forgotten: nothing was done, so it is asked once more.
-        link = await self._ready()
-        try:
-            return await request(link)
-        except LinkLost:
-            self._broken(link)
-            raise ToolError(f"The MCP server {self._server.name} broke off twice.") from None
+        for _ in range(2):
+            link = await self._ready()
+            try:
+                return await request(link)
+            except LinkLost as lost:
+                self._broken(link)
+                # Where the server had forgotten the session, nothing was done: once more.
+                if not lost.expired:
+                    raise ToolError(
+                        f"The connection to the MCP server {self._server.name} broke during the "
+                        "call, which may have been done all the same. It is being connected again."
+                    ) from None
+        raise ToolError(f"The MCP server {self._server.name} broke off twice.")
 
     async def _ready(self) -> "Link":
         """The connection, waited for if there is hope. Raises ``ToolError``."""
@@ -216,6 +219,7 @@ class Keeper:
             offered=self._offered,
             unread=lambda problem: self._tell("connected", problems=(problem,)),
             elicit=self._elicit,
+            sample=self._sample,
             login=self._deps.login,
         )
 

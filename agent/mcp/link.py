@@ -6,10 +6,9 @@ closed by one task; calls may come from any.
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar, cast
+from typing import Literal, Protocol, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -21,26 +20,22 @@ from pydantic import ValidationError
 
 from agent.errors import ToolError
 from agent.jsontypes import JsonObject
-from agent.mcp.records import (
-    Answer,
-    Blob,
-    Definition,
-    LinkLost,
-    Offer,
-    Piece,
-    Pointer,
-    Prompt,
-    PromptArgument,
-    Resource,
-    Server,
-    Wire,
-    Words,
+from agent.mcp.parts import (
+    contents_of,
+    definition_of,
+    piece_of,
+    pieces_of,
+    prompt_of,
+    resource_of,
+    sample_of,
+    words_of,
 )
+from agent.mcp.records import Answer, LinkLost, Offer, Server, Wire
+from agent.mcp.sampling import Refused
 from agent.mcp.wires import Hooks, Wired, open_wire
-from agent.tools.web_text import visible
 
-LONGEST_WORDS = 4_000
-"""Characters of what a server says of its tools that models are told."""
+REFUSED = -1
+"""The code for what the user does not want to be asked of a model."""
 
 MOST_PAGES = 100
 """Pages of a list that are read."""
@@ -57,6 +52,15 @@ _REFUSED = "Server returned an error response"
 
 Page = TypeVar("Page", types.ListToolsResult, types.ListResourcesResult, types.ListPromptsResult)
 Entry = TypeVar("Entry")
+Listed_co = TypeVar("Listed_co", covariant=True)
+
+
+class Fetch(Protocol[Listed_co]):
+    """Asks for a page of a list."""
+
+    def __call__(
+        self, *, cursor: str | None, cache_mode: Literal["refresh"]
+    ) -> Awaitable[Listed_co]: ...
 
 
 class Link:
@@ -77,36 +81,25 @@ class Link:
 
     async def offer(self) -> Offer:
         """All that the server offers now. Raises ``LinkLost`` or ``ToolError``."""
-        able = self._client.server_capabilities
-        client = self._client
+        able, client = self._client.server_capabilities, self._client
         self._wired.problems.clear()
         problems: list[str] = []
         tools: list[types.Tool] = []
         if able.tools is not None:
-            tools = await self._pages(
-                lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"),
-                lambda page: page.tools,
-                problems,
-            )
+            tools = await self._pages(client.list_tools, lambda page: page.tools, problems)
         resources: list[types.Resource] = []
         if able.resources is not None:
             resources = await self._optional(
-                lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"),
-                lambda page: page.resources,
-                problems,
+                client.list_resources, lambda page: page.resources, problems
             )
         prompts: list[types.Prompt] = []
         if able.prompts is not None:
-            prompts = await self._optional(
-                lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"),
-                lambda page: page.prompts,
-                problems,
-            )
+            prompts = await self._optional(client.list_prompts, lambda page: page.prompts, problems)
         return Offer(
-            tools=tuple({tool.name: _definition(tool) for tool in tools}.values()),
-            resources=tuple(_resource(one) for one in resources),
-            prompts=tuple(_prompt(one) for one in prompts),
-            words=_words(self._client.instructions),
+            tools=tuple({tool.name: definition_of(tool) for tool in tools}.values()),
+            resources=tuple(resource_of(one) for one in resources),
+            prompts=tuple(prompt_of(one) for one in prompts),
+            words=words_of(client.instructions),
             problems=(*self._wired.problems, *problems),
         )
 
@@ -145,7 +138,7 @@ class Link:
             self._limits.pop(limit, None)
             task.cancel()
         result = await self._answered(task)
-        return Answer(tuple(_pieces(result)), failed=bool(result.is_error))
+        return Answer(tuple(pieces_of(result)), failed=bool(result.is_error))
 
     @contextlib.contextmanager
     def asking(self) -> Generator[None]:
@@ -161,12 +154,12 @@ class Link:
     async def read(self, uri: str) -> Answer:
         """The content of a resource. Raises ``LinkLost`` or ``ToolError``."""
         found = await self._answered(self._client.read_resource(uri, cache_mode="bypass"))
-        return Answer(tuple(_contents(one) for one in found.contents))
+        return Answer(tuple(contents_of(one) for one in found.contents))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
         """A prompt, filled in. Raises ``LinkLost`` or ``ToolError``."""
         found = await self._answered(self._client.get_prompt(name, arguments))
-        return Answer(tuple(_piece(message.content) for message in found.messages))
+        return Answer(tuple(piece_of(message.content) for message in found.messages))
 
     async def follow(self, changed: Callable[[], None]) -> None:
         """Call *changed* for each change that newer servers tell only to who listens."""
@@ -187,7 +180,7 @@ class Link:
 
     async def _optional(
         self,
-        fetch: Callable[[str | None], Awaitable[Page]],
+        fetch: Fetch[Page],
         pick: Callable[[Page], list[Entry]],
         problems: list[str],
     ) -> list[Entry]:
@@ -200,7 +193,7 @@ class Link:
 
     async def _pages(
         self,
-        fetch: Callable[[str | None], Awaitable[Page]],
+        fetch: Fetch[Page],
         pick: Callable[[Page], list[Entry]],
         problems: list[str],
     ) -> list[Entry]:
@@ -208,7 +201,7 @@ class Link:
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(MOST_PAGES):
-            page = await self._answered(fetch(cursor))
+            page = await self._answered(fetch(cursor=cursor, cache_mode="refresh"))
             found += pick(page)
             cursor = page.next_cursor
             if cursor is None or len(found) > MOST_ENTRIES:
@@ -272,12 +265,31 @@ async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Li
         accepted = form and given.action == "accept"
         return types.ElicitResult(action=given.action, content=content if accepted else None)
 
+    async def sample(
+        context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        _ = context
+        if params.tools:
+            return types.ErrorData(code=types.INVALID_PARAMS, message="Tools are not given here.")
+        try:
+            with link.asking():
+                given = await hooks.sample(sample_of(params))
+        except Refused as error:
+            return types.ErrorData(code=REFUSED, message=str(error))
+        return types.CreateMessageResult(
+            role="assistant",
+            content=types.TextContent(text=given.text),
+            model=given.model,
+            stop_reason="endTurn",
+        )
+
     wired = Wired(hooks.gone)
     client = Client(
         open_wire(server, wire, hooks, wired),
         client_info=types.Implementation(name="opencode-py", version=_version()),
         list_roots_callback=roots,
         elicitation_callback=elicit,
+        sampling_callback=sample,
         message_handler=heard,
     )
     link = Link(client, wired, wire)
@@ -290,67 +302,3 @@ def _version() -> str:
         return version("opencode-py")
     except PackageNotFoundError:
         return "0"
-
-
-def _words(said: str | None) -> str:
-    text = visible(said or "").strip()
-    return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS].rstrip() + "…"
-
-
-def _definition(tool: types.Tool) -> Definition:
-    hints = tool.annotations
-    return Definition(
-        name=tool.name,
-        title=tool.title or (hints.title if hints else None) or "",
-        description=tool.description or "",
-        schema=tool.input_schema,
-        read_only=bool(hints and hints.read_only_hint),
-    )
-
-
-def _resource(one: types.Resource) -> Resource:
-    return Resource(
-        uri=str(one.uri),
-        name=one.title or one.name,
-        description=one.description or "",
-        mime=one.mime_type or "",
-    )
-
-
-def _prompt(one: types.Prompt) -> Prompt:
-    return Prompt(
-        name=one.name,
-        description=one.description or one.title or "",
-        arguments=tuple(
-            PromptArgument(
-                name=each.name, description=each.description or "", required=bool(each.required)
-            )
-            for each in one.arguments or ()
-        ),
-    )
-
-
-def _pieces(result: types.CallToolResult) -> list[Piece]:
-    found = [_piece(one) for one in result.content]
-    if not found and result.structured_content is not None:
-        return [Words(json.dumps(result.structured_content, ensure_ascii=False, indent=1))]
-    return found
-
-
-def _piece(content: types.ContentBlock) -> Piece:
-    match content:
-        case types.TextContent():
-            return Words(content.text)
-        case types.ImageContent() | types.AudioContent():
-            return Blob(content.mime_type, content.data)
-        case types.ResourceLink():
-            name = content.title or content.name
-            return Pointer(str(content.uri), name, content.description or "")
-        case types.EmbeddedResource():
-            return _contents(content.resource)
-
-
-def _contents(one: types.TextResourceContents | types.BlobResourceContents) -> Piece:
-    if isinstance(one, types.TextResourceContents):
-        return Words(one.text, str(one.uri))
-    return Blob(one.mime_type or "", one.blob, str(one.uri))

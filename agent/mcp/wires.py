@@ -20,6 +20,7 @@ from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Elicited
 from agent.mcp.provider import lacking
 from agent.mcp.records import Server, Wire
+from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.stderr import ErrorLog
 from agent.mcp.tidying import tidy
 from agent.tools.web_text import visible
@@ -45,7 +46,8 @@ class Hooks:
     is that of programs, *log* takes what they print on the error stream. *changed* is called
     when a list of the server's changed, *gone* is set when the connection is over; *refused*
     is called with the status and the reason when the server wants a login, or another one.
-    *elicit* asks the user what the server wants to know (a message, and a form or an address)."""
+    *elicit* asks the user what the server wants to know (a message, and a form or an address),
+    *sample* has a model answer a prompt of the server's."""
 
     root: Path
     environment: Mapping[str, str]
@@ -53,6 +55,7 @@ class Hooks:
     changed: Callable[[], None]
     refused: Callable[[int, str], None]
     elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
+    sample: Callable[[Sample], Awaitable[Sampled]]
     log: ErrorLog | None = None
     auth: httpx2.Auth | None = None
 

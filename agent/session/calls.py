@@ -3,14 +3,17 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.display import Block
 from agent.files import FileTracker
 from agent.model import AssistantMessage, MessageWithParts, Session, ToolPart, Usage
 from agent.permission.service import AskContext, PermissionService
 from agent.provider.catalog import Catalog
 from agent.questions import Need, PermissionReply
 from agent.session.briefing import Briefing
+from agent.session.completing import Completions
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
+from agent.session.spending import plus
 from agent.session.subagents import Lineage
 from agent.store.store import Store
 from agent.tools.base import Aftercare, SpawnRequest, SpawnResult, ToolContext
@@ -31,6 +34,7 @@ class CallDeps:
     permissions: PermissionService
     catalog: Catalog
     briefing: Briefing
+    completions: Completions
     repeats: int
     before_change: Callable[[], Awaitable[None]] | None
     saved: Callable[[str], Awaitable[None]] | None
@@ -58,9 +62,13 @@ class TurnCalls:
         self._children: tuple[Usage, float | None] = (Usage(), None)
 
     def take_children(self) -> tuple[Usage, float | None]:
-        """What sub-agents have used since this was asked last."""
+        """What sub-agents, and calls that asked a model, have used since this was asked last."""
         children, self._children = self._children, (Usage(), None)
         return children
+
+    def _used(self, usage: Usage, cost: float | None) -> None:
+        before, known = self._children
+        self._children = (before + usage, plus(known, cost))
 
     def executor(
         self, message: AssistantMessage, history: Sequence[MessageWithParts]
@@ -108,17 +116,16 @@ class TurnCalls:
         context = self._ask_context(message, part)
         model = self._deps.catalog.model(message.model)
 
-        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-            reply = await self._deps.permissions.ask(context, needs, heading, ())
+        async def ask(
+            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+        ) -> PermissionReply:
+            reply = await self._deps.permissions.ask(context, needs, heading, blocks)
             return reply or PermissionReply("once")
 
         async def spawn(request: SpawnRequest, tell: Callable[[str], None]) -> SpawnResult:
             caller = replace(self._session, agent=message.agent, model=message.model)
             done = await self._spawn(caller, request, tell)
-            usage, cost = self._children
-            if done.cost is not None:
-                cost = (cost or 0.0) + done.cost
-            self._children = (usage + done.usage, cost)
+            self._used(done.usage, done.cost)
             return done
 
         return ToolContext(
@@ -136,6 +143,7 @@ class TurnCalls:
             documents=model.documents,
             callers=self._lineage.callers,
             spawn=spawn,
+            completer=self._deps.completions.of(self._session.id, message.model, self._used),
             before_change=self._deps.before_change,
             aftercare=self._deps.aftercare,
             saved=self._deps.saved,

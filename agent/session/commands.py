@@ -202,6 +202,8 @@ def _ignore(text: str) -> None:
     _ = text
 
 
-async def _unasked(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+async def _unasked(
+    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
     """Replaced by the pipeline before anything runs."""
-    raise AssertionError(heading, needs)
+    raise AssertionError(heading, needs, blocks)

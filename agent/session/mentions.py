@@ -3,6 +3,7 @@ notebook comes out as it does for the model, and the file counts as read (spec 8
 
 from dataclasses import replace
 
+from agent.display import Block
 from agent.errors import PermissionRejected, ToolError
 from agent.files import FileTracker
 from agent.ids import new_id
@@ -116,6 +117,8 @@ def _ignore(text: str) -> None:
     """A file that is read tells nothing on the way."""
 
 
-async def _granted(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-    _ = needs, heading
+async def _granted(
+    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
+    _ = needs, heading, blocks
     return PermissionReply("once")

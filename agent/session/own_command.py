@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent.display import Block
 from agent.errors import SessionBusy
 from agent.files import FileTracker
 from agent.ids import new_id
@@ -99,8 +100,10 @@ class OwnCommands:
         return TurnEnd("completed")
 
     def _executor(self, session: Session, message: UserMessage) -> StepExecutor:
-        async def granted(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-            del needs, heading
+        async def granted(
+            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+        ) -> PermissionReply:
+            del needs, heading, blocks
             return PermissionReply("once")
 
         async def not_repeated(part: ToolPart) -> None:

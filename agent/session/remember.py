@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.display import Block
 from agent.errors import ToolError
 from agent.files import FileTracker
 from agent.ids import new_id
@@ -111,5 +112,8 @@ def _ignore(text: str) -> None:
     """A written line tells nothing on the way."""
 
 
-async def _nobody(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+async def _nobody(
+    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
+    del blocks
     raise ToolError(f"{heading} {len(needs)} things would have to be asked here.")

@@ -30,6 +30,7 @@ from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.session.briefing import Briefing, block_of, useful
 from agent.session.calls import CallDeps, SpawnFor, TurnCalls
+from agent.session.completing import Completions
 from agent.session.conversation import Conversation
 from agent.session.estimate import Calibration
 from agent.session.guards import TurnLimits
@@ -73,6 +74,7 @@ class TurnDeps:
     agents: Agents
     queues: Queues
     briefing: Briefing
+    completions: Completions
     update: Update
     registry: Registry
     shells: Shells
@@ -142,6 +144,7 @@ class Turn:
             permissions=deps.permissions,
             catalog=deps.catalog,
             briefing=deps.briefing,
+            completions=deps.completions,
             repeats=deps.limits.repeats,
             before_change=self._tracker.before_change if self._tracker else None,
             saved=partial(deps.trackers.saved, lineage.root_id),

@@ -16,6 +16,7 @@ from agent.display import Block, ToolLabel
 from agent.files import FileTracker
 from agent.jsontypes import JsonObject
 from agent.model import FilePart, Usage
+from agent.provider.client import AssistantTurn, UserTurn
 from agent.questions import Need, PermissionReply
 
 
@@ -94,6 +95,41 @@ Spawn = Callable[[SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
 ``ToolError`` for what cannot be started. Cancelling it ends the sub-agent (spec 0, A6)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A prompt of somebody else's that a model is to answer. *max_output* is in tokens."""
+
+    system: str
+    turns: tuple[UserTurn | AssistantTurn, ...]
+    max_output: int
+    temperature: float | None = None
+
+
+class Completer(Protocol):
+    """Has a prompt answered by *model* (``provider/model``), on the session's account. *vision*
+    tells whether it sees images."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def vision(self) -> bool: ...
+
+    async def complete(self, wanted: Completion) -> str:
+        """The answer. Raises ``OpencodePyError`` where there is none."""
+        ...
+
+
+class Ask(Protocol):
+    """Asks for needs that are found only while executing (a redirect to another host)."""
+
+    async def __call__(
+        self, needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+    ) -> PermissionReply:
+        """The reply. *blocks* show what it is about, none of them what the call is about.
+        Raises ``PermissionRejected``."""
+        ...
+
+
 class Aftercare(Protocol):
     """What is done with files once a tool has read or changed them (spec 10, X6 and X7)."""
 
@@ -125,12 +161,11 @@ class ToolContext:
     model sees images and PDF files.
     *waiting* is told the id of a question that the call waits for, None when it is over.
     *progress* shows the live tail of output (bounded by the caller's throttle).
-    *ask* is for needs found only while executing (a redirect to another host): it returns
-    the reply or raises ``PermissionRejected``. *spawn* runs a sub-agent, None where there
-    are none; *before_change* is awaited before anything that may change files. *by_user*: the
-    user wrote the call and nobody is asked about it. *aftercare* looks after files that were
-    read or changed, None where nothing does. *saved* is told the real path of a file whose
-    unsaved changes were saved for the user.
+    *ask* is for needs found only while executing. *spawn* runs a sub-agent, and *completer* has
+    a prompt answered, None where there are none; *before_change* is awaited before anything that
+    may change files. *by_user*: the user wrote the call and nobody is asked about it. *aftercare*
+    looks after files that were read or changed, None where nothing does. *saved* is told the
+    real path of a file whose unsaved changes were saved for the user.
     """
 
     session_id: str
@@ -142,12 +177,13 @@ class ToolContext:
     project: str
     files: FileTracker
     progress: Callable[[str], None]
-    ask: Callable[[tuple[Need, ...], str], Awaitable[PermissionReply]]
+    ask: Ask
     vision: bool = False
     documents: bool = False
     waiting: Callable[[str | None], None] = field(default=lambda _: None)
     callers: tuple[str, ...] = ()
     spawn: Spawn | None = None
+    completer: Completer | None = None
     before_change: Callable[[], Awaitable[None]] | None = None
     by_user: bool = False
     aftercare: Aftercare | None = None

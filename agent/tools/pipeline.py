@@ -198,8 +198,11 @@ class Pipeline:
             on_asked=observer.waiting,
         )
 
-        async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
-            reply = await self._permissions.ask(asking, needs, heading, progress.blocks)
+        async def ask(
+            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+        ) -> PermissionReply:
+            shown = blocks or progress.blocks
+            reply = await self._permissions.ask(asking, needs, heading, shown)
             return reply or PermissionReply("once")
 
         context = replace(context, ask=ask, waiting=observer.waiting)

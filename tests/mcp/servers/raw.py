@@ -37,6 +37,22 @@ FORM = {
 }
 
 
+SAMPLE = {
+    "systemPrompt": "You are terse.",
+    "messages": [
+        {"role": "user", "content": {"type": "text", "text": "What is oak?"}},
+        {"role": "assistant", "content": {"type": "text", "text": "A tree."}},
+        {"role": "user", "content": {"type": "text", "text": "And pine\u202e?"}},
+    ],
+    "maxTokens": 300,
+}
+ASKED = {
+    "asks": ("elicitation/create", {"message": "What shall it be?", "requestedSchema": FORM}),
+    "samples": ("sampling/createMessage", SAMPLE),
+}
+"""What is asked in the middle of a call, as often as its argument ``times`` says."""
+
+
 def send(message: dict) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
@@ -75,13 +91,18 @@ def main() -> None:
     if FAULT == "chats":
         for _ in range(3):
             sys.stdout.write("hello, I am a server\n")
-    waiting = None
+    waiting, left = None, 0
     for line in sys.stdin:
         message = json.loads(line)
-        if FAULT == "asks" and message.get("method") == "tools/call":
+        if FAULT in ASKED and message.get("method") == "tools/call":
             waiting = message["id"]
-            asked = {"message": "What shall it be?", "requestedSchema": FORM}
-            send({"id": "asked", "method": "elicitation/create", "params": asked})
+            left = (message["params"].get("arguments") or {}).get("times", 1)
+        elif message.get("id") != "asked":
+            left = 0
+        if left:
+            left -= 1
+            method, params = ASKED[FAULT]
+            send({"id": "asked", "method": method, "params": params})
             continue
         if message.get("id") == "asked":
             text = json.dumps(message.get("result") or message.get("error"))

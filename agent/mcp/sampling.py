@@ -1,0 +1,122 @@
+"""What a server asks the model in the middle of a call: with the user's consent, by a model of
+the session's, paid by the session (spec 10, X4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.display import TextBlock
+from agent.errors import OpencodePyError, PermissionRejected
+from agent.mcp.records import Blob, Piece, Words
+from agent.provider.client import AssistantTurn, MediaContent, TextContent, UserTurn
+from agent.questions import Need
+from agent.tools.base import Completer, Completion, ToolContext
+from agent.tools.web_text import visible
+
+PERMISSION = "mcp_sampling"
+"""The permission by which rules speak of it; the pattern is the server's name."""
+
+MOST = 20
+"""Requests of one call: each costs, and nobody wants to be asked more often."""
+
+LONGEST = 200_000
+"""Characters of a prompt."""
+
+
+class Refused(Exception):
+    """No answer is given; ``str`` says why, for the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of the prompt that is to be answered."""
+
+    role: Literal["user", "assistant"]
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """The answer, and who gave it (``provider/model``)."""
+
+    text: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A prompt that a server wants answered. *most* is in tokens."""
+
+    system: str
+    said: tuple[Said, ...]
+    most: int
+    temperature: float | None = None
+
+
+async def answer(server: str, sample: Sample, context: ToolContext) -> Sampled:
+    """Have *sample* answered on behalf of the call *context*. Raises ``Refused``."""
+    completer = context.completer
+    if completer is None:
+        raise Refused("There is no model to ask here.")
+    wanted = _wanted(sample, completer)
+    shown = _shown(sample, completer)
+    if len(shown) > LONGEST:
+        raise Refused(f"The prompt is longer than {LONGEST:,} characters.")
+    need = Need(
+        PERMISSION,
+        server,
+        always=server,
+        shown=f"{visible(server)} asks {completer.model}",
+        reason=f"the MCP server {visible(server)} sends the model words of its own",
+    )
+    heading = f"Let the MCP server {visible(server)} ask the model?"
+    try:
+        await context.ask((need,), heading, (TextBlock(shown),))
+        return Sampled(text=await completer.complete(wanted), model=completer.model)
+    except PermissionRejected as error:
+        raise Refused("The user does not let the model be asked.") from error
+    except OpencodePyError as error:
+        raise Refused(f"The model gave no answer: {error.message}") from error
+
+
+def _wanted(sample: Sample, completer: Completer) -> Completion:
+    turns: list[UserTurn | AssistantTurn] = []
+    for said in sample.said:
+        content = [_content(piece, completer) for piece in said.pieces]
+        if said.role == "user":
+            turns.append(UserTurn(tuple(content)))
+            continue
+        texts = [one for one in content if isinstance(one, TextContent)]
+        if len(texts) < len(content):
+            raise Refused("An answer of the model can hold nothing but text.")
+        turns.append(AssistantTurn(tuple(texts)))
+    if not turns or isinstance(turns[-1], AssistantTurn):
+        raise Refused("The prompt has to end with a message of the user's.")
+    return Completion(
+        system=sample.system,
+        turns=tuple(turns),
+        max_output=max(1, sample.most),
+        temperature=sample.temperature,
+    )
+
+
+def _content(piece: Piece, completer: Completer) -> TextContent | MediaContent:
+    if isinstance(piece, Words):
+        return TextContent(visible(piece.text))
+    if isinstance(piece, Blob) and piece.mime.startswith("image/") and completer.vision:
+        return MediaContent(piece.mime, piece.data)
+    raise Refused(f"The model {completer.model} takes nothing but text.")
+
+
+def _shown(sample: Sample, completer: Completer) -> str:
+    """The whole prompt, as the user reads it."""
+    lines = [f"To {completer.model}, for {sample.most:,} tokens at most."]
+    if sample.system:
+        lines.append(f"system: {visible(sample.system)}")
+    lines += [f"{said.role}: {_told(said.pieces)}" for said in sample.said]
+    return "\n\n".join(lines)
+
+
+def _told(pieces: Sequence[Piece]) -> str:
+    words = (visible(one.text) if isinstance(one, Words) else "[an image]" for one in pieces)
+    return "\n".join(words)
