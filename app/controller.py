@@ -299,7 +299,7 @@ class Controller:
         )
         self._siding.show()
         self.main.show_agent(colour)
-        self.main.show_work(live.view, live.waiting_to_send)
+        self.main.show_work(live.view, live.waiting_to_send, live.preparing.since)
         self.main.show_home(
             HomeFacts(
                 place=self._place,

@@ -1,7 +1,7 @@
 """The session that is open: what the screen shows of it and what it can be told to do."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
 from agent.errors import NothingToDo
@@ -11,6 +11,7 @@ from agent.session.mentioned import agents_in, mentions_in, resources_in
 from agent.session.view import PromptInput
 from app.bridge import pump
 from app.launch import Launch
+from app.preparing import Preparing
 from app.state import NOTHING, Change, SessionView
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame
     from app.tasks import Tasks
 
 
-Make = Callable[[Session, PromptInput], Awaitable[PromptInput]]
+Make = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]
 """Makes the prompt that is sent from what was typed."""
 
 
@@ -51,6 +52,7 @@ class LiveSession:
         self._asked_for = 0
         self.view: SessionView | None = None
         self.waiting_to_send = 0
+        self.preparing = Preparing(lambda: changed(Change(other=True), ()))
 
     @property
     def runtime(self) -> "Runtime":
@@ -70,7 +72,9 @@ class LiveSession:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs that has not been told to stop."""
+        """Whether a turn runs, or a command is made ready, that was not told to stop."""
+        if self.preparing.since:
+            return True
         if self.view is None or isinstance(self.view.status, Idle):
             return False
         return not getattr(self.view.status, "cancelling", False)
@@ -175,13 +179,15 @@ class LiveSession:
                     agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
                 )
                 if make is not None:
-                    prompt = await make(session, prompt)
+                    prompt = await self.preparing.run(make(session, prompt))
                 await self.runtime.sessions.prompt(session.id, prompt)
         finally:
             self.waiting_to_send -= 1
 
     async def cancel(self) -> bool:
-        """Cancel the turn that runs; true if there was one."""
+        """Cancel the turn that runs, or what is made ready for one; true if there was any."""
+        if self.preparing.stop():
+            return True
         session = self.session
         return session is not None and await self.runtime.sessions.cancel(session.id)
 

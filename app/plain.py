@@ -26,6 +26,7 @@ from agent.session.view import PromptInput
 from app.launch import Launch
 from app.logs import start_log
 from app.opening import load
+from app.preparing import Preparing
 from app.printing import Printer
 from app.screens.trust import EXPLAINED, lay_out
 
@@ -124,6 +125,7 @@ class Plain:
         self._session: Session | None = None
         self._subscription: Subscription | None = None
         self._stopping = asyncio.Event()
+        self._preparing = Preparing()
 
     async def run(self) -> None:
         self._runtime.mcp.start()
@@ -147,7 +149,9 @@ class Plain:
             self._printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
-        """Ctrl+C: stop the turn that runs, else leave."""
+        """Ctrl+C: stop the turn that runs, or what is made ready for one; else leave."""
+        if self._preparing.stop():
+            return
         session = self._session
         if session is not None and not isinstance(self._runtime.sessions.status(session.id), Idle):
             asyncio.get_running_loop().create_task(self._runtime.sessions.cancel(session.id))
@@ -254,7 +258,9 @@ class Plain:
             answering = asyncio.create_task(answer(asked), name="answering")
             try:
                 base = PromptInput(text=f"/{name} {argument}".strip())
-                prompt = await self._runtime.commands.prompt(name, argument, session, base)
+                prompt = await self._preparing.run(
+                    self._runtime.commands.prompt(name, argument, session, base)
+                )
             finally:
                 answering.cancel()
         await self._turn(prompt)

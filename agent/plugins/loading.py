@@ -1,14 +1,19 @@
 """Finds and loads plugins. One that fails is shown, and the others go on (spec 3, P1 and P2)."""
 
 import asyncio
+import contextlib
+import ctypes
 import importlib.util
 import logging
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.config import checking, environment
 from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
@@ -17,10 +22,16 @@ from agent.config.paths import Paths
 from agent.jsontypes import JsonObject
 from agent.plugins.api import Plugin
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 GROUP = "opencode_py.plugins"
 """The entry points of installed packages."""
 
 KINDS: tuple[Kind, ...] = ("plugin", "tool")
+
+LIMIT = 10.0
+"""Seconds that all plugins together may take to load."""
 
 log = logging.getLogger(__name__)
 
@@ -76,10 +87,17 @@ class Plugins:
 
 
 async def load_plugins(
-    directory: Path, project: Path, paths: Paths, env: Mapping[str, str], *, trusted: bool
+    directory: Path,
+    project: Path,
+    paths: Paths,
+    env: Mapping[str, str],
+    *,
+    trusted: bool,
+    limit: float = LIMIT,
 ) -> Plugins:
     """The plugins for the opened *directory*: those of installed packages, the user's own files,
-    and with trust the project's. Their code runs in a thread."""
+    and with trust the project's. Their code runs in threads; what has not loaded within *limit*
+    seconds is left out."""
     if environment.on(env, "PURE"):
         return Plugins()
     tops = user_tops(paths, env)
@@ -88,14 +106,74 @@ async def load_plugins(
         theirs = project_tops(directory, project, env)
         files += [file for kind in KINDS for file in defined(kind, theirs, env, project)]
     found = [*_installed(env), *(_from_file(file) for file in files)]
-    loaded = [await asyncio.to_thread(_load, *each) for each in found]
-    return Plugins(tuple(loaded))
+    return Plugins(tuple(await _all_within(limit, [*found])))
 
 
 Register = Callable[[Plugin], object]
+_Found = tuple[Plugin, bool, Callable[[], Register]]
 
 
-def _installed(env: Mapping[str, str]) -> Iterator[tuple[Plugin, bool, Callable[[], Register]]]:
+async def _all_within(limit: float, found: list[_Found]) -> list[Loaded]:
+    """Load all, each in a thread of its own: one that hangs holds up neither the others nor the
+    end of the program."""
+    if not found:
+        return []
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[Loaded]] = [loop.create_future() for _ in found]
+    threads = [
+        threading.Thread(
+            target=_in_thread, args=(loop, future, each), name=f"plugin {each[0].name}", daemon=True
+        )
+        for future, each in zip(futures, found, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    await asyncio.wait(futures, timeout=limit)
+    loaded: list[Loaded] = []
+    for future, thread, (plugin, project, _) in zip(futures, threads, found, strict=True):
+        if future.done():
+            loaded.append(future.result())
+            continue
+        future.cancel()
+        stack = _where(thread)
+        _end(thread)
+        loaded.append(_failed(plugin, project, LATE.format(limit=limit), stack))
+    return loaded
+
+
+LATE = "it has not loaded within {limit:g} seconds"
+
+
+def _in_thread(
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Loaded]", found: _Found
+) -> None:
+    loaded = _load(*found)
+
+    def tell() -> None:
+        if not future.done():
+            future.set_result(loaded)
+
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(tell)
+
+
+def _where(thread: threading.Thread) -> str:
+    """What *thread* is doing."""
+    # There is no public way to the stack of another thread.
+    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage] - see above
+    frame = frames.get(thread.ident or 0)
+    return "".join(traceback.format_stack(frame)) if frame is not None else ""
+
+
+def _end(thread: threading.Thread) -> None:
+    """Have *thread* raise ``SystemExit`` at its next step: a loop would keep a core busy for as
+    long as the program runs. One that sleeps stays, and harms nothing."""
+    if thread.ident is not None:
+        ended = ctypes.py_object(SystemExit)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended)
+
+
+def _installed(env: Mapping[str, str]) -> Iterator[_Found]:
     if env.get("OPENCODE_PY_PURE"):
         return
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
@@ -107,23 +185,26 @@ def _loader(point: EntryPoint) -> Callable[[], Register]:
     return point.load
 
 
-def _from_file(file: Definition) -> tuple[Plugin, bool, Callable[[], Register]]:
+def _from_file(file: Definition) -> _Found:
     return Plugin(file.name, file.source), file.project is not None, lambda: _register_of(file.path)
+
+
+class _Unwritten(SourceFileLoader):
+    """Leaves no bytecode beside the file: the folder is the user's."""
+
+    def set_data(self, path: str, data: "ReadableBuffer", *, _mode: int = 0o666) -> None:
+        """Write nothing."""
 
 
 def _register_of(path: Path) -> Register:
     """The ``register`` of the module in *path*. Raises whatever the module does."""
     name = f"opencode_py_plugin_{path.stem}_{abs(hash(path))}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Unwritten(name, str(path)))
     if spec is None or spec.loader is None:
         raise ValueError("it is no Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pydantic look their module up
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = written
+    spec.loader.exec_module(module)
     register = getattr(module, "register", None)
     if not callable(register):
         raise ValueError("it has no function register(plugin)")  # noqa: TRY004 - told as a sentence
@@ -137,10 +218,13 @@ def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> Loaded
     except (Exception, SystemExit) as error:
         log.warning("the plugin %s failed", plugin.source, exc_info=True)
         why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        sentence = (
-            f"The plugin {plugin.name} ({plugin.source}) is left out: {why}. "
-            "opencode-py debug plugins shows where."
-        )
-        text = "".join(traceback.format_exception(error))
-        return Loaded(Plugin(plugin.name, plugin.source), project, sentence, text)
+        return _failed(plugin, project, why, "".join(traceback.format_exception(error)))
     return Loaded(plugin, project)
+
+
+def _failed(plugin: Plugin, project: bool, why: str, where: str) -> Loaded:
+    sentence = (
+        f"The plugin {plugin.name} ({plugin.source}) is left out: {why}. "
+        "opencode-py debug plugins shows where."
+    )
+    return Loaded(Plugin(plugin.name, plugin.source), project, sentence, where)

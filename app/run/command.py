@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent.headless import Ending, Headless
     from agent.model import Session
     from agent.runtime import Runtime
+    from app.preparing import Preparing
 
 USAGE = 2
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -179,7 +180,9 @@ async def _open(given: argparse.Namespace) -> "Runtime":
 
 
 async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> int:
-    from agent.session.view import Mention, PromptInput  # noqa: PLC0415 - brings the harness
+    from agent.errors import NothingToDo  # noqa: PLC0415 - brings the harness
+    from agent.session.view import Mention, PromptInput  # noqa: PLC0415 - as above
+    from app.preparing import Preparing  # noqa: PLC0415 - as above
 
     for notice in headless.runtime.notices:
         _say(notice, 0)
@@ -191,9 +194,14 @@ async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> i
         effort=given.effort,
         mentions=tuple(Mention(name) for name in given.file),
     )
+    preparing = Preparing()
+    stopped = _stop_on_signals(headless.runtime, session, preparing)
     if given.command:
-        prompt = await headless.command(given.command.removeprefix("/"), text, session, prompt)
-    stopped = _stop_on_signals(headless.runtime, session)
+        name = given.command.removeprefix("/")
+        try:
+            prompt = await preparing.run(headless.command(name, text, session, prompt))
+        except NothingToDo as error:
+            return _say(error.message, TERMINATED[stopped[0]] if stopped else 1)
     writer = _writer(given)
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)
@@ -207,8 +215,11 @@ async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> i
     return TERMINATED[stopped[0]] if stopped else ending.code
 
 
-def _stop_on_signals(runtime: "Runtime", session: "Session") -> list[signal.Signals]:
-    """Cancel the turn on the first signal, leave at once on the second; those that came."""
+def _stop_on_signals(
+    runtime: "Runtime", session: "Session", preparing: "Preparing"
+) -> list[signal.Signals]:
+    """Cancel the turn, or what is made ready for it, on the first signal, leave at once on the
+    second; those that came."""
     came: list[signal.Signals] = []
     loop = asyncio.get_running_loop()
     cancelling: list[asyncio.Task[bool]] = []
@@ -218,7 +229,8 @@ def _stop_on_signals(runtime: "Runtime", session: "Session") -> list[signal.Sign
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         came.append(number)
-        cancelling.append(loop.create_task(runtime.sessions.cancel(session.id)))
+        if not preparing.stop():
+            cancelling.append(loop.create_task(runtime.sessions.cancel(session.id)))
 
     for number in TERMINATED:
         loop.add_signal_handler(number, stop, number)

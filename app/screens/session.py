@@ -157,10 +157,13 @@ class SessionScreen(Screen[None]):
         else:
             box.styles.border_left = ("outer", own)
 
-    def show_work(self, view: SessionView | None, to_send: int) -> None:
-        """Bring the line above the prompt up to date."""
+    def show_work(self, view: SessionView | None, to_send: int, preparing: float = 0.0) -> None:
+        """Bring the line above the prompt up to date; *preparing* is since when a command is
+        made ready to be sent, 0 for none."""
         self.prompt.waiting = view is not None and bool(view.queued)
         status = view.status if view is not None else Idle()
+        if preparing and isinstance(status, Idle):
+            status, to_send = Busy(preparing), to_send - 1
         line = self.query_one(WorkingLine)
         line.show(
             replace(

@@ -1,17 +1,21 @@
 """Plugins: the documented one, those that fail, and what they add (P1, P2)."""
 
+import asyncio
 import inspect
 import json
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
 
 import agent.plugins
+from agent.config.paths import Paths
 from agent.events import PluginFailed
 from agent.model import Completed, Failed
+from agent.plugins.loading import load_plugins
 from tests.support.command import run
-from tests.support.harness import open_harness
+from tests.support.harness import environment, open_harness
 from tests.support.script import Call, Text, answer
 
 
@@ -190,3 +194,36 @@ def test_k6_values_are_shown_with_their_source_and_keys_are_not(tmp_path: Path) 
     assert 'command.fix.template = "Fix $1"' in done.stdout
     assert "provider.lab.options.apiKey" in done.stdout
     assert "sk-" not in done.stdout
+
+
+HANGING = {
+    "waits": "import threading\nthreading.Event().wait()",
+    "loops": "while True: pass",
+    "register": "def register(plugin):\n while True: pass",
+}
+
+
+@pytest.mark.parametrize("name", HANGING)
+async def test_p1_one_that_never_loads_is_left_out_and_holds_nothing_up(tmp_path, name):
+    write(tmp_path, HANGING[name], f"home/config/plugins/{name}.py")
+    write(tmp_path, documented(), "home/config/plugins/z.py")
+    env = environment(tmp_path / "home")
+    paths = Paths.find(env)
+    plugins = await load_plugins(tmp_path, tmp_path, paths, env, trusted=False, limit=3.0)
+    hung, own = plugins.all
+    assert "it has not loaded within 3 seconds" in hung.failure
+    assert f"{name}.py" in hung.traceback
+    assert [tool.spec.name for tool in own.plugin.tools] == ["weather"]
+    if name != "waits":  # a loop is ended; what only waits for ever takes nothing
+        for thread in [t for t in threading.enumerate() if t.name == f"plugin {name}"]:
+            await asyncio.to_thread(thread.join)
+
+
+async def test_p1_a_plugin_leaves_nothing_beside_its_file_and_can_be_switched_off(tmp_path):
+    path = write(tmp_path, documented())
+    env = environment(tmp_path / "home")
+    paths = Paths.find(env)
+    assert (await load_plugins(tmp_path, tmp_path, paths, env, trusted=False)).working
+    assert [each.name for each in path.parent.iterdir()] == ["own.py"]
+    off = {**env, "OPENCODE_PURE": "1"}
+    assert not (await load_plugins(tmp_path, tmp_path, paths, off, trusted=False)).all

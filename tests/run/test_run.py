@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.installed import Place, ServerThread
+from tests.support.processes import gone, pids_in
 from tests.support.script import Call, Failure, Finish, Hold, Reason, Text, Tokens, answer
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[2] / "opencode_py.py"), "run"]
@@ -243,6 +244,30 @@ def test_f2_a_signal_ends_it_clean(
     assert b"Traceback" not in err
     scripted.server.replace((answer(Text("and on")),))
     assert run(place, "-c", "go on").stdout == b"and on\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_k8_a_signal_ends_what_a_command_runs(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "slow.md").write_text("!`sleep 1000 & echo $$ $! > pids; wait`")
+    settings = place.home / "config/config.json"
+    settings.write_text(
+        json.dumps(
+            {**json.loads(settings.read_text()), "permission": {"bash": "allow", "edit": "allow"}}
+        )
+    )
+    process = start(place, "--command", "slow")
+    while not (pids := pids_in(place.project / "pids", 2)):
+        assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=GUARD)
+    assert process.returncode == code
+    assert err == b"Stopped. Nothing was sent.\n"
+    assert all(map(gone, pids))
+    assert not scripted.server.requests
 
 
 def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThread) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from app.commands import by_slash
 from app.screens.help import HelpScreen
 from app.screens.picker import Picker
 from tests.support.model_server import ModelServer
+from tests.support.processes import gone, pids_in
 from tests.support.script import Text, answer
 from tests.ui.conftest import Running, Starter
 
@@ -93,6 +96,48 @@ async def test_k8_what_is_refused_comes_back_into_the_prompt(
         await running.until_shown("was not sent")
         assert running.prompt == "/state"
         assert not scripted.requests
+
+
+ANYTHING = {"OPENCODE_PERMISSION": '{"bash": "allow", "edit": "allow"}'}
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "escape"])
+async def test_k8_what_a_command_runs_is_stopped_with_its_children(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter, work: Path, key: str
+) -> None:
+    line = "sleep 1000 & echo $$ $! > pids; wait"
+    write(place(folders) / "commands/slow.md", f"State: !`{line}`")
+    async with start(env=ANYTHING) as running:
+        await known(running, "slow")
+        await running.type("/slow", "enter")
+        await running.until(lambda: bool(pids_in(work / "pids", 2)))
+        await running.until_shown("esc to interrupt")
+        await running.pilot.press(key)
+        await running.until_shown("Nothing was sent")
+        await running.until(lambda: all(map(gone, pids_in(work / "pids", 2))))
+        assert running.prompt == "/slow"
+        assert "esc to interrupt" not in running.text()
+        assert running.app.is_running
+        assert not scripted.requests
+        # What comes next is sent as ever.
+        scripted.script(answer(Text("Hello.")))
+        await running.pilot.press("ctrl+u")
+        await running.type("hi", "enter")
+        await running.until_shown("Hello.")
+
+
+async def test_k8_a_command_that_asks_is_stopped_too(
+    scripted: ModelServer, folders: Mapping[str, str], start: Starter
+) -> None:
+    write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
+    async with start() as running:
+        await known(running, "state")
+        await running.type("/state", "enter")
+        await running.until_shown("rm -rf x")
+        await running.pilot.press("ctrl+c")
+        await running.until_shown("Nothing was sent")
+        await running.until(running.app.controller.at_main)
+        assert not running.runtime.permissions.pending()
 
 
 async def test_k8_a_projects_commands_wait_for_trust(
