@@ -38,7 +38,7 @@ unit: $(STAMP)
 # The property tests with every point instead of a sample, then a table of what was tried.
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
-	KILL_POINTS=500 $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
+	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
 

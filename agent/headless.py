@@ -187,11 +187,11 @@ class Headless:
         left = [one for one in asking if not any(a.covers(one) for a in self.approved)]
         service = self.runtime.permissions
         if not left:
-            service.reply(request.id, PermissionReply("once"))
+            service.reply(request.id, PermissionReply("once", by="policy"))
             return
         what = "; ".join(f"{one.need.permission} of `{one.need.pattern}`" for one in left)
         if any(one.need.permission == "doom_loop" for one in left):
-            refused = service.reply(request.id, PermissionReply("reject"))
+            refused = service.reply(request.id, PermissionReply("reject", by="policy"))
         else:
             refused = service.refuse(
                 request.id,

@@ -9,6 +9,7 @@ Records are replaced, never changed: use ``dataclasses.replace``.
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from agent.consent import Consent
 from agent.display import Block, ToolLabel
 from agent.jsontypes import JsonObject
 from agent.told import CompactionPart, ContextPart
@@ -231,7 +232,8 @@ ToolState: TypeAlias = Pending | Running | Completed | Failed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPart:
     """One tool call. *call_id* is the provider's id (or one made up, unique in the turn);
-    *opaque* goes back unchanged with the call (thought signatures)."""
+    *opaque* goes back unchanged with the call (thought signatures). *consents* tells who allowed
+    or refused it, in the order in which it was decided."""
 
     id: str
     session_id: str
@@ -240,6 +242,7 @@ class ToolPart:
     tool: str
     state: ToolState = field(default_factory=Pending)
     opaque: JsonObject | None = None
+    consents: tuple[Consent, ...] = ()
     type: Literal["tool"] = "tool"
 
 

@@ -4,9 +4,10 @@ A question is a record with an id; the future that waits for the answer stays in
 service that asked. The first reply wins and a late one is refused.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.consent import Decider
 from agent.display import Block
 
 Action = Literal["allow", "ask", "deny"]
@@ -85,12 +86,13 @@ class PermissionRequest:
 class PermissionReply:
     """The answer. *comment* goes to the model. *hunks* are the indices of the hunks that were
     accepted, over all diffs of the question (None: all). *edited_command* replaces the command
-    that was shown."""
+    that was shown. *by* tells who answers; it makes no other answer of it."""
 
     answer: Literal["once", "always", "reject"]
     comment: str = ""
     hunks: frozenset[int] | None = None
     edited_command: str | None = None
+    by: Decider = field(default="person", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,10 @@ ALWAYS = "this session"
 SAVED = "your settings, from now on"
 """Source of what the user had saved to their settings since the program started."""
 
+HOOK_ALLOWS = "a hook allows it"
+EDITS_ACCEPTED = "edits are accepted"
+"""Why something is allowed that no rule allows."""
+
 PROJECT = "project"
 """Source of rules from a project's own files: this word, or it and a blank and the file."""
 
@@ -243,7 +247,7 @@ def accepted(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
     rule = decide(need.permission, need.pattern, rules, **how)
     if rule is not None and rule.pattern.strip("*"):
         return one
-    return JudgedNeed(need, "allow", "edits are accepted")
+    return JudgedNeed(need, "allow", EDITS_ACCEPTED)
 
 
 def vouched(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
@@ -256,7 +260,7 @@ def vouched(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
     rule = decide(need.permission, need.pattern, rules, **how)
     if rule is not None and rule.source != DEFAULT:
         return one
-    return JudgedNeed(need, "allow", "a hook allows it")
+    return JudgedNeed(need, "allow", HOOK_ALLOWS)
 
 
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent.bus import Bus
+from agent.consent import Consent
 from agent.display import Block
 from agent.errors import PermissionRejected
 from agent.events import PermissionAsked, PermissionReplied
 from agent.ids import new_id
+from agent.permission.deciding import allowed, answered, denial, refused
 from agent.permission.rules import ALWAYS, SAVED, Rule, accepted, judge, vouched
 from agent.questions import (
     Action,
@@ -52,8 +54,9 @@ class RulesFor(Protocol):
 class AskContext:
     """Who asks. *callers* are the agents for which a sub-agent works, nearest first: their rules
     hold too (spec 3, S1). *on_asked* gets the question's id when it waits, None when it is over.
-    *vouched*: a hook allows the call. *consult* is asked before the user is: allow or deny, and
-    why; both only ever save a question that no rule asks (spec 3, T3).
+    *on_answered* gets each decision about the call. *vouched*: a hook allows the call. *consult* is
+    asked before the user is: allow or deny, and why; both only ever save a question that no rule
+    asks (spec 3, T3).
     """
 
     session_id: str
@@ -65,6 +68,7 @@ class AskContext:
     folder: str
     callers: tuple[str, ...] = ()
     on_asked: Callable[[str | None], None] | None = None
+    on_answered: Callable[[Consent], None] | None = None
     vouched: bool = False
     consult: Callable[[], Awaitable[tuple[Action | None, str]]] | None = None
 
@@ -74,6 +78,7 @@ class _Waiting:
     """The future holds an exception as a *result*: nobody may be left to retrieve it."""
 
     request: PermissionRequest
+    asker: AskContext
     future: asyncio.Future[PermissionReply | PermissionRejected]
 
 
@@ -118,14 +123,19 @@ class PermissionService:
         """
         await self._load(request.root_id)
         judged = self._judge(request, needs)
-        self._raise_denied(judged)
+        _raise_denied(request, judged)
         if request.consult is not None and any(one.action == "ask" for one in judged):
             judged = await self._consulted(request, needs, request.consult)
         if all(one.action == "allow" for one in judged):
+            if (consent := allowed(judged)) is not None:
+                _tell(request, consent)
             return None
+        record = _record(request, judged, heading, blocks)
         if self.mode == "auto":
-            return PermissionReply("once")
-        return await self._question(_record(request, judged, heading, blocks), request.on_asked)
+            reply = PermissionReply("once", by="mode")
+            _tell(request, answered(record, reply))
+            return reply
+        return await self._question(record, request)
 
     async def _consulted(
         self,
@@ -136,16 +146,17 @@ class PermissionService:
         """*needs* judged once more after what a hook said of them."""
         word, reason = await consult()
         if word == "deny":
+            _tell(request, refused("hook", reason))
             raise PermissionRejected(reason, by_rule=True)
         judged = self._judge(replace(request, vouched=True) if word == "allow" else request, needs)
-        self._raise_denied(judged)
+        _raise_denied(request, judged)
         return judged
 
     async def check(self, request: AskContext, needs: tuple[Need, ...]) -> None:
         """Raise ``PermissionRejected`` if a rule denies one of *needs*, which the user has given
         consent to."""
         await self._load(request.root_id)
-        self._raise_denied(self._judge(request, needs))
+        _raise_denied(request, self._judge(request, needs))
 
     def reply(self, request_id: str, reply: PermissionReply) -> bool:
         """Answer a question. False when it was answered or withdrawn before (M5)."""
@@ -173,7 +184,7 @@ class PermissionService:
         if waiting is None:
             return False
         refusal = PermissionRejected(reason, by_rule=True)
-        self._settle(waiting, PermissionReply("reject", reason), refusal)
+        self._settle(waiting, PermissionReply("reject", reason, by="policy"), refusal)
         return True
 
     def pending(self, root_id: str | None = None) -> tuple[PermissionRequest, ...]:
@@ -258,15 +269,9 @@ class PermissionService:
         one = vouched(one, rules, **how) if vouch else one
         return accepted(one, rules, **how) if self.mode == "accept edits" else one
 
-    def _raise_denied(self, judged: tuple[JudgedNeed, ...]) -> None:
-        denied = _denied(judged)
-        if denied is not None:
-            raise denied
-
-    async def _question(
-        self, request: PermissionRequest, on_asked: Callable[[str | None], None] | None
-    ) -> PermissionReply:
-        waiting = _Waiting(request, asyncio.get_running_loop().create_future())
+    async def _question(self, request: PermissionRequest, asker: AskContext) -> PermissionReply:
+        waiting = _Waiting(request, asker, asyncio.get_running_loop().create_future())
+        on_asked = asker.on_asked
         self._waiting[request.id] = waiting
         try:
             self._bus.publish(PermissionAsked(request))
@@ -297,6 +302,8 @@ class PermissionService:
         del self._waiting[request.id]
         if not waiting.future.done():
             waiting.future.set_result(answer)
+            if reply is not None:
+                _tell(waiting.asker, answered(request, reply))
         self._bus.publish(PermissionReplied(request.id, request.session_id, reply))
 
     def _reject_session(self, session_id: str) -> None:
@@ -313,11 +320,12 @@ class PermissionService:
                 continue
             needs = tuple(one.need for one in request.needs)
             judged = self._judge(request, needs)
-            denied = _denied(judged)
+            denied = denial(judged)
             if denied is not None:
-                self._settle(waiting, PermissionReply("reject"), denied)
+                reply = PermissionReply("reject", str(denied), by="rule")
+                self._settle(waiting, reply, denied)
             elif all(one.action == "allow" for one in judged):
-                once = PermissionReply("once")
+                once = PermissionReply("once", by="rule")
                 self._settle(waiting, once, once)
 
 
@@ -356,14 +364,13 @@ def _rejected(comment: str) -> PermissionRejected:
     return PermissionRejected("The user rejected this call.")
 
 
-def _denied(judged: tuple[JudgedNeed, ...]) -> PermissionRejected | None:
-    """The refusal that names permission, text and rule, None when nothing is denied."""
-    for one in judged:
-        if one.action == "deny":
-            need = one.need
-            return PermissionRejected(
-                f"{need.permission} of `{need.pattern}` is {one.reason}. "
-                "Do it another way or ask the user to change the rule.",
-                by_rule=True,
-            )
-    return None
+def _tell(asker: AskContext, consent: Consent) -> None:
+    if asker.on_answered is not None:
+        asker.on_answered(consent)
+
+
+def _raise_denied(asker: AskContext, judged: tuple[JudgedNeed, ...]) -> None:
+    denied = denial(judged)
+    if denied is not None:
+        _tell(asker, refused("rule", str(denied)))
+        raise denied

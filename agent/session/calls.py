@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.consent import Consent
 from agent.display import Block
 from agent.files import FileTracker
 from agent.model import AssistantMessage, MessageWithParts, Session, ToolPart, Usage
@@ -76,9 +77,9 @@ class TurnCalls:
         """The executor of the step *message*; *history* is what the session holds before it."""
         claimed: set[str] = set()
 
-        async def ask_repeat(part: ToolPart) -> None:
+        async def ask_repeat(part: ToolPart, answered: Callable[[Consent], None]) -> None:
             await self._deps.permissions.ask(
-                self._ask_context(message, part),
+                replace(self._ask_context(message, part), on_answered=answered),
                 (Need("doom_loop", part.tool, reason="the same call as before, again"),),
                 "The same call is repeated. Go on?",
                 (),

@@ -14,6 +14,7 @@ from pathlib import Path
 from agent.agents import Agents
 from agent.commands import CommandInfo, Piece, commands_of, expand, unknown
 from agent.config.loading import LoadedConfig
+from agent.consent import Consent
 from agent.display import Block, ToolLabel
 from agent.errors import CommandError
 from agent.files import Editor, FileTracker
@@ -52,6 +53,9 @@ class _Unseen:
 
     def waiting(self, request_id: str | None) -> None:
         _ = request_id
+
+    def answered(self, consent: Consent) -> None:
+        _ = consent
 
 
 class Commands:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
 
+from agent.consent import Consent
 from agent.display import Block, ToolLabel
 from agent.errors import OpencodePyError, PermissionRejected
 from agent.jsontypes import JsonObject
@@ -94,6 +95,12 @@ class _Observer:
 
         self._change(change)
 
+    def answered(self, consent: Consent) -> None:
+        slot = self._slot
+        if slot.state is SlotState.EXECUTING:
+            slot.part = replace(slot.part, consents=(*slot.part.consents, consent))
+            self._store.stage(slot.part)
+
     def progress(self, text: str) -> None:
         self._change(lambda state: replace(state, output=text))
 
@@ -106,14 +113,15 @@ class _Observer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorDeps:
-    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4);
+    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4) and
+    tells what was decided;
     *attach* gives the instructions that files bring with them, each once."""
 
     store: Store
     pipeline: Pipeline
     doom: DoomLoop
     context: Callable[[ToolPart, Callable[[str], None]], ToolContext]
-    ask_repeat: Callable[[ToolPart], Awaitable[None]]
+    ask_repeat: Callable[[ToolPart, Callable[[Consent], None]], Awaitable[None]]
     attach: Callable[[tuple[str, ...]], Awaitable[tuple[Instruction, ...]]] = no_instructions
     clock: Callable[[], float] = field(default=time.time)
 
@@ -200,9 +208,10 @@ class StepExecutor:
     async def _outcome(self, slot: Slot) -> CallOutcome:
         if self._closed is not None:
             return CallFailed(kind="aborted", error=self._closed)
+        observer = _Observer(self._deps.store, slot, self._deps.clock)
         if slot.repeated:
             try:
-                await self._deps.ask_repeat(slot.part)
+                await self._deps.ask_repeat(slot.part, observer.answered)
             except PermissionRejected as error:
                 kind: FailureKind = "aborted" if error.withdrawn else "denied"
                 stop = not (error.feedback or error.by_rule or error.withdrawn)
@@ -210,7 +219,6 @@ class StepExecutor:
             self._deps.doom.reset()
         if not isinstance(slot.resolved, ResolvedCall):
             return slot.resolved or CallFailed(kind="invalid", error=INCOMPLETE)
-        observer = _Observer(self._deps.store, slot, self._deps.clock)
         context = self._deps.context(slot.part, observer.progress)
         return await self._deps.pipeline.run(slot.resolved, context, observer)
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent.consent import Consent
 from agent.display import Block
 from agent.errors import SessionBusy
 from agent.files import FileTracker
@@ -106,8 +107,8 @@ class OwnCommands:
             del needs, heading, blocks
             return PermissionReply("once")
 
-        async def not_repeated(part: ToolPart) -> None:
-            del part  # one call is no loop
+        async def not_repeated(part: ToolPart, answered: Callable[[Consent], None]) -> None:
+            del part, answered  # one call is no loop
 
         def context(part: ToolPart, progress: Callable[[str], None]) -> ToolContext:
             return ToolContext(

@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from agent.consent import Consent
 from agent.display import Block, ToolLabel
 from agent.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.hooks.service import Hooks
 from agent.jsontypes import JsonObject
 from agent.model import FailureKind, FilePart
+from agent.permission.deciding import refused
 from agent.permission.service import AskContext, PermissionService
 from agent.questions import Need, PermissionReply
 from agent.tools.arguments import parse_arguments, validate
@@ -43,6 +45,10 @@ class Observer(Protocol):
 
     def waiting(self, request_id: str | None) -> None:
         """A question is open (its id), or over (None)."""
+        ...
+
+    def answered(self, consent: Consent) -> None:
+        """Somebody or something allowed or refused the call."""
         ...
 
 
@@ -196,6 +202,7 @@ class Pipeline:
             tool=call.name,
             folder=context.directory,
             on_asked=observer.waiting,
+            on_answered=observer.answered,
         )
 
         async def ask(
@@ -239,7 +246,7 @@ class Pipeline:
         while True:
             before = Before()
             if (hooks := self._hooks_of(call, context)) is not None:
-                before = await hooks.before()
+                before = await _before(hooks, observer)
                 call = self._changed(call, before)
                 asking = replace(asking, vouched=before.vouched, consult=hooks.consulted)
                 comments += before.notes
@@ -344,6 +351,14 @@ class Pipeline:
             blocks=progress.blocks,
             stop_turn=stop_turn,
         )
+
+
+async def _before(hooks: CallHooks, observer: Observer) -> Before:
+    try:
+        return await hooks.before()
+    except PermissionRejected as error:
+        observer.answered(refused("hook", str(error)))
+        raise
 
 
 def _noted(text: str, notes: Sequence[str]) -> str:

@@ -164,7 +164,7 @@ async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> No
     step = (await harness.messages(session))[-1].message
     runtime = harness.runtime
 
-    async def cannot_ask(_part: ToolPart) -> None:
+    async def cannot_ask(_part: ToolPart, _answered: object) -> None:
         raise RuntimeError("no rules")
 
     doom = DoomLoop(threshold=2)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from agent.bus import Bus
+from agent.consent import Consent
 from agent.display import (
     CodeBlock,
     DiffBlock,
@@ -135,6 +136,12 @@ STATES = (
 )
 
 
+CONSENTS = (
+    Consent(answer="allow", by="rule", at=5.0, reason="allowed by bash `ls` (global)"),
+    Consent(answer="reject", by="person", at=6.0, asked="Run it?", comment="not this one"),
+)
+
+
 def every_part(message: AssistantMessage) -> list[Part]:
     """One part of every kind, and one tool call in every state, with no field at its default."""
     opaque = {"signature": "abc", "items": [1, {"a": None}]}
@@ -158,7 +165,14 @@ def every_part(message: AssistantMessage) -> list[Part]:
             interrupted=True,
         ),
         *(make_tool(message, state) for state in STATES),
-        ToolPart(**own(message), call_id="c", tool="read", state=STATES[2], opaque=opaque),
+        ToolPart(
+            **own(message),
+            call_id="c",
+            tool="read",
+            state=STATES[2],
+            opaque=opaque,
+            consents=CONSENTS,
+        ),
         FilePart(**own(message), mime="image/png", path="/a.png", data="AAAA"),
         StepStartPart(**own(message), snapshot="abc"),
         StepFinishPart(

@@ -16,6 +16,7 @@ from agent.provider.client import AssistantTurn, ToolCallContent, ToolTurn
 from agent.session.history import turns_of
 from agent.store.store import Store
 from tests.store.samples import rows, start_child
+from tests.support.aftermath import trial
 
 POINTS = int(os.environ.get("KILL_POINTS", "20"))
 GROUPS = 10
@@ -105,7 +106,20 @@ async def test_d3_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int
         ticks = int(TICKS ** random.Random(point).random())
         path = tmp_path / f"{point}.db"
         told = await killed(path, ticks)
-        await _holds(path, told, f"moment {ticks}")
+        with trial(f"kill -9 {_when(told)}"):
+            await _holds(path, told, f"moment {ticks}")
+
+
+def _when(told: list[tuple[str, str]]) -> str:
+    """The stage in which the child died, by what it told last."""
+    stages = {
+        "session": "before the first prompt",
+        "user": "while a step streams or its call runs",
+        "tool": "as a call ends",
+        "text": "as a step ends",
+        "message": "between turns",
+    }
+    return stages[told[-1][0]] if told else "while the database is made"
 
 
 async def _holds(path: Path, told: list[tuple[str, str]], where: str) -> None:

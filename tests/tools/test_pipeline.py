@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
+from agent.consent import Consent
 from agent.display import Block, ListingBlock, TextBlock, ToolLabel
 from agent.errors import ToolError
 from agent.jsontypes import JsonObject
@@ -50,6 +51,7 @@ class Seen:
     service: PermissionService
     replies: list[PermissionReply] = field(default_factory=list[PermissionReply])
     events: list[object] = field(default_factory=list[object])
+    consents: list[Consent] = field(default_factory=list[Consent])
 
     async def running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
@@ -61,6 +63,9 @@ class Seen:
         if request_id is not None and self.replies:
             reply = self.replies.pop(0)
             asyncio.get_running_loop().call_soon(self.service.reply, request_id, reply)
+
+    def answered(self, consent: Consent) -> None:
+        self.consents.append(consent)
 
 
 @dataclass

@@ -1,0 +1,64 @@
+"""What is kept of a decision, and how a refusal reads."""
+
+import time
+from collections.abc import Sequence
+
+from agent.consent import Consent, Decider
+from agent.display import DiffBlock
+from agent.errors import PermissionRejected
+from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
+from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
+
+_BY: dict[str, Decider] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
+
+
+def allowed(judged: Sequence[JudgedNeed]) -> Consent | None:
+    """The consent to needs that are all allowed; None where each may be done anyway."""
+    settled = [one for one in judged if one.need.floor == "ask"]
+    if not settled:
+        return None
+    reasons = dict.fromkeys(one.reason for one in settled)
+    return Consent(
+        answer="allow",
+        by=next((_BY[reason] for reason in reasons if reason in _BY), "rule"),
+        at=time.time(),
+        reason="; ".join(reasons),
+    )
+
+
+def answered(request: PermissionRequest, reply: PermissionReply) -> Consent:
+    """The consent, or the refusal, that *reply* to *request* is."""
+    rests: list[str] = []
+    if reply.answer == "always":
+        rests += [f"{permission} `{pattern}`" for permission, pattern in request.always]
+    if reply.edited_command is not None:
+        rests.append("with another command")
+    changes = sum(len(b.hunks) for b in request.blocks if isinstance(b, DiffBlock))
+    if reply.hunks is not None and len(reply.hunks) < changes:
+        rests.append("not every change")
+    return Consent(
+        answer=reply.answer,
+        by=reply.by,
+        at=time.time(),
+        asked=request.heading,
+        comment=reply.comment.strip(),
+        reason="; ".join(rests),
+    )
+
+
+def refused(by: Decider, reason: str) -> Consent:
+    """A refusal without a question."""
+    return Consent(answer="reject", by=by, at=time.time(), reason=reason)
+
+
+def denial(judged: Sequence[JudgedNeed]) -> PermissionRejected | None:
+    """The refusal that names permission, text and rule, None when nothing is denied."""
+    for one in judged:
+        if one.action == "deny":
+            need = one.need
+            return PermissionRejected(
+                f"{need.permission} of `{need.pattern}` is {one.reason}. "
+                "Do it another way or ask the user to change the rule.",
+                by_rule=True,
+            )
+    return None

@@ -1,0 +1,116 @@
+"""Who allowed or refused a call is kept with it (spec 7, D1; spec 8, U11; M5, M11, M15, T3)."""
+
+from pathlib import Path
+
+from agent.consent import Consent
+from agent.headless import Headless
+from agent.model import Completed
+from agent.questions import PermissionReply
+from agent.session.view import PromptInput
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Call, Text, answer
+
+TOUCH = Call("bash", {"command": "touch made"})
+ASKED = "Run this command?"
+
+
+def told(consent: Consent) -> tuple[str, str, str, str]:
+    assert consent.at > 0
+    return consent.answer, consent.by, consent.comment, consent.reason
+
+
+async def consents(harness: Harness, session) -> list[tuple[str, str, str, str]]:
+    return [told(c) for part in await harness.tools(session) for c in part.consents]
+
+
+async def test_u11_what_a_person_answered_is_kept_with_the_call(harness: Harness) -> None:
+    harness.server.script(
+        answer(Call("write", {"file_path": "new.txt", "content": "hello\n"})),
+        answer(TOUCH),
+        answer(Call("bash", {"command": "mkdir other"})),
+        answer(Text("ok")),
+    )
+    session = await harness.session()
+    await harness.send(session, "go")
+    first = await harness.asked()
+    seen = len(harness.events)
+    harness.answer(first, "once")
+    second = await harness.asked(after=seen)
+    seen = len(harness.events)
+    harness.runtime.permissions.reply(
+        second.id, PermissionReply("always", "fine", edited_command="touch better")
+    )
+    harness.answer(await harness.asked(after=seen), "reject", "use y instead")
+    await harness.idle(session)
+    assert await consents(harness, session) == [
+        ("once", "person", "", ""),
+        ("always", "person", "fine", "bash `touch *`; with another command"),
+        ("reject", "person", "use y instead", ""),
+    ]
+    parts = await harness.tools(session)
+    assert [part.consents[0].asked for part in parts] == [first.heading, ASKED, ASKED]
+
+
+async def test_u11_what_a_rule_allows_or_denies_names_the_rule(tmp_path: Path) -> None:
+    rules = {"bash": {"touch *": "allow", "rm *": "deny"}}
+    async with open_harness(tmp_path, permission=rules) as harness:
+        harness.server.script(
+            answer(TOUCH),
+            answer(Call("bash", {"command": "rm made"})),
+            answer(Call("list", {"path": "."})),
+            answer(Text("ok")),
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        allowed, denied = await consents(harness, session)  # a list needs nobody's consent
+        assert allowed[:2] == ("allow", "rule")
+        assert "bash `touch *`" in allowed[3]
+        assert denied[:2] == ("reject", "rule")
+        assert "bash `rm *`" in denied[3]
+
+
+async def test_u11_the_auto_mode_answers_by_itself_and_says_so(harness: Harness) -> None:
+    harness.runtime.permissions.mode = "auto"
+    harness.server.script(answer(TOUCH), answer(Text("ok")))
+    session = await harness.session()
+    await harness.turn(session, "go")
+    (part,) = await harness.tools(session)
+    assert isinstance(part.state, Completed)
+    assert [told(c) for c in part.consents] == [("once", "mode", "", "")]
+    assert part.consents[0].asked == ASKED
+
+
+async def test_u11_a_run_with_nobody_there_answers_by_policy(harness: Harness) -> None:
+    harness.server.script(answer(TOUCH), answer(Text("ok")))
+    session = await harness.session()
+    async for _ in Headless(harness.runtime).run(session, PromptInput(text="go")):
+        pass
+    ((answered, by, comment, _),) = await consents(harness, session)
+    assert (answered, by) == ("reject", "policy")
+    assert "Nobody is here to allow bash of `touch made`" in comment
+
+
+async def test_u11_always_lets_a_waiting_call_go_by_the_rule(harness: Harness) -> None:
+    harness.server.script(
+        answer(TOUCH),
+        answer(Call("bash", {"command": "touch again"})),
+        answer(Text("ok")),
+    )
+    session = await harness.session()
+    await harness.send(session, "go")
+    harness.answer(await harness.asked(), "always")
+    await harness.idle(session)
+    kept = await consents(harness, session)
+    assert [one[:2] for one in kept] == [("always", "person"), ("allow", "rule")]
+    assert "this session" in kept[1][3]
+
+
+async def test_l4_the_answer_about_a_repeated_call_is_kept_too(harness: Harness) -> None:
+    harness.server.script(*[answer(Call("list", {"path": "."}))] * 3, answer(Text("ok")))
+    session = await harness.session()
+    await harness.send(session, "go")
+    harness.answer(await harness.asked(), "once")
+    await harness.idle(session)
+    last = (await harness.tools(session))[-1]
+    assert [(c.answer, c.by) for c in last.consents] == [("once", "person")]
+    assert "repeated" in last.consents[0].asked
