@@ -25,3 +25,35 @@ class Consent:
     asked: str = ""
     comment: str = ""
     reason: str = ""
+
+
+def told(consent: Consent) -> str:
+    """The decision in a few words: ``allowed once``, ``denied by a rule``."""
+    if consent.answer == "reject":
+        return _REFUSED[consent.by]
+    if consent.by == "person":
+        return "allowed from now on" if consent.answer == "always" else "allowed once"
+    return _ALLOWED[consent.by]
+
+
+def explained(consent: Consent) -> str:
+    """``told`` with what was said and what it rests on."""
+    words = told(consent)
+    if consent.reason:
+        words = consent.reason if consent.by == "rule" else f"{words}: {consent.reason}"
+    return f"{words} “{consent.comment}”" if consent.comment else words
+
+
+_ALLOWED: dict[Decider, str] = {
+    "rule": "allowed by a rule",
+    "mode": "allowed by the mode",
+    "policy": "allowed beforehand",
+    "hook": "allowed by a hook",
+}
+_REFUSED: dict[Decider, str] = {
+    "person": "rejected",
+    "rule": "denied by a rule",
+    "mode": "denied by the mode",
+    "policy": "nobody was there to allow it",
+    "hook": "refused by a hook",
+}

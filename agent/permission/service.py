@@ -372,5 +372,6 @@ def _tell(asker: AskContext, consent: Consent) -> None:
 def _raise_denied(asker: AskContext, judged: tuple[JudgedNeed, ...]) -> None:
     denied = denial(judged)
     if denied is not None:
-        _tell(asker, refused("rule", str(denied)))
+        why = next(one.reason for one in judged if one.action == "deny")
+        _tell(asker, refused("rule", why))
         raise denied

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agent.consent import explained
 from agent.display import DiffBlock
 from agent.model import (
     AssistantMessage,
@@ -135,9 +136,17 @@ def is_edit(part: ToolPart) -> bool:
 
 
 def is_question(part: ToolPart) -> bool:
-    """Whether the user was asked by it, or refused it."""
+    """Whether the user was asked by it or about it, or would have been; or it was refused."""
     denied = isinstance(part.state, Failed) and part.state.kind == "denied"
-    return part.tool == QUESTION or denied
+    asked = any(one.asked or one.answer == "reject" for one in part.consents)
+    return part.tool == QUESTION or denied or asked
+
+
+def answers_of(part: ToolPart) -> tuple[str, ...]:
+    """How the questions of a call and about it were answered, and what else decided on it."""
+    decided = tuple(explained(one) for one in part.consents)
+    own = result_of(part).strip() if part.tool == QUESTION else ""
+    return (*decided, own) if own else decided
 
 
 def result_of(part: ToolPart) -> str:

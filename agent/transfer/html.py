@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
+from agent.consent import explained
 from agent.display import Block, DiffBlock, ShellBlock, TodoBlock
 from agent.figures import money
 from agent.model import (
@@ -130,10 +131,11 @@ def _tool(part: ToolPart) -> Iterator[str]:
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)
+    decided = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
     if not body or wrong:
         body += f"<pre>{escape(short(result_of(part)))}</pre>"
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
-    yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'
+    yield f'<details class="tool"{" open" if is_open else ""}>{summary}{"".join(decided)}{body}</details>'
 
 
 def _block(block: Block) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from agent.consent import explained
 from agent.display import DiffBlock, ShellBlock
 from agent.figures import money
 from agent.model import Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
@@ -30,6 +31,11 @@ def _document(bundle: Bundle, level: int) -> Iterator[str]:
         yield from _turn(turn, level + 1)
     for child in bundle.children:
         yield from _document(child, min(6, level + 1))
+
+
+def turn_as_markdown(turn: TurnLine) -> str:
+    """One turn as a document of its own."""
+    return "\n".join(_turn(turn, 1)).strip() + "\n"
 
 
 def _turn(turn: TurnLine, level: int) -> Iterator[str]:
@@ -68,6 +74,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
     failed = f" ({state.kind})" if isinstance(state, Failed) else ""
     thing = f" {code(label.object)}" if label.object else ""
     yield f"- **{label.verb or part.tool}**{thing} {label.note}{failed}".rstrip() + "\n"
+    for consent in part.consents:
+        yield f"  {explained(consent)}\n"
     shown = False
     for block in state.blocks:
         if isinstance(block, DiffBlock):
@@ -81,12 +89,14 @@ def _tool(part: ToolPart) -> Iterator[str]:
 
 
 def diff_text(block: DiffBlock) -> Iterator[str]:
-    """*block* as lines of a unified diff without file headers."""
+    """*block* as lines of a unified diff without file headers, as ``patch`` takes it."""
     sign = {"context": " ", "add": "+", "remove": "-"}
     for hunk in block.hunks:
         old = next((line.old for line in hunk.lines if line.old is not None), 0)
         new = next((line.new for line in hunk.lines if line.new is not None), 0)
-        yield f"@@ -{old} +{new} @@"
+        gone = sum(line.kind != "add" for line in hunk.lines)
+        come = sum(line.kind != "remove" for line in hunk.lines)
+        yield f"@@ -{old},{gone} +{new},{come} @@"
         yield from (sign[line.kind] + line.text for line in hunk.lines)
     if block.omitted:
         yield f"… {block.omitted} more lines"

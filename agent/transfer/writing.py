@@ -73,7 +73,12 @@ async def export(
 def write(bundle: Bundle, path: Path, form: Form | None = None, *, overwrite: bool = False) -> int:
     """Write *bundle* to *path*, in *form* or the one that the name asks for; returns the bytes.
     Raises ``NothingToDo`` as ``export`` does."""
-    data = text_of(bundle, form or form_of(path.name)).encode("utf-8", "replace")
+    return write_text(text_of(bundle, form or form_of(path.name)), path, overwrite=overwrite)
+
+
+def write_text(text: str, path: Path, *, overwrite: bool = False) -> int:
+    """Write *text* to *path*; returns the bytes. Raises ``NothingToDo`` as ``export`` does."""
+    data = text.encode("utf-8", "replace")
     try:
         with path.open("wb" if overwrite else "xb") as file:
             file.write(data)

@@ -1,25 +1,29 @@
-"""The rows of a session's timeline: turns, and what was said and done in them."""
+"""The rows of a session's timeline: turns, what was said and done in them, and below the call
+of a sub-agent, once it is unfolded, what that said and did."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from textual.content import Content
 
-from agent.model import (
-    AssistantMessage,
-    Completed,
-    Failed,
-    MessageWithParts,
-    Part,
-    Pending,
-    TextPart,
-    ToolPart,
+from agent.model import Completed, Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.session.timeline import (
+    Step,
+    TurnLine,
+    answers_of,
+    failed,
+    is_edit,
+    is_question,
+    words_of,
 )
-from agent.session.timeline import Step, TurnLine, failed, is_edit, is_question, words_of
 from app.clean import clean_line
 from app.glance import glance
+from app.review.reviewed import Held, Reviewed
 from app.words import clock, count, duration, money, tokens
+
+DEEPEST = 8
+"""Sub-agents of sub-agents that are unfolded below each other."""
 
 Filter = Literal["everything", "tools", "errors", "edits", "questions"]
 FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questions")
@@ -27,12 +31,15 @@ FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questi
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One row. *turn* is the index of its turn, *step* the response it belongs to, if it is of
-    one; *message_id* and *part_id* are where it stands in the transcript, *child* the session
-    of the sub-agent it started."""
+    """One row. *turn* is the index of its turn in the session that is reviewed, *place* that of its
+    turn in its own session *session_id*; *step* is the response it belongs to, if it is of one.
+    *message_id* and *part_id* are where it stands in the transcript, *child* is the session of
+    the sub-agent it started."""
 
     key: str
     turn: int
+    place: int
+    session_id: str
     message_id: str
     part_id: str
     line: Content
@@ -56,51 +63,88 @@ class Shown:
         return replace(self, unfolded=self.unfolded ^ {turn})
 
 
-def marks(turns: Sequence[TurnLine], shown: Shown, width: int) -> Iterator[Mark]:
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where rows are made: in which turn, for a list of *width* cells, *depth* sessions below the
+    one that is reviewed. *held* are the sessions that are unfolded."""
+
+    turn: int
+    filter: Filter
+    width: int
+    held: Held
+    depth: int = 0
+
+
+def marks(reviewed: Reviewed, shown: Shown, width: int, held: Held) -> Iterator[Mark]:
     """The rows for a list of *width* cells. With a filter only turns that hold such a thing."""
-    for index, turn in enumerate(turns):
+    for index, turn in enumerate(reviewed.turns):
         everything = shown.filter == "everything"
-        inner = list(_inner(turn, index, shown.filter, width))
+        where = _Where(index, shown.filter, width, held)
+        inner = list(_inner(reviewed, index, where))
         unfolded = index in shown.unfolded or not everything
         if everything or inner:
             yield Mark(
-                f"turn {index}",
-                index,
-                turn.first_id,
-                "",
-                turn_line(turn, width, unfolded=unfolded),
+                key=f"turn {index}",
+                turn=index,
+                place=index,
+                session_id=reviewed.session.id,
+                message_id=turn.first_id,
+                part_id="",
+                line=turn_line(turn, width, unfolded=unfolded),
                 heads=True,
             )
             if unfolded:
                 yield from inner
 
 
-def _inner(turn: TurnLine, index: int, wanted: Filter, width: int) -> Iterator[Mark]:
+def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
+    turn = reviewed.turns[place]
+
+    def mark(message_id: str, part_id: str, line: Content, **more: Any) -> Mark:
+        return Mark(
+            key=part_id or message_id,
+            turn=where.turn,
+            place=place,
+            session_id=reviewed.session.id,
+            message_id=message_id,
+            part_id=part_id,
+            line=line,
+            **more,
+        )
+
+    everything = where.filter == "everything"
     for item in turn.messages[1:] if turn.prompts else turn.messages:
-        step = next((s for s in turn.steps if s.message.id == item.message.id), None)
+        id_ = item.message.id
+        step = next((s for s in turn.steps if s.message.id == id_), None)
         if step is None:
-            if wanted == "everything":
-                line = _row("▌", "$tone-blue", words_of(item), width)
-                yield Mark(item.message.id, index, item.message.id, "", line)
+            if everything:
+                yield mark(id_, "", _row("▌", "$tone-blue", words_of(item), where))
             continue
         for part in item.parts:
-            line = _part_line(part, wanted, width)
+            child = _child(part)
+            below = where.held.get(child) if child is not None else None
+            line = _part_line(part, where, unfolded=below is not None)
             if line is not None:
-                child = _child(part)
-                yield Mark(part.id, index, item.message.id, part.id, line, step, child)
-        message = step.message
-        if message.error is not None and wanted in {"everything", "errors"}:
-            line = _row("✕", "$tone-err", message.error.message, width, "$tone-err")
-            yield Mark(f"{message.id}/end", index, message.id, f"{message.id}/end", line, step)
+                yield mark(id_, part.id, line, step=step, child=child)
+            if below is not None and where.depth < DEEPEST:
+                inside = replace(where, depth=where.depth + 1)
+                for number in range(len(below.turns)):
+                    yield from _inner(below, number, inside)
+        error = step.message.error
+        if error is not None and where.filter in {"everything", "errors"}:
+            line = _row("✕", "$tone-err", error.message, where, "$tone-err")
+            yield mark(id_, f"{id_}/end", line, step=step)
 
 
-def _part_line(part: Part, wanted: Filter, width: int) -> Content | None:
+def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
     """The row of a part, None where it has none under the filter."""
-    if isinstance(part, TextPart):
-        if wanted == "everything" and part.text.strip() and not part.synthetic:
-            said = glance(part.text[: 8 * width])
-            return _row(" ", "$tone-faint", said, width, "$tone-faint")
-        return None
+    if isinstance(part, TextPart | ReasoningPart):
+        if where.filter != "everything" or not part.text.strip():
+            return None
+        said = glance(part.text[: 8 * where.width])
+        if isinstance(part, ReasoningPart):
+            return _row("∴", "$tone-faint", said, where, "$tone-faint")
+        return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
     if not isinstance(part, ToolPart):
         return None
     fits = {
@@ -110,10 +154,16 @@ def _part_line(part: Part, wanted: Filter, width: int) -> Content | None:
         "edits": is_edit(part),
         "questions": is_question(part),
     }
-    return _tool_line(part, width) if fits[wanted] else None
+    if not fits[where.filter]:
+        return None
+    line = _tool_line(part, where, unfolded=unfolded)
+    if where.filter != "questions":
+        return line
+    answers = [_row(" ", "", answer, where, "$tone-faint") for answer in answers_of(part)]
+    return Content("\n").join([line, *answers])
 
 
-def _tool_line(part: ToolPart, width: int) -> Content:
+def _tool_line(part: ToolPart, where: _Where, *, unfolded: bool) -> Content:
     state = part.state
     match state:
         case Completed():
@@ -129,7 +179,9 @@ def _tool_line(part: ToolPart, width: int) -> Content:
     else:
         label = state.label
         said = f"{label.verb or part.tool} {_short(label.object)} {label.note}".strip()
-    return _row(glyph, tone, said, width, "$tone-err" if failed(part) else "$tone-muted")
+    words = "$tone-err" if failed(part) else "$tone-muted"
+    folds = "" if _child(part) is None else "▾" if unfolded else "▸"
+    return _row(glyph, tone, said, where, words, folds)
 
 
 def _short(thing: str) -> str:
@@ -144,10 +196,15 @@ def _child(part: Part) -> str | None:
     return next((id_ for id_ in ids if id_), None)
 
 
-def _row(glyph: str, tone: str, text: str, width: int, words: str = "") -> Content:
-    said = " ".join(clean_line(text[: 4 * width]).split())
-    line = Content.assemble((f"  {glyph} ", tone), (said, words))
-    return line.truncate(width, ellipsis=True)
+def _row(
+    glyph: str, tone: str, text: str, where: _Where, words: str = "", folds: str = ""
+) -> Content:
+    said = " ".join(clean_line(text[: 4 * where.width]).split())
+    rules = "│ " * where.depth
+    line = Content.assemble(
+        (f"{folds:<2}", "$tone-muted"), (rules, "$tone-faint"), (f"{glyph} ", tone), (said, words)
+    )
+    return line.truncate(where.width, ellipsis=True)
 
 
 def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
@@ -173,42 +230,3 @@ def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
         note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-faint")
     rows = [row.truncate(width, ellipsis=True) for row in (head, note)]
     return Content("\n").join(rows)
-
-
-def step_facts(message: AssistantMessage, step: Step) -> Content:
-    """What one response took: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
-    facts = [clean_line(message.model.partition("/")[2] or message.model)]
-    if step.seconds is not None:
-        facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
-    if (usage := message.usage) is not None:
-        cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
-        facts += [f"in {tokens(usage.input)}{cached}", f"out {tokens(usage.output)}"]
-    if message.cost is not None:
-        facts.append(money(message.cost))
-    return Content.assemble((f"Step {message.step}  ", "bold"), ("  ".join(facts), "$tone-muted"))
-
-
-def turn_facts(turn: TurnLine) -> Content:
-    """What a turn took as a whole."""
-    facts = [count(len(turn.steps), "step")]
-    if turn.seconds is not None:
-        facts.append(duration(turn.seconds))
-    usage = turn.usage
-    if usage.input or usage.output:
-        facts += [f"in {tokens(usage.input)}", f"out {tokens(usage.output)}"]
-    facts.append(money(turn.cost))
-    return Content.assemble(("Turn  ", "bold"), ("  ".join(facts), "$tone-muted"))
-
-
-def copied(messages: Sequence[MessageWithParts], mark: Mark) -> str:
-    """What a copy of *mark* takes: the words, or a call with what it gave."""
-    from agent.session.timeline import result_of  # noqa: PLC0415 - for copies only
-
-    item = next((m for m in messages if m.message.id == mark.message_id), None)
-    part = next((p for p in item.parts if p.id == mark.part_id), None) if item else None
-    if isinstance(part, ToolPart) and not isinstance(part.state, Pending):
-        label = part.state.label
-        return f"{label.verb} {label.object}\n{result_of(part)}".strip()
-    if isinstance(part, TextPart):
-        return part.text
-    return words_of(item) if item is not None else ""

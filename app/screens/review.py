@@ -1,7 +1,9 @@
 """A past session, read-only: its timeline beside the same transcript (spec 8, U11 and U12)."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -11,18 +13,21 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent.model import Idle, MessageWithParts, Session
-from agent.session.timeline import TurnLine, found_in, timeline
-from agent.session.view import SessionSnapshot
+from agent.errors import NothingToDo
+from agent.model import MessageWithParts
+from agent.redact import redacted
+from agent.session.timeline import found_in
 from app.clean import clean_line
-from app.review.marks import Mark, Shown, copied, marks, step_facts, turn_facts
+from app.review.lines import facts_line, keys_lines, top_line
+from app.review.marks import Mark, Shown, marks
+from app.review.reviewed import Reviewed, read
+from app.review.taking import copied, saved
 from app.screens.dialog import Dialog
-from app.state import SessionView
+from app.screens.text import TextScreen
 from app.tasks import Tasks, ask
 from app.typed import app_of
 from app.widgets.field import Field
 from app.widgets.transcript.view import Transcript
-from app.words import count, money
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime import Runtime
@@ -61,6 +66,8 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         Binding("D", "diff(True)", "Changes of the session"),
         Binding("q", "sent", "Request"),
         Binding("y", "copy", "Copy"),
+        Binding("w", "save", "Save this"),
+        Binding("o", "alone", "Open the sub-agent alone"),
         Binding("x", "go('export')", "Export"),
         Binding("r", "go('resume')", "Resume"),
         Binding("k", "go('fork')", "Copy from here"),
@@ -85,9 +92,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self._at_message = at_message
         self._above = above
         self._secrets = secrets
-        self._session: Session | None = None
-        self._messages: Sequence[MessageWithParts] = ()
-        self._turns: Sequence[TurnLine] = ()
+        self._held: dict[str, Reviewed] = {}
         self._marks: dict[str, Mark] = {}
         self._shown = Shown()
         self._hits: list[tuple[str, str]] = []
@@ -112,30 +117,41 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     # --- reading ---
 
     async def _read(self) -> None:
-        store = self._runtime.store
-        session = await store.session(self._session_id)
-        messages = await store.messages(self._session_id)
+        reviewed = await read(self._runtime.store, self._session_id)
         if not self.is_attached:
             return
-        self._session, self._messages = session, messages
-        self._turns = timeline(messages)
-        todos = await store.todos(self._session_id)
-        snapshot = SessionSnapshot(
-            session=session, messages=tuple(messages), status=Idle(), todos=todos
-        )
-        self.query_one(Transcript).show(SessionView(snapshot))
-        at = next((n for n, turn in enumerate(self._turns) if self._holds(turn)), None)
-        last = len(self._turns) - 1 if at is None else at
+        self._held[self._session_id] = reviewed
+        self.query_one(Transcript).show(reviewed.view())
+        at = reviewed.turn_of(self._at_message)
+        last = len(reviewed.turns) - 1 if at is None else at
         self._shown = Shown(unfolded=frozenset((last,)) if last >= 0 else frozenset())
         self._show_top()
         self._fill(f"turn {last}")
 
-    def _holds(self, turn: TurnLine) -> bool:
-        return any(item.message.id == self._at_message for item in turn.messages)
+    @property
+    def _reviewed(self) -> Reviewed | None:
+        """The session that is reviewed, once it was read."""
+        return self._held.get(self._session_id)
+
+    async def _unfold(self, session_id: str) -> None:
+        """Show a sub-agent's session below its call, in both, or no longer."""
+        transcript = self.query_one(Transcript)
+        inner = dict(transcript.inner)
+        if self._held.pop(session_id, None) is None:
+            child = await read(self._runtime.store, session_id)
+            self._held[session_id] = child
+            inner[session_id] = child.view()
+        else:
+            del inner[session_id]
+        if self.is_attached:
+            transcript.inner = inner
+            transcript.show(transcript.view)
+            self._fill("")
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= ROOMY, "-roomy")
         self._show_top()
+        self._show_keys()
         self.call_after_refresh(self._fill, "")
 
     def _fill(self, keep: str) -> None:
@@ -143,15 +159,16 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         listing = self.query_one(OptionList)
         width = max(10, listing.scrollable_content_region.width - 2)
         held = keep or (self._mark.key if self._mark is not None else "")
-        found = list(marks(self._turns, self._shown, width))
+        reviewed = self._reviewed
+        found = list(marks(reviewed, self._shown, width, self._held)) if reviewed else []
         self._marks = {mark.key: mark for mark in found}
         listing.set_options([Option(mark.line, id=mark.key) for mark in found])
         at = next((n for n, mark in enumerate(found) if mark.key == held), 0)
         if found:
             listing.highlighted = at
-        else:
+        elif reviewed is not None:
             none = f"There are no {self._shown.filter} in this session."
-            text = none if self._turns else "There is nothing in this session yet."
+            text = none if reviewed.turns else "There is nothing in this session yet."
             self.query_one("#review-facts", Static).update(Content.styled(text, "$tone-muted"))
 
     @property
@@ -162,52 +179,25 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     # --- what is shown ---
 
     def _show_top(self) -> None:
-        session = self._session
-        if session is None:
-            return
-        trail = " / ".join(clean_line(title) for title in (*self._above, session.title))
-        facts = f"   {count(len(self._turns), 'turn')}  {money(session.cost)}"
-        if self._shown.filter != "everything":
-            facts += f"   only {self._shown.filter}"
-        top = Content.assemble(
-            ("History", "bold"),
-            ("  /  ", "$tone-muted"),
-            trail or "Untitled",
-            (facts, "$tone-muted"),
-        )
-        self.query_one("#review-top", Static).update(top)
+        if (reviewed := self._reviewed) is not None:
+            top = top_line(reviewed, self._above, self._shown)
+            self.query_one("#review-top", Static).update(top)
 
     def _show_keys(self, note: str = "") -> None:
-        pairs = (
-            ("/", "search"),
-            ("f", "filter"),
-            ("d", "turn's changes"),
-            ("D", "all changes"),
-            ("q", "request as sent"),
-            ("y", "copy"),
-            ("x", "export"),
-            ("r", "resume here"),
-            ("k", "fork here"),
-            ("esc", "close"),
-        )
-        text = Content("  ").join(
-            [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
-        )
-        said = Content.styled(f"{note}   ", "$tone-warn") if note else Content("")
-        self.query_one("#review-keys", Static).update(said + text)
+        width = max(20, self.size.width - 4)
+        self.query_one("#review-keys", Static).update(keys_lines(note, width))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         mark = self._marks.get(event.option_id or "")
         if mark is None:
             return
-        step = mark.step
-        facts = step_facts(step.message, step) if step else turn_facts(self._turns[mark.turn])
+        facts = facts_line(self._held[mark.session_id], mark)
         self.query_one("#review-facts", Static).update(facts)
         self.query_one(Transcript).go_to(mark.message_id, mark.part_id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter: unfold a turn, open a sub-agent's session, unfold what else it is."""
+        """Enter: unfold a turn, a sub-agent's session, what else it is."""
         event.stop()
         mark = self._marks.get(event.option_id or "")
         if mark is None:
@@ -216,19 +206,26 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self._shown = self._shown.toggled(mark.turn)
             self._fill(mark.key)
         elif mark.child is not None:
-            self._open_child(mark.child)
+            self._toggle_child(mark.child)
         else:
             self.query_one(Transcript).action_toggle_fold()
 
     def on_transcript_open_session(self, event: Transcript.OpenSession) -> None:
         event.stop()
-        self._open_child(event.session_id)
+        self._toggle_child(event.session_id)
 
-    def _open_child(self, session_id: str) -> None:
-        title = self._session.title if self._session is not None else ""
-        above = (*self._above, title or "Untitled")
+    def _toggle_child(self, session_id: str) -> None:
+        self._spawn(lambda: self._unfold(session_id), "unfolding a sub-agent")
+
+    def action_alone(self) -> None:
+        """Review a sub-agent's session by itself."""
+        mark, reviewed = self._mark, self._reviewed
+        if mark is None or mark.child is None or reviewed is None:
+            self._show_keys("Choose the call of a sub-agent")
+            return
+        above = (*self._above, reviewed.session.title or "Untitled")
         child = ReviewScreen(
-            self._runtime, session_id, self._tasks, above=above, secrets=self._secrets
+            self._runtime, mark.child, self._tasks, above=above, secrets=self._secrets
         )
 
         async def show() -> None:
@@ -247,7 +244,8 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self._hits = found_in(self._messages, event.value)
+        held = (one.messages for one in self._held.values())
+        self._hits = sorted(hit for messages in held for hit in found_in(messages, event.value))
         self._at_hit = -1
         self._end_search()
         if self._hits:
@@ -266,22 +264,22 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             return
         self._at_hit = (self._at_hit + step) % len(self._hits)
         message_id, part_id = self._hits[self._at_hit]
-        turn = next(
-            (
-                n
-                for n, t in enumerate(self._turns)
-                if any(m.message.id == message_id for m in t.messages)
-            ),
-            None,
-        )
-        if turn is not None:
-            self._shown = Shown(unfolded=self._shown.unfolded | {turn})
+        mark = self._mark_at(message_id, part_id)
+        if mark is not None:
+            self._shown = Shown(unfolded=self._shown.unfolded | {mark.turn})
             self._show_top()
-            keys = {mark.key for mark in marks(self._turns, self._shown, 20)}
-            inner = next((key for key in (part_id, message_id) if key in keys), f"turn {turn}")
-            self._fill(inner)
+            self._fill(mark.key)
         self.query_one(Transcript).go_to(message_id, part_id)
         self._show_keys(f"{self._at_hit + 1} of {len(self._hits)}, n next")
+
+    def _mark_at(self, message_id: str, part_id: str) -> Mark | None:
+        """The row of a part, else of its message."""
+        if (reviewed := self._reviewed) is None:
+            return None
+        everything = Shown(unfolded=frozenset(range(len(reviewed.turns))))
+        found = list(marks(reviewed, everything, 20, self._held))
+        part = next((mark for mark in found if mark.part_id == part_id), None)
+        return part or next((mark for mark in found if mark.message_id == message_id), None)
 
     def action_filter(self) -> None:
         self._shown = self._shown.next_filter()
@@ -303,13 +301,38 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def action_copy(self) -> None:
         mark = self._mark
-        text = copied(self._messages, mark) if mark is not None else ""
+        text = copied(self._held[mark.session_id], mark) if mark is not None else ""
         if text:
             app_of(self).copy_to_clipboard(text)
 
+    def action_save(self) -> None:
+        if (mark := self._mark) is not None:
+            self._spawn(lambda: self._save(mark), "saving a part of a session")
+
+    async def _save(self, mark: Mark) -> None:
+        """Write what is chosen to a file of its own; what looks like a key is left out."""
+        from agent.transfer.writing import write_text  # noqa: PLC0415 - when it is asked for
+
+        taken = saved(self._held[mark.session_id], mark)
+        folder = self._runtime.directory
+        name = await ask(app_of(self), TextScreen("Save this to which file?", taken.name))
+        if not name:
+            return
+        text = redacted(taken.text, self._secrets)
+        try:
+            await asyncio.to_thread(lambda: write_text(text, folder / Path(name).expanduser()))
+        except NothingToDo as error:
+            self._show_keys(error.message.replace(f"{folder}/", ""))
+        else:
+            self._show_keys(f"Saved to {clean_line(name)}, without what looks like a key")
+
     def action_diff(self, whole: bool) -> None:
-        mark = self._mark
-        messages = self._messages if whole or mark is None else self._turns[mark.turn].messages
+        mark, reviewed = self._mark, self._reviewed
+        if reviewed is None:
+            return
+        messages: Sequence[MessageWithParts] = reviewed.messages
+        if mark is not None and not whole:
+            messages = self._held[mark.session_id].turns[mark.place].messages
         self._spawn(lambda: self._show_changes(messages, whole=whole), "reading changes")
 
     async def _show_changes(self, messages: Sequence[MessageWithParts], *, whole: bool) -> None:
@@ -329,14 +352,19 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             return
         from app.screens.sent import SentScreen  # noqa: PLC0415 - when it is asked for
 
-        screen = SentScreen(self._messages, mark.step.message, self._secrets)
+        messages = self._held[mark.session_id].messages
+        screen = SentScreen(messages, mark.step.message, self._secrets)
         self._spawn(lambda: ask(app_of(self), screen), "showing a request")
 
     def action_go(self, how: How) -> None:
         mark = self._mark
-        if self._session is not None:
-            message_id = mark.message_id if mark is not None else ""
-            self.dismiss(ReviewChoice(how, self._session.id, message_id))
+        if self._reviewed is None:
+            return
+        if mark is None or how == "export":
+            at = mark.message_id if mark is not None else ""
+            self.dismiss(ReviewChoice(how, self._session_id, at))
+        else:
+            self.dismiss(ReviewChoice(how, mark.session_id, mark.message_id))
 
     def action_close(self) -> None:
         if self.query_one(Input).has_class("-open"):

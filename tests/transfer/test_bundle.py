@@ -17,7 +17,14 @@ from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
 from agent.transfer.reading import import_file, parsed
 from agent.transfer.writing import export, form_of, name_for, text_of
-from tests.store.samples import every_part, make_assistant, make_session, make_text, make_user
+from tests.store.samples import (
+    CONSENTS,
+    every_part,
+    make_assistant,
+    make_session,
+    make_text,
+    make_user,
+)
 from tests.support import records
 
 KEY = "sk-" + "a1b2c3d4" * 4
@@ -128,6 +135,20 @@ async def test_d6_html_needs_nothing_else_and_runs_nothing(store: Store) -> None
     assert not [a for a in page.addresses if not a.startswith("data:image/")]
     assert "default-src 'none'" in text
     assert "A &lt;b&gt;title" in text
+
+
+async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: Path) -> None:
+    session_id = await kept(store)
+    bundle = await collect(store, session_id)
+    for form in ("md", "html"):
+        text = text_of(bundle, form)
+        assert "allowed by bash `ls` (global)" in text
+        assert "rejected “not this one”" in text
+    path = tmp_path / "it.json"
+    await export(store, session_id, path)
+    imported = await import_file(store, path, directory="/desk/b", project="/desk/b")
+    parts = [p for m in await store.messages(imported.id) for p in m.parts]
+    assert [p.consents for p in parts if isinstance(p, ToolPart) and p.consents] == [CONSENTS]
 
 
 async def test_markdown_fences_hold_whatever_was_printed(store: Store) -> None:

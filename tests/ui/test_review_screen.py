@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.widgets import OptionList
 
+from agent.consent import Consent
 from agent.display import SubtaskBlock
 from agent.model import AssistantMessage, Completed, MessageWithParts, Usage
 from app.screens.review import ReviewScreen
@@ -38,6 +39,7 @@ TASK = replace(
     records.completed("Explore", "the other readers"),
     blocks=(SubtaskBlock(CHILD, "explore", "look at them", text="None has the fault."),),
 )
+ALLOWED = (Consent(answer="once", by="person", at=5.0, asked="Make this change?", comment="fine"),)
 ASKED = replace(records.completed("Question", "Which encoding?"), output="The user answered: utf-8")
 MESSAGES = (
     records.user("msg_a", "Why does the import of an empty CSV crash? Fix it and add a test."),
@@ -45,7 +47,10 @@ MESSAGES = (
         "msg_b",
         records.text_part("prt_b1", "msg_b", "I will look at the reader first."),
         tool("prt_b2", "msg_b", records.completed("Read", "src/reader.py", facts=("142 lines",))),
-        tool("prt_b3", "msg_b", records.completed("Edit", "src/reader.py", DIFF), "edit"),
+        replace(
+            tool("prt_b3", "msg_b", records.completed("Edit", "src/reader.py", DIFF), "edit"),
+            consents=ALLOWED,
+        ),
     ),
     step(
         "msg_c",
@@ -117,9 +122,22 @@ async def reviewed(running: Running) -> ReviewScreen:
     return screen
 
 
-def rows(screen: ReviewScreen) -> list[str]:
+def rows(screen: ReviewScreen, *, whole: bool = False) -> list[str]:
+    """The rows; *whole* with what stands below their first lines, without those of turns."""
     options = screen.query_one(OptionList).options
+    if whole:
+        options = [option for option in options if not (option.id or "").startswith("turn ")]
+        return ["\n".join(map(str.strip, str(o.prompt).split("\n"))) for o in options]
     return [str(option.prompt).split("\n")[0].strip() for option in options]
+
+
+async def chosen(running: Running, words: str) -> None:
+    """Put the bar on the row with *words*."""
+    screen = running.app.screen
+    assert isinstance(screen, ReviewScreen)
+    at = next(n for n, row in enumerate(rows(screen)) if words in row)
+    screen.query_one(OptionList).highlighted = at
+    await running.pilot.pause()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
@@ -142,18 +160,21 @@ async def test_the_filter_goes_through_the_kinds(start: Starter) -> None:
         for name in ("tools", "errors", "edits", "questions"):
             await running.pilot.press("f")
             await running.until_shown(f"only {name}")
-            seen[name] = [row for row in rows(screen) if row[0] not in "▾▸"]
+            seen[name] = rows(screen, whole=True)
         assert seen == {
             "tools": [
                 "● Read reader.py",
                 "● Edit reader.py",
                 "✕ Bash pytest -q",
-                "● Explore the other readers",
+                "▸ ● Explore the other readers",
                 "● Question Which encoding?",
             ],
             "errors": ["✕ Bash pytest -q"],
             "edits": ["● Edit reader.py"],
-            "questions": ["● Question Which encoding?"],
+            "questions": [
+                "● Edit reader.py\nallowed once “fine”",
+                "● Question Which encoding?\nThe user answered: utf-8",
+            ],
         }
         await running.pilot.press("f")
         await running.until(lambda: "only" not in running.text())
@@ -204,13 +225,34 @@ async def test_what_was_sent_is_shown_without_secrets(start: Starter) -> None:
         assert secret not in str(page.content)
 
 
-async def test_u12_a_sub_agents_session_opens_below_its_call(start: Starter) -> None:
-    async with start(size=(100, 30)) as running:
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_u12_a_sub_agents_session_unfolds_in_place(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
         screen = await reviewed(running)
         await running.pilot.press("up", "enter")
-        place = next(n for n, row in enumerate(rows(screen)) if "Explore" in row)
-        screen.query_one(OptionList).highlighted = place
+        await chosen(running, "Explore")
+        before = rows(screen)
         await running.pilot.press("enter")
+        await running.until(lambda: "│   None has the fault." in rows(screen))
+        assert "▾ ● Explore the other readers" in rows(screen)
+        await running.until_shown("│▌ look at them")  # in the transcript too, below its call
+        await running.pilot.pause()
+        assert_snapshot(running.app, f"screen-review-inside-{size[0]}")
+        await running.pilot.press("down", "y")
+        await running.until(lambda: running.app.clipboard == "None has the fault.")
+        await running.pilot.press("up", "enter")
+        await running.until(lambda: rows(screen) == before)
+        assert "look at them" not in running.text()
+
+
+async def test_u12_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:
+    async with start(size=(100, 30)) as running:
+        await reviewed(running)
+        await running.pilot.press("up", "enter")
+        await chosen(running, "Explore")
+        await running.pilot.press("o")
         await running.until_shown("Fix empty CSV import / Fix empty CSV import")
         await running.until_shown("None has the fault.")
         await running.pilot.press("escape")
@@ -271,3 +313,48 @@ async def test_copy_takes_a_call_with_what_it_gave(start: Starter) -> None:
         await running.until_shown("Sent 2 lines")
         assert running.app.clipboard == "Question Which encoding?\nThe user answered: utf-8"
         assert isinstance(ASKED, Completed)
+
+
+async def test_d6_one_change_is_copied_and_saved_as_a_patch(start: Starter) -> None:
+    async with start(size=(100, 30)) as running:
+        await reviewed(running)
+        await running.pilot.press("up", "enter")
+        await chosen(running, "Edit reader.py")
+        await running.until_shown("allowed once “fine”")
+        await running.pilot.press("y")
+        await running.until(lambda: "--- a/src/reader.py" in running.app.clipboard)
+        assert "allowed once “fine”" in running.app.clipboard
+        await running.pilot.press("w")
+        await running.until_shown("Save this to which file?")
+        await running.pilot.press("enter")
+        await running.until_shown("Saved to reader.py.diff")
+        patch = (running.runtime.directory / "reader.py.diff").read_text()
+        assert patch == (
+            "--- a/src/reader.py\n+++ b/src/reader.py\n@@ -38,1 +38,1 @@\n"
+            "-    header = next(rows)\n+    header = next(rows, None)\n"
+        )
+
+
+async def test_d6_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) -> None:
+    secret = "sk-" + "a1b2c3d4" * 4
+    async with start(size=(100, 30)) as running:
+        asked = records.user("msg_a", f"Use {secret}")
+        answer = step("msg_b", records.text_part("prt_b1", "msg_b", f"I used {secret}."))
+        await kept(running, asked, answer)
+        await running.app.controller.live.open(SESSION)
+        await running.pilot.press("ctrl+x", "g")
+        await running.until_shown("1 turn")
+        for row, name in (("Use", "turn-1.md"), ("I used", "answer.md")):
+            await chosen(running, row)
+            await running.pilot.press("w")
+            await running.until_shown("Save this to which file?")
+            await running.pilot.press("enter")
+            await running.until_shown(f"Saved to {name}")
+            text = (running.runtime.directory / name).read_text()
+            assert "I used [redacted]." in text
+            assert secret not in text
+        assert "> Use [redacted]" in (running.runtime.directory / "turn-1.md").read_text()
+        await running.pilot.press("w")
+        await running.until_shown("Save this to which file?")
+        await running.pilot.press("enter")
+        await running.until_shown("is there already")

@@ -13,6 +13,7 @@ from app.widgets.transcript.messages import (
     reasoning_view,
     user_lines,
 )
+from app.widgets.transcript.nested import narrowed, set_in
 from app.widgets.transcript.tools import Moment, tool_lines, tool_row
 
 
@@ -34,6 +35,11 @@ class Folds:
 
 def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
     """The lines of *item*; notes in it whether it folds and which lines are new."""
+    lines = _draw(item, narrowed(page, item.depth), moment, unfolded=unfolded)
+    return set_in(lines, page, item.depth) if item.depth else lines
+
+
+def _draw(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
     record = item.record
     if isinstance(record, UserRecord):
         lines, item.foldable = user_lines(
@@ -72,9 +78,11 @@ def _draw_reasoning(
 
 def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
     """The first row of an item that shows a spinner or a clock."""
-    record = item.record
+    record, inner = item.record, narrowed(page, item.depth)
     if isinstance(record, ToolPart):
-        return tool_row(record, page, moment)
-    if isinstance(record, ReasoningPart):
-        return reasoning_lines(record, page, moment, (), unfolded=unfolded)[0]
-    return None
+        line = tool_row(record, inner, moment)
+    elif isinstance(record, ReasoningPart):
+        line = reasoning_lines(record, inner, moment, (), unfolded=unfolded)[0]
+    else:
+        return None
+    return set_in((line,), page, item.depth)[0] if item.depth else line

@@ -58,7 +58,8 @@ Record: TypeAlias = UserRecord | AssistantMessage | Part
 class Item:
     """One drawn thing. *lines* are None until it is first seen; *height* is then a guess,
     unless *exact*. *changed* is the first line that differs from what was last painted.
-    *view* keeps the state of growing markdown."""
+    *view* keeps the state of growing markdown. *depth* tells how many sessions it is below the
+    one that is shown."""
 
     key: str
     kind: Kind
@@ -72,6 +73,7 @@ class Item:
     foldable: bool = False
     body: bool = False
     view: MarkdownView | None = field(default=None)
+    depth: int = 0
 
     @property
     def running(self) -> bool:

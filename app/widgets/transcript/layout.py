@@ -16,6 +16,7 @@ from app.state import Change, Entry, SessionView
 from app.widgets.transcript.drawing import Folds, draw_first, draw_item
 from app.widgets.transcript.items import Item, UserRecord, askers, calls_of, estimate, gap, items_of
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
+from app.widgets.transcript.nested import NOTHING_INNER, Inner, items_within, set_in
 from app.widgets.transcript.tools import Moment
 
 CACHED = 600
@@ -25,10 +26,12 @@ NEAR = 150
 
 
 class Layout:
-    """The items of one session on one page. *moment* is the time that clocks show."""
+    """The items of one session on one page, with those of the sessions *inner* below the calls
+    that lead there. *moment* is the time that clocks show."""
 
-    def __init__(self, view: SessionView | None, page: Page) -> None:
+    def __init__(self, view: SessionView | None, page: Page, inner: Inner = NOTHING_INNER) -> None:
         self.page = page
+        self.inner = inner
         self.moment = Moment()
         self.folds = Folds()
         self.items: list[Item] = []
@@ -72,6 +75,9 @@ class Layout:
 
     def _refresh(self, message_id: str) -> bool:
         """Bring one message up to date; true if that brought all of them."""
+        if self.inner:  # what is below a call stands between the items of a message
+            self._rebuild()
+            return True
         view = self._view
         entry = view.entry(message_id) if view is not None else None
         start = self._starts.get(message_id)
@@ -118,7 +124,7 @@ class Layout:
         self._running = {}
         self._last_key = ("", "")
         for entry in entries:
-            found = list(items_of(view, entry)) if view is not None else []
+            found = list(items_within(view, entry, self.inner)) if view is not None else []
             if found:
                 self._starts[entry.message.id] = len(self.items)
                 self._last_key = _key(entry)
@@ -206,7 +212,9 @@ class Layout:
         if self.lead and row == self.lead - 1:
             return earlier(self.page, self._lead[0])
         if item.lines is None or not 0 <= place < len(item.lines):
-            return self._blank
+            following = self.items[index + 1].depth if index + 1 < len(self.items) else 0
+            depth = min(item.depth, following)
+            return set_in((self._blank,), self.page, depth)[0] if depth else self._blank
         return item.lines[place]
 
     def lay(self, index: int) -> bool:

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.consent import told
 from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
 from agent.model import Completed, Failed, Pending, Running, ToolPart
 from app.clean import clean, clean_line
@@ -187,7 +188,7 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
                 facts.append(("esc to stop", "accent"))
             return facts
         case Completed(facts=words, started=started, ended=ended):
-            facts = [(clean_line(word), "faint") for word in words]
+            facts = [(clean_line(word), "faint") for word in (*words, *_by_person(part))]
             took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
             return [*facts, *_short(part), *took]
         case Failed():
@@ -201,10 +202,18 @@ def _short(part: ToolPart) -> list[Fact]:
             return [(f"exit {code}", "err")]
         case Running(waiting=str()):
             return [("waits", "warn")]
+        case Failed(kind="denied") if _by_person(part):
+            return [("rejected", "err")]
         case Failed(kind=kind):
             return [_KINDS[kind]]
         case _:
             return []
+
+
+def _by_person(part: ToolPart) -> list[str]:
+    """What a person said last of a call; what rules and modes settle is not worth a word here."""
+    said = [told(one) for one in part.consents if one.by == "person"]
+    return said[-1:]
 
 
 _KINDS: dict[str, Fact] = {

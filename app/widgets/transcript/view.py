@@ -26,6 +26,7 @@ from app.themes import tones_for
 from app.widgets.transcript.items import Item, leads_to
 from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page
+from app.widgets.transcript.nested import NOTHING_INNER, Inner
 from app.widgets.transcript.overlay import (
     hint_start,
     key_of,
@@ -44,8 +45,10 @@ FRAME = 1 / 8
 
 
 class Transcript(ScrollView, can_focus=True):
-    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame."""
+    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame. *inner* are
+    the sessions drawn below the calls that lead there; call ``show`` after changing it."""
 
+    inner: Inner = NOTHING_INNER
     ALLOW_SELECT = True
     DEFAULT_CSS = """
     Transcript {
@@ -140,7 +143,7 @@ class Transcript(ScrollView, can_focus=True):
         self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
             folds = layout.folds
-            self._layout_now = Layout(view, layout.page)
+            self._layout_now = Layout(view, layout.page, self.inner)
             if same:
                 self._layout_now.folds = folds
             self._refit()
@@ -312,7 +315,7 @@ class Transcript(ScrollView, can_focus=True):
         page = Page(width, tones, look_of(self).diffs)
         self._animated = app.animation_level != "none"
         if self._layout_now is None:
-            self._layout_now = Layout(self._view, page)
+            self._layout_now = Layout(self._view, page, self.inner)
         layout = self._layout_now
         layout.resize(page)
         layout.moment = Moment(self._clock(), self._frame)
