@@ -131,11 +131,12 @@ def _tool(part: ToolPart) -> Iterator[str]:
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)
-    decided = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
     if not body or wrong:
         body += f"<pre>{escape(short(result_of(part)))}</pre>"
+    said = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
+    body = "".join(said) + body
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
-    yield f'<details class="tool"{" open" if is_open else ""}>{summary}{"".join(decided)}{body}</details>'
+    yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'
 
 
 def _block(block: Block) -> str:
