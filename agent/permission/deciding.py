@@ -18,13 +18,10 @@ def allowed(judged: Sequence[JudgedNeed]) -> Consent | None:
     if not settled:
         return None
     reasons = dict.fromkeys(one.reason for one in settled)
-    rule: Decider = "rule"
-    return Consent(
-        answer="allow",
-        by=next((_BY[reason] for reason in reasons if reason in _BY), rule),
-        at=time.time(),
-        reason="; ".join(reasons),
-    )
+    by: Decider = "rule"
+    for reason in reasons:
+        by = _BY.get(reason, by)
+    return Consent(answer="allow", by=by, at=time.time(), reason="; ".join(reasons))
 
 
 def answered(request: PermissionRequest, reply: PermissionReply) -> Consent:
