@@ -384,12 +384,9 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
 
     def _run_clock(self) -> None:
-        if self._timer is None or self._layout_now is None:
-            return
-        if self._layout_now.running:
-            self._timer.resume()
-        else:
-            self._timer.pause()
+        if self._timer is not None and self._layout_now is not None:
+            change = self._timer.resume if self._layout_now.running else self._timer.pause
+            change()
 
     def _tick(self) -> None:
         layout = self._layout_now
