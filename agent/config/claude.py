@@ -43,14 +43,18 @@ MODE = "the mode is chosen with shift+tab, or --auto"
 
 
 def of_claude(raw: JsonObject, base: str) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
-    """The rules under ``permissions`` of *raw*, and what of them has no effect, with the reason.
+    """The rules under ``permissions`` of *raw* and the servers that it switches off, and what of
+    the rules has no effect, with the reason.
 
     *base* is what its relative paths start from: a folder of the project, relative to its root
     ("" for the root), or an absolute one. Nothing else of the file is settings of ours.
     """
+    off = raw.get("disabledMcpjsonServers")
+    names = [name for name in off if isinstance(name, str)] if isinstance(off, list) else []
+    made: JsonObject = {"mcp": {name: {"enabled": False} for name in names}} if names else {}
     given = raw.get("permissions")
     if not isinstance(given, dict):
-        return {}, []
+        return made, []
     table: JsonObject = {}
     left: list[tuple[KeyPath, str]] = []
     for key in given:
@@ -73,7 +77,9 @@ def of_claude(raw: JsonObject, base: str) -> tuple[JsonObject, list[tuple[KeyPat
                 continue
             for permission, pattern in rules:
                 _put(table, permission, pattern, action)
-    return ({"permission": table} if table else {}), left
+    if table:
+        made["permission"] = table
+    return made, left
 
 
 _USUAL = ("defaultMode", "default")

@@ -13,8 +13,12 @@ SIZE_LIMIT = 1_048_576
 """Bytes of a config file; a larger one is no config file."""
 
 
-Form = Literal["ours", "tui", "claude"]
-"""How a file says its settings: as ours do, as opencode's ``tui.json``, or as Claude Code's."""
+Form = Literal["ours", "tui", "claude", "mcp"]
+"""How a file says its settings: as ours do, as opencode's ``tui.json``, or as Claude Code's
+settings and ``.mcp.json``."""
+
+MCP_FILE = ".mcp.json"
+"""The servers of a project, as Claude Code writes them down."""
 
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Settings files of Claude Code in a folder ``.claude``."""
@@ -123,6 +127,8 @@ def folders(directory: Path, project: Path) -> tuple[Path, ...]:
 def _of_project(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
     for folder in folders(directory, project):
         yield from _claude(folder, env)
+        if not environment.on(env, "DISABLE_CLAUDE_CODE"):
+            yield folder / MCP_FILE
         for top in (folder, folder / ".opencode"):
             yield from _both(top, "opencode")
             yield from _both(top, "tui")
@@ -137,6 +143,8 @@ def _claude(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
 def _form(path: Path) -> Form:
     if path.parent.name == ".claude":
         return "claude"
+    if path.name == MCP_FILE:
+        return "mcp"
     return "tui" if path.stem == "tui" else "ours"
 
 

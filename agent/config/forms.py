@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from agent.config.claude import of_claude
 from agent.config.finding import Source
 from agent.config.jsonc import KeyPath
+from agent.config.mcp_json import of_mcp_json
 from agent.config.tui import of_tui
 from agent.jsontypes import JsonObject
 
@@ -15,6 +16,8 @@ def in_our_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple
     match source.form:
         case "tui":
             return of_tui(raw)
+        case "mcp":
+            return of_mcp_json(raw)
         case "claude":
             return of_claude(raw, _base(source))
         case _:

@@ -176,7 +176,18 @@ def _filled(
     for path, note in filled.notes:
         teller.tell(path, f"{dotted(path)}: {note}")
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
+        _switch_off(filled.value, path)
     return filled.value
+
+
+def _switch_off(values: JsonObject, path: KeyPath) -> None:
+    """Start no server with half of its words: *path* is of a value that was left out."""
+    if len(path) != 3 or path[0] != "mcp" or path[2] not in {"command", "args", "url"}:
+        return
+    servers = values.get("mcp")
+    entry = servers.get(str(path[1])) if isinstance(servers, dict) else None
+    if isinstance(entry, dict) and str(path[2]) not in entry:
+        entry["enabled"] = False
 
 
 def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:

@@ -1,4 +1,5 @@
-"""``{env:NAME}`` and ``{file:path}`` in the values of settings (K4).
+"""``{env:NAME}`` and ``{file:path}`` in the values of settings (K4); ``{env:NAME:-text}`` gives
+*text* where the variable is not set.
 
 Values are filled in after the file was read, so that what stands in a variable or a file can
 never be taken for settings. In a project's files only what the user listed is filled in: they
@@ -71,11 +72,10 @@ def fill(
                 if listed is not None and not listed.file(folder / expand(name, env), path, env):
                     raise _Missing(_UNLISTED.format(what=f"the file {name}"))
                 return _content(name, folder, env)
-            if listed is not None and not listed.variable(name):
-                raise _Missing(_UNLISTED.format(what=f"the variable {name}"))
-            if name not in env:
-                filled.notes.append((path, f"the variable {name} is not set"))
-            return env.get(name, "")
+            said, note = _variable(name, env, listed)
+            if note:
+                filled.notes.append((path, note))
+            return said
 
         return _SLOT.sub(replacement, value)
 
@@ -101,10 +101,27 @@ def fill(
     return filled
 
 
+_INSTEAD = (
+    "the variable {name} may not be read from a project's settings, so its default stands; list"
+    " it under project_reads in your own to allow it"
+)
 _UNLISTED = (
     "{what} may not be read from a project's settings, so it is left out; list it under"
     " project_reads in your own to allow it"
 )
+
+
+def _variable(name: str, env: Mapping[str, str], listed: Listed | None) -> tuple[str, str]:
+    """What stands for the variable *name*, which may end in ``:-`` and a default, and a remark
+    on it, "" for none. Raises ``_Missing`` for one that may not be read."""
+    name, sign, otherwise = name.partition(":-")
+    if listed is not None and not listed.variable(name):
+        if not sign:
+            raise _Missing(_UNLISTED.format(what=f"the variable {name}"))
+        return otherwise, _INSTEAD.format(name=name)
+    if sign and not env.get(name):
+        return otherwise, ""
+    return env.get(name, ""), "" if name in env else f"the variable {name} is not set"
 
 
 def _content(name: str, folder: Path, env: Mapping[str, str]) -> str:

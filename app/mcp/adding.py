@@ -3,7 +3,9 @@
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from agent.config.mcp_json import servers_of_claude_code
 from agent.config.paths import Paths
 from agent.jsontypes import JsonObject
 from agent.permission.saving import save_setting
@@ -43,6 +45,22 @@ def add_server(
     else:
         entry = {"type": "local", "command": list(command)}
         entry |= {"environment": given} if given else {}
+    return _save(name, env, entry)
+
+
+def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
+    """Write the server *name* of Claude Code's user. Raises ``ConfigError``."""
+    servers = servers_of_claude_code(env, directory)
+    entry = servers.get(name)
+    if not isinstance(entry, dict):
+        names = ", ".join(clean_line(one) for one in servers) or "none"
+        return _wrong(f"Claude Code has no server {clean_line(name)} here. It has: {names}.")
+    if not _NAME.fullmatch(name):
+        return _wrong("A server's name is made of letters, digits, - and _ (40 at most).")
+    return _save(name, env, entry)
+
+
+def _save(name: str, env: Mapping[str, str], entry: JsonObject) -> int:
     path = save_setting(Paths.find(env).config, ("mcp", name), entry)
     print(f"{name} is in {clean_line(str(path))}. Try it: opencode-py mcp debug {name}")
     return 0

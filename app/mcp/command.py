@@ -23,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
         "add",
         help="add a server to your settings",
         usage="%(prog)s NAME --url URL [--header NAME=VALUE …]\n"
-        "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]",
+        "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]\n"
+        "       %(prog)s NAME --from-claude-code",
     )
     add.add_argument("name", metavar="NAME", help="what to call it")
     add.add_argument("--url", metavar="URL", help="the address of a remote server")
@@ -32,6 +33,11 @@ def parser() -> argparse.ArgumentParser:
     )
     add.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of its program"
+    )
+    add.add_argument(
+        "--from-claude-code",
+        action="store_true",
+        help="take it over from Claude Code's own settings (~/.claude.json)",
     )
     add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
     auth = parts.add_parser("auth", help="log in at a remote server; alone: where you are")
@@ -69,8 +75,10 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
 
             return show_servers(here, os.environ, as_json=given.json)
         case "add":
-            from app.mcp.adding import add_server  # noqa: PLC0415 - as above
+            from app.mcp.adding import add_server, take_over  # noqa: PLC0415 - as above
 
+            if given.from_claude_code:
+                return take_over(given.name, os.environ, here)
             return add_server(
                 given.name,
                 os.environ,

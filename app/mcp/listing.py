@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig
+from agent.config.mcp_json import servers_of_claude_code
 from agent.jsontypes import JsonObject
 from agent.mcp.records import Server
 from app.clean import clean, clean_line
 from app.mcp.reading import read_servers
 
 NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
+
+TAKE = "opencode-py mcp add NAME --from-claude-code"
 
 
 def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> int:
@@ -31,6 +34,11 @@ def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> i
         state = one.problem or ("on" if one.enabled else "off")
         line = f"{clean_line(one.name):{width}}{state:5}{_what(one)}"
         print(f"{line}   {clean_line(_source(one, loaded))}")
+    known = {one.name for one in servers}
+    more = [name for name in servers_of_claude_code(env, directory) if name not in known]
+    if more:
+        names = ", ".join(clean_line(name) for name in more)
+        print(f"Claude Code has these too: {names}. Take one over: {TAKE}")
     return 0
 
 

@@ -277,3 +277,87 @@ def test_m9_a_projects_allows_count_with_trust_alone_and_are_shown_before(
 
 def test_k3_a_file_of_claude_code_without_permissions_says_nothing() -> None:
     assert of_claude({"model": "opus", "hooks": {}}, "") == ({}, [])
+
+
+SERVERS = {
+    "mcpServers": {
+        "docs": {
+            "command": "npx",
+            "args": ["-y", "docs@${DOCS_VERSION:-1.2}", "${HOME}"],
+            "env": {"TOKEN": "${DOCS_TOKEN}", "MODE": "${MODE:-}"},
+        },
+        "far": {
+            "type": "http",
+            "url": "${BASE:-https://far.test}/mcp",
+            "headers": {"X": "1"},
+            "headersHelper": "/bin/helper",
+        },
+    },
+    "inputs": [],
+}
+
+
+def write_servers(setting: Setting, values: object = SERVERS) -> None:
+    (setting.project / ".mcp.json").write_text(json.dumps(values))
+
+
+def test_m9_a_projects_mcp_json_counts_once_it_is_trusted(setting: Setting) -> None:
+    write_servers(setting)
+    loaded = load_config(setting.project, setting.project, setting.env)
+    assert not loaded.config.mcp
+    assert any("not trusted" in notice for notice in loaded.notices)
+    found = look_through(setting.project, setting.project, Paths.find(setting.env), setting.env)
+    assert [(one.kind, one.name, one.source) for one in found.runs] == [
+        ("MCP server", "docs", ".mcp.json"),
+        ("MCP server", "far", ".mcp.json"),
+    ]
+    assert found.runs[0].argv[:2] == ("npx", "-y")
+    assert ".mcp.json" in found.hashes
+    loaded = trusting(setting)
+    assert list(loaded.config.mcp) == ["docs", "far"]
+    assert loaded.sources["mcp.far.url"] == ".mcp.json"
+
+
+def test_k4_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
+    setting: Setting,
+) -> None:
+    write_servers(setting)
+    setting.env |= {"DOCS_TOKEN": "secret", "DOCS_VERSION": "2", "BASE": "https://evil.test"}
+    loaded = trusting(setting)
+    docs, far = loaded.config.mcp["docs"], loaded.config.mcp["far"]
+    assert docs.environment == {"MODE": ""}
+    assert not docs.enabled  # its arguments are left out, for one may not be read
+    assert far.enabled
+    assert far.url == "https://far.test/mcp"
+    told = "\n".join(loaded.notices)
+    assert "the variable DOCS_TOKEN may not be read from a project's settings" in told
+    assert "the variable BASE may not be read" in told
+    assert "its default stands" in told
+    assert "mcpServers.far.headersHelper has no effect" in told
+    assert "inputs has no effect" in told
+    setting.own({"project_reads": ["DOCS_TOKEN", "DOCS_VERSION", "BASE", "HOME", "MODE"]})
+    setting.env["BASE"] = ""
+    loaded = trusting(setting)
+    docs, far = loaded.config.mcp["docs"], loaded.config.mcp["far"]
+    assert docs.enabled
+    assert docs.command == ("npx", "-y", "docs@2", setting.env["HOME"])
+    assert docs.environment == {"TOKEN": "secret", "MODE": ""}
+    assert far.url == "https://far.test/mcp"
+    assert (far.type, far.headers) == ("remote", {"X": "1"})
+
+
+def test_k3_servers_that_claude_codes_settings_switch_off_are_off(setting: Setting) -> None:
+    write_servers(setting)
+    folder = setting.project / ".claude"
+    folder.mkdir()
+    (folder / "settings.local.json").write_text('{"disabledMcpjsonServers": ["docs", 7]}')
+    mcp = trusting(setting).config.mcp
+    assert (mcp["docs"].enabled, mcp["far"].enabled) == (False, True)
+    setting.env["OPENCODE_DISABLE_CLAUDE_CODE"] = "1"
+    assert not trusting(setting).config.mcp
+
+
+@pytest.mark.parametrize("values", [[], {"mcpServers": []}, {"mcpServers": {"a": "b"}}, {}])
+def test_an_mcp_json_that_says_nothing_is_harmless(setting: Setting, values: object) -> None:
+    write_servers(setting, values)
+    assert not trusting(setting).config.mcp

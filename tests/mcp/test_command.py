@@ -114,3 +114,31 @@ def test_a_projects_servers_are_listed_once_it_is_trusted(
     captured = capsys.readouterr()
     assert "evil" not in captured.out
     assert "not trusted" in captured.err
+
+
+def test_a_server_of_claude_code_is_taken_over(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = {"type": "stdio", "command": "npx", "args": ["-y", "git"], "env": {"T": "${TOKEN}"}}
+    here = str(home / "project")
+    kept = {
+        "mcpServers": {"git": theirs, "far": {"type": "sse", "url": "https://far.test/sse"}},
+        "projects": {here: {"mcpServers": {"own": {"command": "own"}}}, "/x": {"mcpServers": 7}},
+    }
+    (home / ".claude.json").write_text(json.dumps(kept))
+    main(["mcp", "add", "far", "--url", "https://far.test/mcp"])
+    capsys.readouterr()
+    main(["mcp", "list"])
+    told = capsys.readouterr().out
+    assert "Claude Code has these too: git, own." in told
+    assert main(["mcp", "add", "git", "--from-claude-code"]) == 0
+    assert settings(home)["mcp"]["git"] == {
+        "type": "local",
+        "command": ["npx", "-y", "git"],
+        "environment": {"T": "{env:TOKEN}"},
+    }
+    assert main(["mcp", "add", "none", "--from-claude-code"]) == 2
+    assert "It has: git, far, own." in capsys.readouterr().err
+    (home / ".claude.json").write_text("[")
+    main(["mcp", "list"])
+    assert "Claude Code" not in capsys.readouterr().out
