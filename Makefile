@@ -40,7 +40,15 @@ soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
 	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
+	CHAOS_EXAMPLES=200 $(BIN)/pytest --timeout 0 tests/chaos
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
+
+# Changes the permission rules, the reading of shell commands, edit matching and the stream
+# processor in one place at a time, and counts how many changes the tests notice. It takes hours;
+# ARGS="edit --last 4" tries a tenth of one group.
+mutate: $(STAMP)
+	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet) 'mutmut>=3.8,<4'
+	nice $(BIN)/python -m bench.mutating $(ARGS)
 
 # The protocol's own suite for MCP clients, fetched with npm (and the node that it wants); after
 # that it runs here alone, and with the other tests too.

@@ -1,0 +1,320 @@
+"""Random work over the whole service: whatever is done to it, it comes to rest as it should.
+
+Two instances of the program work on one store with a model whose answers break, hang and ask for
+everything. Each settling checks what must hold then. CHAOS_EXAMPLES runs are tried: a few unless
+told otherwise, the same ones each time.
+"""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.chaos.acting import WORK, Model
+from tests.chaos.instance import Instance, Refused
+from tests.support.harness import config_for, write_config
+
+EXAMPLES = int(os.environ.get("CHAOS_EXAMPLES", "4"))
+STEPS = 14 if EXAMPLES < 10 else 30
+PRICE = {"cost": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
+ANY = st.integers(0, 5)
+"""Which of what there is: the number is taken modulo how many there are."""
+
+Tree = dict[str, bytes]
+
+
+@dataclass
+class Known:
+    """What is known of a session. *sent* are the prompts that it took, by number; *before* what
+    its folder held before each, where only that prompt changed it; *undone* those that are taken
+    back, newest last, with what the folder held then; *ended* its finished messages."""
+
+    id: str
+    place: Path
+    sent: dict[int, str] = field(default_factory=dict)
+    before: dict[int, Tree] = field(default_factory=dict)
+    undone: list[tuple[int | None, Tree]] = field(default_factory=list)
+    ended: dict[str, Any] = field(default_factory=dict)
+    spent: float = 0.0
+
+
+class Chaos(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="chaos-"))
+        self.folder, self.home = self.root / "project", self.root / "home"
+        self.folder.mkdir()
+        self.home.mkdir()
+        self.model = Model(self.folder)
+        self.instances: list[Instance] = []
+        self.sessions: list[Known] = []
+        self.number = 0
+        self.places = 0
+        self.killed = False
+
+    def teardown(self) -> None:
+        try:
+            if self.sessions:
+                self.settle("once")
+            for instance in self.instances:
+                instance.close()
+                assert instance.running == []
+        finally:
+            for instance in self.instances:
+                instance.kill()
+            self.model.close()
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    @initialize(api=st.sampled_from(["openai-chat", "anthropic-messages"]))
+    def begin(self, api: str) -> None:
+        write_config(
+            self.home,
+            config_for(
+                self.model.server,
+                api=api,
+                abilities=PRICE,
+                retry={"attempts": 2, "delay": 4},
+                permission={"edit": "allow", "bash": "ask"},
+            ),
+        )
+        self.instances.append(Instance(self.folder, self.home))
+        self.new(0)
+
+    def pick(self, which: int) -> Known:
+        return self.sessions[which % len(self.sessions)]
+
+    def at(self, which: int) -> Instance:
+        return self.instances[which % len(self.instances)]
+
+    def taken(self, who: int, name: str, known: Known, but: set[str], **given: object) -> bool:
+        """Whether an order for a session was taken; it may be refused for the reasons in *but*."""
+        try:
+            self.at(who).do(name, session=known.id, **given)
+        except Refused as why:
+            if str(why) not in but:
+                raise
+            return False
+        return True
+
+    def fresh(self, session_id: str) -> Known:
+        self.places += 1
+        known = Known(session_id, self.folder / f"s{self.places}")
+        self.sessions.append(known)
+        return known
+
+    @rule(who=ANY)
+    def new(self, who: int) -> None:
+        if len(self.sessions) < 4:
+            self.fresh(self.at(who).do("new"))
+
+    @rule(
+        who=ANY,
+        which=ANY,
+        work=st.lists(st.sampled_from(WORK), min_size=0, max_size=4),
+        delivery=st.sampled_from(["steer", "steer", "follow_up"]),
+    )
+    def prompt(self, who: int, which: int, work: list[str], delivery: str) -> None:
+        known = self.pick(which)
+        alone = not any(i.do("busy") for i in self.instances)
+        waiting = self.at(who).do("state", session=known.id)["queued"]
+        self.number += 1
+        words = "".join(f" {word}" for word in work)
+        text = f"#{self.number} in {known.place.name} do:{words}."
+        before = tree(known.place)
+        given = {"text": text, "delivery": delivery}
+        if not self.taken(who, "prompt", known, {"SessionBusy"}, **given):
+            return
+        # What was taken back is gone for good from now on.
+        for number, _ in known.undone:
+            if number is not None:
+                del known.sent[number]
+        known.undone.clear()
+        known.sent[self.number] = delivery
+        if alone and not waiting:
+            known.before[self.number] = before
+
+    @rule(who=ANY, which=ANY)
+    def cancel(self, who: int, which: int) -> None:
+        self.at(who).do("cancel", session=self.pick(which).id)
+
+    @rule(who=ANY, word=st.sampled_from(["once", "once", "always", "reject"]))
+    def reply(self, who: int, word: str) -> None:
+        self.at(who).do("reply", word=word)
+
+    @rule()
+    def release(self) -> None:
+        self.model.release()
+
+    @precondition(lambda self: len(self.sessions) < 4)
+    @rule(who=ANY, which=ANY)
+    def fork(self, who: int, which: int) -> None:
+        source = self.pick(which)
+        copy = self.fresh(self.at(who).do("fork", session=source.id))
+        # The copy's undo changes the source's files: what they held is no longer known.
+        source.before.clear()
+        state = self.at(who).do("state", session=copy.id)
+        copy.sent = dict.fromkeys(prompts(state), "copied")
+        copy.spent = spent(state)
+        undone = state["session"]["undone_at"]
+        if undone is not None:
+            copy.undone = [(None, {})]
+
+    @rule(who=ANY, which=ANY)
+    def compact(self, who: int, which: int) -> None:
+        self.taken(who, "compact", self.pick(which), {"SessionBusy", "NothingToDo"})
+
+    @precondition(lambda self: len(self.sessions) > 1)
+    @rule(who=ANY, which=ANY)
+    def delete(self, who: int, which: int) -> None:
+        known = self.pick(which)
+        if self.taken(who, "delete", known, {"SessionBusy"}):
+            self.sessions.remove(known)
+
+    @rule(who=ANY, which=ANY, word=st.sampled_from(["once", "reject"]))
+    def undo(self, who: int, which: int, word: str) -> None:
+        self.settle(word)
+        known = self.pick(which)
+        now = tree(known.place)
+        told = self.at(who).do("undo", session=known.id)
+        if told is None:
+            return
+        number = int(told["text"].partition(" ")[0][1:])
+        assert number in known.sent
+        if known.sent[number] == "copied":
+            for other in self.sessions:
+                other.before.clear()
+                other.undone = [(n, {}) for n, _ in other.undone]
+            now = {}
+        known.undone.append((number, now))
+        if number in known.before:
+            assert told["left"] == [], told
+            assert told["why"] == ""
+            assert tree(known.place) == known.before[number]
+
+    @rule(who=ANY, which=ANY)
+    def redo(self, who: int, which: int) -> None:
+        self.settle("once")
+        known = self.pick(which)
+        back = self.at(who).do("redo", session=known.id)
+        assert (back is None) == (not known.undone)
+        if back is None:
+            return
+        number, held = known.undone.pop()
+        if held and number in known.before:
+            assert back == []
+            assert tree(known.place) == held
+
+    @rule(who=ANY)
+    def kill(self, who: int) -> None:
+        """And start anew."""
+        place = who % len(self.instances)
+        self.instances[place].kill()
+        self.killed = True
+        for known in self.sessions:
+            known.before.clear()
+        self.instances[place] = Instance(self.folder, self.home)
+        self.look()
+
+    @precondition(lambda self: len(self.instances) < 2)
+    @rule()
+    def another(self) -> None:
+        self.instances.append(Instance(self.folder, self.home))
+
+    @rule(word=st.sampled_from(["once", "reject"]))
+    def settle(self, word: str) -> None:
+        """Let everything come to its end, then look at it."""
+        self.model.release()
+        for _ in range(2):  # what ends in the one may go on in the other
+            for instance in self.instances:
+                turns = instance.do("settle", word=word)
+                assert len(turns) == len(set(turns)), "a turn was said to be over twice"
+            self.model.release()
+        for instance in self.instances:
+            assert instance.running == [], "a tool's process was left"
+        self.look(settled=True)
+
+    @invariant()
+    def valid(self) -> None:
+        assert self.model.server.refused == []
+
+    def look(self, *, settled: bool = False) -> None:
+        """Everything that was finished is there as it was; nothing is counted back."""
+        for known in self.sessions:
+            for instance in self.instances:
+                state: dict[str, Any] = instance.do("state", session=known.id)
+                if settled:
+                    at_rest(state)
+                self.kept(known, state)
+
+    def kept(self, known: Known, state: dict[str, Any]) -> None:
+        gone = state["session"]["undone_at"]
+        found = {m["id"]: m for m in state["messages"]}
+        numbers = prompts(state)
+        assert set(numbers) >= known.sent.keys(), "a prompt was lost"
+        for delivery in ("steer", "follow_up"):
+            order = [n for n in numbers if known.sent.get(n) == delivery]
+            assert order == sorted(order), "prompts changed places"
+        if not self.killed:
+            assert len(numbers) == len(set(numbers)), "a prompt was taken twice"
+        if gone is None and not known.undone:
+            for id_, message in known.ended.items():
+                if message["role"] == "assistant":
+                    assert found.get(id_) == message, "what was finished has changed"
+        known.ended = {m["id"]: m for m in state["messages"] if m.get("completed")}
+        cost = spent(state)
+        assert cost >= known.spent
+        known.spent = cost
+
+
+def at_rest(state: dict[str, Any]) -> None:
+    assert state["idle"]
+    for message in state["messages"]:
+        if message["role"] == "assistant":
+            assert message["completed"] is not None
+            for part in message["parts"]:
+                if part["type"] == "tool":
+                    assert part["state"]["status"] in {"completed", "failed"}, part
+                elif part["type"] in {"text", "reasoning"}:
+                    assert part["ended"] is not None
+
+
+def prompts(state: dict[str, Any]) -> list[int]:
+    """The numbers of the prompts that a session holds, in its order."""
+    return [
+        int(part["text"].partition(" ")[0][1:])
+        for message in state["messages"]
+        if message["role"] == "user" and not message["synthetic"]
+        for part in message["parts"]
+        if part["type"] == "text" and part["text"].startswith("#")
+    ]
+
+
+def spent(state: dict[str, Any]) -> float:
+    return (state["session"]["cost"] or 0.0) + (state["session"]["below_cost"] or 0.0)
+
+
+def tree(place: Path) -> Tree:
+    return {
+        str(path.relative_to(place)): path.read_bytes()
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+TestChaos = Chaos.TestCase
+TestChaos.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=STEPS,
+    deadline=None,
+    derandomize=EXAMPLES < 10,
+    database=None,
+    print_blob=False,
+    phases=[Phase.generate] if EXAMPLES < 10 else [Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
