@@ -29,7 +29,7 @@ _TURNS: dict[str, Callable[[str, Path], tuple[Piece, ...]]] = {
     ),
     "gone": lambda n, place: (Call("bash", {"command": f"rm -f {place}/log"}),),
     "fail": lambda n, place: (Call("bash", {"command": f"echo {n}; exit 3"}),),
-    "slow": lambda n, place: (Text("It takes long."), Call("bash", {"command": "sleep 300"})),
+    "slow": lambda n, place: (Text("It takes long."), Call("bash", {"command": "sleep 1"})),
     "read": lambda n, place: (
         Reason("Hm."),
         Call("read", {"file_path": f"{place}/same.txt"}),

@@ -41,7 +41,7 @@ class Instance:
         assert process.stdout is not None
         process.stdin.write(json.dumps({"do": name, **given}).encode() + b"\n")
         process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], 2 * GUARD)
+        ready, _, _ = select.select([process.stdout], [], [], 4 * GUARD)
         assert ready, f"no answer to {name} {given}"
         line = process.stdout.readline()
         assert line, f"the worker ended at {name} {given}"

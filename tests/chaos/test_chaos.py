@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -26,6 +27,7 @@ PRICE = {"cost": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
 ANY = st.integers(0, 5)
 """Which of what there is: the number is taken modulo how many there are."""
 
+PLANNED = st.lists(st.sampled_from(WORK), min_size=1, max_size=4)
 Tree = dict[str, bytes]
 
 
@@ -71,8 +73,12 @@ class Chaos(RuleBasedStateMachine):
             self.model.close()
             shutil.rmtree(self.root, ignore_errors=True)
 
-    @initialize(api=st.sampled_from(["openai-chat", "anthropic-messages"]))
-    def begin(self, api: str) -> None:
+    @initialize(
+        api=st.sampled_from(["openai-chat", "anthropic-messages"]),
+        works=st.lists(PLANNED, min_size=2, max_size=3),
+    )
+    def begin(self, api: str, works: list[list[str]]) -> None:
+        """Two sessions at work: examples that begin with nothing show little."""
         write_config(
             self.home,
             config_for(
@@ -85,6 +91,9 @@ class Chaos(RuleBasedStateMachine):
         )
         self.instances.append(Instance(self.folder, self.home))
         self.new(0)
+        self.new(0)
+        for which, work in enumerate(works):
+            self.prompt(0, which, work, "steer")
 
     def pick(self, which: int) -> Known:
         return self.sessions[which % len(self.sessions)]
@@ -116,7 +125,7 @@ class Chaos(RuleBasedStateMachine):
     @rule(
         who=ANY,
         which=ANY,
-        work=st.lists(st.sampled_from(WORK), min_size=0, max_size=4),
+        work=PLANNED,
         delivery=st.sampled_from(["steer", "steer", "follow_up"]),
     )
     def prompt(self, who: int, which: int, work: list[str], delivery: str) -> None:
@@ -307,7 +316,7 @@ def tree(place: Path) -> Tree:
     }
 
 
-TestChaos = Chaos.TestCase
+TestChaos = pytest.mark.timeout(0 if EXAMPLES >= 10 else 900)(Chaos.TestCase)
 TestChaos.settings = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
