@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
+# For what a target needs beyond the lock.
+PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # Half of a test's time is waiting for a screen to settle: more of them than cores.
 JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
@@ -40,6 +42,7 @@ soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
 	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
+	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
 
@@ -47,7 +50,7 @@ soak: $(STAMP)
 # processor in one place at a time, and counts how many changes the tests notice. It takes hours;
 # ARGS="edit --last 4" tries a tenth of one group.
 mutate: $(STAMP)
-	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet) 'mutmut>=3.8,<4'
+	$(PIP) 'mutmut>=3.8,<4'
 	nice $(BIN)/python -m bench.mutating $(ARGS)
 
 # The protocol's own suite for MCP clients, fetched with npm (and the node that it wants); after
