@@ -76,11 +76,7 @@ GROUPS = {
     ),
     "processor": Group(
         ("agent/session/processor.py",),
-        (
-            "tests/session/test_turn.py",
-            "tests/session/test_stream_faults.py",
-            "tests/session/test_fault_trials.py",
-        ),
+        ("tests/session/test_turn.py", "tests/session/test_stream_faults.py"),
     ),
 }
 
