@@ -129,7 +129,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
 
 CHILD_RULES = tuple(
     Rule(permission, "*", "deny", "sub-agents")
-    for permission in ("task", "todowrite", "todoread", "question")
+    for permission in ("task", "todowrite", "todoread", "question", "plan_exit")
 )
 """By default a sub-agent starts no others, keeps no list and asks the user nothing (spec 3, S1);
 its own rules may say otherwise."""

@@ -39,6 +39,7 @@ from agent.session.contents import Window
 from agent.session.directory import Directory
 from agent.session.guidance import Guidance
 from agent.session.hooked import SessionHooks
+from agent.session.plan_mode import plan_tools
 from agent.session.queue import Queues
 from agent.session.requesting import RequestHooks
 from agent.session.runner import CLOSING
@@ -236,6 +237,10 @@ def _compose(opened: Opened) -> Runtime:
     deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
     deps = replace(deps, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_tools(opened, deps.registry))
+    sessions = SessionService(deps, bus, folder)
+    default = config.default_agent
+    leaving = plan_tools(sessions, deps.questions, deps.permissions, agents, default)
+    deps.registry.put("plan mode", leaving)
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
     return Runtime(
@@ -246,7 +251,7 @@ def _compose(opened: Opened) -> Runtime:
         bus=bus,
         store=store,
         permissions=deps.permissions,
-        sessions=SessionService(deps, bus, folder),
+        sessions=sessions,
         agents=agents,
         catalog=catalog,
         clients=deps.clients,

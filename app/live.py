@@ -251,8 +251,12 @@ class LiveSession:
     def _apply(self, events: Sequence[Event]) -> None:
         change = NOTHING
         if self.view is not None:
+            before = self.view.session.agent
             for event in events:
                 change |= self.view.apply(event)
+            if (now := self.view.session.agent) != before and now != self.agent:
+                # Not by a choice made here: the user agreed that another goes on.
+                self._tasks.spawn(self.use_agent(now), "going on with another agent")
             if change.stale:
                 self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
                 change = NOTHING  # the view is replaced; what the events tell is told all the same

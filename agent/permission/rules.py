@@ -61,7 +61,7 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
     *_defaults("allow", "read", "list", "glob", "grep", "todowrite", "todoread", "question"),
-    *_defaults("allow", "skill", "task", "lsp"),
+    *_defaults("allow", "skill", "task", "lsp", "plan_exit"),
     *_defaults("ask", "bash", "edit", "webfetch", "websearch", "external_directory", "doom_loop"),
 )
 """Spec 4, M4a. For bash the need's floor decides: allow only if proven read-only."""

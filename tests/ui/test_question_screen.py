@@ -292,3 +292,24 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
 def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
     """U20: ``--plain``."""
     assert chosen(question, typed) == reply
+
+
+async def test_m8_a_plan_is_agreed_on_and_the_next_agent_stands_below(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Call("plan_exit", {})), answer(Text("All done.")), answer(Text("Yes.")))
+    async with start() as running:
+        live = running.app.controller.live
+        await running.pilot.press("tab")
+        await running.until(lambda: live.agent == "plan")
+        await running.type("plan it", "enter")
+        await running.until_shown("Carry out the plan?")
+        await running.pilot.press("enter")
+        await running.until_shown("All done.")
+        await running.until(lambda: live.agent == "build")
+        await running.until_idle()
+        # The next prompt is the worker's too.
+        await running.type("more", "enter")
+        await running.until_shown("Yes.")
+        assert live.session is not None
+        assert live.session.agent == "build"

@@ -1,0 +1,31 @@
+"""How plan mode is left when the plan agent proposes it and the user agrees (spec 4, M8)."""
+
+from agent.agents import Agents
+from agent.permission.service import PermissionService
+from agent.session.service import SessionService
+from agent.session.view import PromptInput
+from agent.tools.plan_exit import PLAN, PlanExitTool
+from agent.tools.questioning import QuestionService
+
+
+def plan_tools(
+    sessions: SessionService,
+    questions: QuestionService,
+    permissions: PermissionService,
+    agents: Agents,
+    default: str,
+) -> tuple[PlanExitTool, ...]:
+    """The tool by which plan mode is left: for the *default* agent, or the first in the order of
+    Tab. () where there is no agent to carry a plan out."""
+    names = [info.name for info in agents.primary() if info.name != PLAN]
+    worker = default if default in names else next(iter(names), None)
+    if worker is None or agents.find(PLAN) is None:
+        return ()
+
+    async def hand_over(session_id: str, text: str, accept: bool) -> None:
+        if accept:
+            permissions.mode = "accept edits"
+        # Taken up at the turn's next step, so that the worker goes on at once.
+        await sessions.prompt(session_id, PromptInput(text=text, agent=worker))
+
+    return (PlanExitTool(questions, hand_over),)

@@ -1,0 +1,109 @@
+"""The ``plan_exit`` tool: the plan agent proposes to carry its plan out, the user decides."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from agent.display import ToolLabel
+from agent.errors import PermissionRejected, ToolError
+from agent.ids import new_id
+from agent.questions import Need, PermissionReply, Question, QuestionOption
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.paths import resolve_path, show_path
+from agent.tools.questioning import QuestionService
+
+PLAN = "plan"
+"""The agent whose mode it ends."""
+
+HandOver = Callable[[str, str, bool], Awaitable[None]]
+"""Has another agent go on in a session (its id) with a text as the user's next message; with
+*True* edits are accepted from then on."""
+
+YES = QuestionOption("Carry it out", "Edits and commands ask as usual")
+EDITS = QuestionOption("Carry it out and accept edits", "Edits in the project no longer ask")
+NO = QuestionOption("Keep planning", "Say what is missing, or go on by yourself")
+
+AGREED = "The user agreed. Plan mode is over; their next message hands the plan to you."
+CHANGE = "The user does not want the plan carried out yet. They say: {text}"
+CARRY_OUT = "Carry out the plan."
+CARRY_OUT_FILE = "Carry out the plan in {file}."
+NOT_ON = "Plan mode is not on. Go on with what you were asked."
+
+
+class PlanExitArgs(ToolArgs):
+    """Arguments of ``plan_exit``."""
+
+    file: str = Field(default="", description="Path of the plan file, if the plan stands in one")
+
+
+@dataclass(frozen=True, slots=True)
+class ExitPlan:
+    question: Question
+    file: str
+
+
+class PlanExitTool:
+    """Asks through *questions*; what the user agrees to goes through *hand_over*."""
+
+    spec = ToolSpec(name="plan_exit", verb="Plan", aliases=("exit_plan_mode",))
+    args = PlanExitArgs
+
+    def __init__(self, questions: QuestionService, hand_over: HandOver) -> None:
+        self._questions = questions
+        self._hand_over = hand_over
+
+    def concurrency_safe(self, args: PlanExitArgs) -> bool:
+        _ = args
+        return False
+
+    async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
+        # Offered to every agent all the same: a request's tools must not change (spec 2, C9).
+        if ctx.agent != PLAN or ctx.callers:
+            raise ToolError(NOT_ON)
+        file = _shown(args.file, ctx)
+        question = Question(
+            id=new_id("que"),
+            session_id=ctx.session_id,
+            root_id=ctx.root_id,
+            header="Plan",
+            text=f"Carry out the plan in {file}?" if file else "Carry out the plan?",
+            options=(YES, EDITS, NO),
+            agent=ctx.agent,
+        )
+        return Plan(
+            label=ToolLabel("Plan", file or "ready"),
+            payload=ExitPlan(question, file),
+            needs=(Need("plan_exit", "*", always="*", floor="allow"),),
+            heading="Let the agent propose to leave plan mode?",
+        )
+
+    async def execute(
+        self, plan: Plan[ExitPlan], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        answer = await self._questions.ask(plan.payload.question, ctx.waiting)
+        agreed = next((o for o in (YES, EDITS) if o.label in answer.labels), None)
+        if agreed is not None:
+            file = plan.payload.file
+            text = CARRY_OUT_FILE.format(file=file) if file else CARRY_OUT
+            if answer.text:
+                text = f"{text} {answer.text}"
+            await self._hand_over(ctx.session_id, text, agreed is EDITS)
+            return Result(AGREED, label=ToolLabel("Plan", file or "ready", "agreed"))
+        if answer.dismissed or not answer.text:
+            raise PermissionRejected("The user goes on planning.")
+        return Result(CHANGE.format(text=answer.text), label=ToolLabel("Plan", "to be changed"))
+
+
+def _shown(file: str, ctx: ToolContext) -> str:
+    """The plan file as the user reads it, "" for none. Raises ``ToolError`` where none is."""
+    if not file.strip():
+        return ""
+    target = resolve_path(file.strip(), ctx)
+    if not Path(target.real).is_file():
+        raise ToolError(
+            f"There is no file {target.shown}. Write the plan there first, or leave `file` out."
+        )
+    return show_path(target.path, ctx)

@@ -1,0 +1,115 @@
+"""The plan agent proposes to carry its plan out; the user decides (M8, C9)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.events import QuestionAsked
+from agent.model import Completed, Failed
+from agent.questions import Question, QuestionReply
+from tests.support.harness import Harness, open_harness, tool_names
+from tests.support.script import Call, Text, answer
+
+FILE = ".opencode-py/plans/shop.md"
+
+
+async def proposed(harness: Harness, file: str = FILE) -> tuple[object, Question, int]:
+    """A session in which the plan agent has asked; the question and where events stood."""
+    path = harness.folder / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# Plan\n")
+    session = await harness.session()
+    before = len(harness.events)
+    await harness.send(session, "Plan it.", agent="plan")
+    event = await harness.until(lambda e: isinstance(e, QuestionAsked))
+    assert isinstance(event, QuestionAsked)
+    return session, event.question, before
+
+
+@pytest.mark.parametrize("option", ["Carry it out", "Carry it out and accept edits"])
+async def test_m8_once_the_user_agrees_the_worker_goes_on_in_the_same_turn(
+    tmp_path: Path, option: str
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(
+            answer(Call("plan_exit", {"file": FILE})),
+            answer(Text("Done.")),
+            answer(Text("And more.")),
+        )
+        session, question, before = await proposed(harness)
+        assert question.text == f"Carry out the plan in {FILE}?"
+        harness.runtime.questions.reply(question.id, QuestionReply((option,)))
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        first, second = (request.body for request in harness.server.requests)
+        assert first["tools"] == second["tools"]
+        said = json.dumps(second["messages"][-1])
+        assert f"Carry out the plan in {FILE}." in said
+        assert "Plan mode is over" in said
+        messages = await harness.messages(session)
+        assert [item.message.agent for item in messages] == ["plan", "plan", "build", "build"]
+        assert (await harness.runtime.store.session(session.id)).agent == "build"
+        accepts = harness.runtime.permissions.mode == "accept edits"
+        assert accepts is option.endswith("edits")
+
+
+async def test_m8_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Call("plan_exit", {})), answer(Text("Changed.")))
+        session, question, before = await proposed(harness)
+        reply = QuestionReply(("Keep planning",), text="smaller steps")
+        harness.runtime.questions.reply(question.id, reply)
+        await harness.idle(session, after=before)
+        (part,) = await harness.tools(session)
+        assert isinstance(part.state, Completed)
+        assert part.state.output.endswith("They say: smaller steps")
+        assert (await harness.messages(session))[-1].message.agent == "plan"
+
+
+@pytest.mark.parametrize(
+    "reply", [QuestionReply(("Keep planning",)), QuestionReply(dismissed=True)]
+)
+async def test_m8_a_plain_no_ends_the_turn_in_plan_mode(
+    tmp_path: Path, reply: QuestionReply
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Call("plan_exit", {})))
+        session, question, before = await proposed(harness)
+        harness.runtime.questions.reply(question.id, reply)
+        assert (await harness.idle(session, after=before)).outcome == "rejected"
+        assert len(harness.server.requests) == 1
+        assert (await harness.runtime.store.session(session.id)).agent == "plan"
+
+
+async def test_m8_it_is_of_no_use_elsewhere_nor_with_a_file_that_is_not_there(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(
+            answer(Call("plan_exit", {})),
+            answer(Text("Hm.")),
+            answer(Call("plan_exit", {"file": "no.md"})),
+            answer(Text("Hm.")),
+        )
+        session = await harness.session()
+        await harness.turn(session, "Go.")
+        before = len(harness.events)
+        await harness.send(session, "Plan.", agent="plan")
+        await harness.idle(session, after=before)
+        not_on, no_file = (part.state for part in await harness.tools(session))
+        assert isinstance(not_on, Failed)
+        assert "Plan mode is not on" in not_on.error
+        assert isinstance(no_file, Failed)
+        assert "There is no file no.md" in no_file.error
+
+
+async def test_m8_a_sub_agent_is_not_offered_it(tmp_path: Path) -> None:
+    task = {"description": "plan", "prompt": "Plan.", "subagent_type": "plan"}
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(
+            answer(Call("task", task)), answer(Text("A plan.")), answer(Text("Done."))
+        )
+        await harness.turn(await harness.session(), "Go.")
+        mine, childs, _ = (tool_names(request.body) for request in harness.server.requests)
+        assert "plan_exit" in mine
+        assert "plan_exit" not in childs
