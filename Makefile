@@ -9,7 +9,7 @@ PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python
 # Half of a test's time is waiting for a screen to settle: more of them than cores.
 JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
-.PHONY: run test check unit bench bench-store soak conformance snapshots lock clean
+.PHONY: run test check unit bench bench-peers bench-soak bench-store soak conformance snapshots lock clean
 
 run: $(STAMP)
 	@$(BIN)/opencode-py $(ARGS)
@@ -70,6 +70,14 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+# Agents of others beside ours, as far as they are installed: on the path or in BENCH_PEERS.
+bench-peers: $(STAMP)
+	$(BIN)/python -m bench.peers $(ARGS)
+
+# One session of 10,000 steps: memory stays flat.
+bench-soak: $(STAMP)
+	$(BIN)/python -m bench.soaking
 
 # Makes a store of 10,000 sessions and 1,000,000 parts first, which takes some minutes.
 bench-store: $(STAMP)

@@ -37,7 +37,8 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        return environment(self.home)
+        """The program is the one that this folder holds, wherever another is installed."""
+        return {**environment(self.home), "PYTHONPATH": str(ROOT)}
 
     def program(self, *arguments: str) -> Terminal:
         return self._started([COMMAND, *arguments])
@@ -71,7 +72,9 @@ class Place:
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[Place]:
+def opened(*, lenient: bool = False, context: int = 10_000_000) -> Iterator[Place]:
+    """A place with a server for our own program, *lenient* for those of others too. *context* is
+    the model's window in tokens."""
     with tempfile.TemporaryDirectory() as folder:
         home, project, log = Path(folder, "home"), Path(folder, "shop"), Path(folder, "log")
         home.mkdir()
@@ -80,7 +83,7 @@ def opened() -> Iterator[Place]:
         for number in range(40):
             (project / f"file{number}.txt").write_text("a line\n" * 400)
         server = subprocess.Popen(
-            [sys.executable, "-m", "bench.server", str(log)],
+            [sys.executable, "-m", "bench.server", str(log), *(["--lenient"] if lenient else [])],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -88,15 +91,16 @@ def opened() -> Iterator[Place]:
         try:
             assert server.stdout is not None
             place = Place(home, project, server.stdout.readline().strip(), log)
-            write_config(home, _config(place.url))
+            write_config(home, config(place.url, context))
             yield place
         finally:
             server.kill()
             server.wait()
 
 
-def _config(url: str) -> dict[str, object]:
-    limit = {"context": 10_000_000, "output": 32_000}
+def config(url: str, context: int = 10_000_000) -> dict[str, object]:
+    """The settings that name the server at *url* as the only provider."""
+    limit = {"context": context, "output": 32_000}
     return {
         "model": "bench/one",
         "provider": {

@@ -3,7 +3,7 @@
 import time
 
 from bench.place import PROMPT, Place, cpu, resident, settle, watch
-from bench.row import Row
+from bench.row import Row, verdict
 
 SECONDS = 10.0
 
@@ -21,11 +21,17 @@ def idle(place: Place) -> list[Row]:
         share = (cpu(terminal.pid) - before) / (time.monotonic() - begun)
         memory = resident(terminal.pid)
     return [
-        Row(f"idle for {SECONDS:.0f} s", f"{share * 100:.2f} % of a core", "≤ 0.3 %"),
+        Row(
+            f"idle for {SECONDS:.0f} s",
+            f"{share * 100:.2f} % of a core",
+            "≤ 0.3 %",
+            verdict=verdict(share, 0.003),
+        ),
         Row(
             "resident memory after a turn",
             f"{memory:.0f} MiB; empty app {base:.0f} MiB",
             "≤ 90 MiB",
             f"{memory / base:.2f} ×",
+            verdict(memory, 90),
         ),
     ]

@@ -1,9 +1,9 @@
 """A scripted model in a process of its own, so that its cost is not counted.
 
-``python -m bench.server LOG`` prints its address, then answers by a word in the newest user
-message: ``deltas N`` (N deltas of 5 characters as fast as they go), ``paced N`` (one each
-10 ms) or ``loop N`` (N reads, one a step). Each of these ends with the word END and N, every
-other answer with DONE.
+``python -m bench.server LOG [--lenient]`` prints its address, then answers by a word in the
+newest user message: ``deltas N`` (N deltas of 5 characters as fast as they go), ``rich N`` (the
+same with all of Markdown), ``paced N`` (one each 10 ms) or ``loop N`` (N reads, one a step). Each
+of these ends with the word END and N, every other answer with DONE.
 
 LOG gets JSON lines: ``event`` (``request``, ``mark`` or ``closed``), ``t`` (of
 ``time.monotonic``, which all processes of a machine share) and, for marks, the ``word`` that
@@ -18,39 +18,50 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.wording import pieces
+from bench.wording import RICH, SECTION, pieces
 from tests.support.model_server import ModelServer, Request
 from tests.support.script import Answer, Call, Done, Finish, Pause, Piece, Text, Tokens, answer
+
+CHARACTERS = 4
+"""Of a request for each token that is told."""
 
 STEP = 0.01
 """Seconds between two paced deltas."""
 
 
 class Model:
-    def __init__(self, server: ModelServer, log: Path) -> None:
+    """*lenient*: it is asked by programs that are not ours too, in any protocol; what offers no
+    tools is then no turn, except under ``/plain/``."""
+
+    def __init__(self, server: ModelServer, log: Path, *, lenient: bool = False) -> None:
         self._server = server
+        self._lenient = lenient
         self._log = log.open("a", buffering=1, encoding="utf-8")
         self._watching: set[asyncio.Task[None]] = set()
 
     def scripted(self, body: dict) -> Answer:
+        request = self._server.requests[-1]
+        aside = self._lenient and not body.get("tools") and "/plain/" not in request.path
+        if aside:  # a title, or a trial whether the model is there
+            return answer(Text("A bill"))
         self._tell("request")
-        watching = asyncio.create_task(self._watch(self._server.requests[-1]))
+        watching = asyncio.create_task(self._watch(request))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
-        users = [i for i, m in enumerate(body["messages"]) if m["role"] == "user"]
-        found = re.search(r"(deltas|paced|loop) (\d+)", str(body["messages"][users[-1]]["content"]))
-        if found is None:
+        word, count, done = asked(body)
+        if not word:
             return answer(Text("A short answer. DONE"))
-        if found[1] != "loop":
-            return self._stream(int(found[2]), paced=found[1] == "paced")
-        done = sum(m["role"] == "tool" for m in body["messages"][users[-1] :])
-        if done < int(found[2]):
-            # Never the same call twice: that would be taken for a loop.
-            return answer(Call("read", {"file_path": f"file{done % 40}.txt", "offset": 1 + done}))
-        return answer(Text(f"All are read. END{found[2]}"))
+        if word != "loop":
+            section = RICH if word == "rich" else SECTION
+            return self._stream(count, section, paced=word == "paced")
+        if done < count:
+            # A window that fills is summed up, as with a provider that counts.
+            used = Tokens(prompt=len(json.dumps(body)) // CHARACTERS)
+            return (reading(body, done), Finish("calls"), used, Done())
+        return answer(Text(f"All are read. END{count}"))
 
-    def _stream(self, count: int, *, paced: bool) -> Iterator[Piece]:
-        for text, mark in pieces(count):
+    def _stream(self, count: int, section: str, *, paced: bool) -> Iterator[Piece]:
+        for text, mark in pieces(count, section):
             yield Text(text)
             if mark:
                 self._tell("mark", word=mark)
@@ -66,13 +77,49 @@ class Model:
         self._log.write(json.dumps({"event": event, "t": time.monotonic(), **more}) + "\n")
 
 
-async def main(log: Path) -> None:
-    async with ModelServer() as server:
-        server.always(Model(server, log).scripted)
+def asked(body: dict) -> tuple[str, int, int]:
+    """The newest wish of the user, its number, and how many results of tools came after it;
+    nothing for words that are no wish."""
+    items = body.get("messages") or body.get("input") or []
+    done = 0
+    for item in reversed(items):
+        content = item.get("content")
+        results = sum(
+            isinstance(block, dict) and block.get("type") == "tool_result"
+            for block in (content if isinstance(content, list) else ())
+        )
+        done += results + (item.get("role") == "tool")
+        done += item.get("type") == "function_call_output"
+        if item.get("role") == "user" and not results:
+            found = re.search(r"(deltas|rich|paced|loop) (\d+)", str(content))
+            return (found[1], int(found[2]), done) if found else ("", 0, done)
+    return "", 0, done
+
+
+READS = {"read": ("file_path", "filePath", "path"), "read_file": ("path", "target_file")}
+"""Tools that read a file, and the names that its argument has in one agent or another."""
+
+
+def reading(body: dict, done: int) -> Call:
+    """A call that reads a file, as the tools that *body* offers have it."""
+    for offered in body["tools"]:
+        tool = offered.get("function", offered)
+        schema = tool.get("parameters") or tool.get("input_schema") or {}
+        for argument in READS.get(tool.get("name"), ()):
+            if argument in schema.get("properties", {}):
+                # Never the same call twice: that would be taken for a loop.
+                place = {argument: f"file{done % 40}.txt", "offset": 1 + done}
+                return Call(tool["name"], place)
+    raise LookupError("No tool is offered that reads a file.")
+
+
+async def main(log: Path, *, lenient: bool) -> None:
+    async with ModelServer(strict=not lenient) as server:
+        server.always(Model(server, log, lenient=lenient).scripted)
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), lenient="--lenient" in sys.argv))

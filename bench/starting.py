@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from bench.place import PROMPT, Place, ask, cpu
-from bench.row import Row, ms, ratio, spread
+from bench.row import Row, ms, ratio, spread, verdict
 from tests.support.terminal import Terminal
 
 ROUNDS = 7
@@ -28,6 +28,7 @@ def start(place: Place) -> list[Row]:
                 f"{spread(mine)}; empty app {min(base):.3f} s",
                 bound,
                 ratio(mine, base),
+                verdict(min(mine) / min(base), 1.4) if bound else "",
             )
         )
     return rows
@@ -51,6 +52,11 @@ def first(place: Place) -> list[Row]:
             used.append(cpu(terminal.pid) - before)
             took.append(place.events("request", begun)[0][0] - begun)
     return [
-        Row("Enter to the model, first prompt", f"{spread(took)}", "≤ 0.1 s"),
+        Row(
+            "Enter to the model, first prompt",
+            spread(took),
+            "≤ 0.1 s",
+            verdict=verdict(min(took), 0.1),
+        ),
         Row("CPU from there to its answer on the screen", ms(min(used))),
     ]

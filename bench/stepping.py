@@ -8,7 +8,7 @@ from agent.runtime import open_runtime
 from agent.session.view import PromptInput
 from bench import bare
 from bench.place import Place, ask, cpu, watch
-from bench.row import Row, ms
+from bench.row import Row, ms, verdict
 
 STEPS = 100
 ROUNDS = 2
@@ -34,12 +34,14 @@ def steps(place: Place) -> list[Row]:
             ms(min(screen)) + told,
             "≤ 12 ms",
             f"less the client {ms(min(screen) - min(base))}",
+            verdict(min(screen), 0.012),
         ),
         Row(
             f"CPU per step headless, {STEPS} reads",
             ms(min(alone)) + told,
             "≤ 8 ms",
             f"less the client {ms(min(alone) - min(base))}",
+            verdict(min(alone), 0.008),
         ),
     ]
 

@@ -31,8 +31,7 @@ from agent.store.listing import Scope
 from agent.store.records import Record, write
 from agent.store.store import Store
 from app.screens.session_rows import Wanted, arranged, close
-from bench.__main__ import show
-from bench.row import Row, calibration, ms
+from bench.row import Row, calibration, ms, show, verdict
 
 SESSIONS = 10_000
 TURNS = 5
@@ -110,7 +109,13 @@ async def _row(name: str, work: Callable[[], Awaitable[object]]) -> Row:
         await work()
         took.append(time.perf_counter() - begun)
     value = statistics.median(took)
-    return Row(name, f"{ms(value)} (first {ms(took[0])})", ms(BOUND), f"{value / BOUND:.2f} ×")
+    return Row(
+        name,
+        f"{ms(value)} (first {ms(took[0])})",
+        ms(BOUND),
+        f"{value / BOUND:.2f} ×",
+        verdict(value, BOUND),
+    )
 
 
 async def _fill(store: Store, sessions: int) -> None:

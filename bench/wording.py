@@ -33,10 +33,38 @@ There are two cases to look at: a bill without lines, and one that was cut by a 
 
 """
 
+RICH = SECTION + (
+    """\
+### What each till took
 
-def pieces(count: int) -> Iterator[tuple[str, str]]:
+| till | place | bills | taken | remarks |
+| --- | :---: | ---: | ---: | --- |
+"""
+    + "".join(
+        f"| {n} | hall {n % 3} | {n * 37} | {n * 411}.20 | *counted* twice, `ok` |\n"
+        for n in range(12)
+    )
+    + """
+1. first the **night** shift
+   - with its own drawer
+     - and a key that [is kept](https://example.org/keys/of/the/night) elsewhere
+   - and a second one
+2. then the day
+
+> What was not counted by noon is counted by the one who comes next.
+
+这一天的账目在晚上核对,每一笔都要写清楚。金额以分为单位保存,不使用浮点数。店员在交班时签字。
+
+```sql
+"""
+    + "".join(f"SELECT till, sum(amount) AS taken FROM bill WHERE day = {n};\n" for n in range(60))
+    + "```\n\n"
+)
+
+
+def pieces(count: int, section: str = SECTION) -> Iterator[tuple[str, str]]:
     """*count* deltas; each with the mark that it ends with, or an empty string."""
-    text = cycle(SECTION)
+    text = cycle(section)
     since = 0
     for number in range(count):
         piece, mark = "".join(islice(text, SIZE)), ""

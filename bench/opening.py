@@ -1,0 +1,156 @@
+"""Long sessions: what opening one costs, and one more line in a transcript of 2,000 messages."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from agent.bus import Bus
+from agent.display import ShellBlock, ToolLabel
+from agent.model import (
+    AssistantMessage,
+    Completed,
+    Session,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.store.records import Record, write
+from agent.store.store import Store
+from bench.place import READY, Place, cpu, settle
+from bench.row import Row, ms, verdict
+from tests.support.transcripts import SIZE, TranscriptApp, grow, streaming
+
+CALLS = 1_000
+ROUNDS = 3
+TURNS = 1_000
+LINES = 100
+MORE = 0.8
+"""CPU seconds that a session of 1,000 calls may cost more than an empty one."""
+
+APPENDED = 0.005
+LAST = "the last word of all"
+START = 1_700_000_000.0
+
+
+def append(place: Place) -> list[Row]:
+    """Lines that come one by one at the end of 2,000 messages, laid out and painted."""
+    _ = place
+    took = asyncio.run(_appended())
+    value = statistics.median(took)
+    return [
+        Row(
+            f"a line more in a transcript of {2 * TURNS:,} messages",
+            f"{ms(value)} CPU, max {ms(max(took))}",
+            "≤ 5 ms",
+            verdict=verdict(value, APPENDED),
+        )
+    ]
+
+
+async def _appended() -> list[float]:
+    app = TranscriptApp(streaming(TURNS))
+    took: list[float] = []
+    async with app.run_test(size=SIZE) as pilot:
+        for number in range(LINES):
+            before = time.thread_time()
+            grow(app, f"\n\nparagraph {number} with *some* words")
+            await pilot.pause(0)
+            took.append(time.thread_time() - before)
+    return took
+
+
+def long_session(place: Place) -> list[Row]:
+    """CPU until a session is shown and all is at rest, beside one of a single message."""
+    with place.program() as terminal:  # makes the store
+        terminal.wait(READY)
+    sessions = {"ses_short": 0, "ses_long": CALLS}
+    asyncio.run(_write(place, sessions))
+    took: dict[str, list[float]] = {name: [] for name in sessions}
+    for _ in range(ROUNDS):
+        for name, values in took.items():
+            with place.program("--session", name) as terminal:
+                terminal.sees(LAST.encode())
+                settle(terminal)
+                values.append(cpu(terminal.pid))
+    more = min(took["ses_long"]) - min(took["ses_short"])
+    return [
+        Row(
+            f"opening a session of {CALLS:,} calls",
+            f"{more:.3f} s CPU more than one without",
+            "≤ 0.8 s",
+            f"{min(took['ses_long']) / min(took['ses_short']):.2f} ×",
+            verdict(more, MORE),
+        )
+    ]
+
+
+async def _write(place: Place, sessions: dict[str, int]) -> None:
+    path = next(place.home.rglob("sessions.db"))
+    store = await Store.open(path, Bus())
+    try:
+        for name, calls in sessions.items():
+            records = list(_records(place, name, calls))
+            await store._database.write(partial(write, records=records))
+    finally:
+        await store.close()
+
+
+def _records(place: Place, name: str, calls: int) -> Iterator[Record]:
+    folder = str(place.project)
+    yield Session(
+        id=name, directory=folder, project=folder, title=name, created=START, updated=START, turns=1
+    )
+    ask = f"msg_{name}_0000"
+    yield UserMessage(
+        id=ask, session_id=name, created=START, agent="build", model="bench/one", turn_id=name
+    )
+    yield _said(name, ask, "Read all files.")
+    for step in range(calls + 1):
+        reply = f"msg_{name}_{step + 1:04}"
+        yield AssistantMessage(
+            id=reply,
+            session_id=name,
+            created=START,
+            parent_id=ask,
+            turn_id=name,
+            step=step + 1,
+            agent="build",
+            model="bench/one",
+            completed=START + 1,
+        )
+        yield _said(name, reply, "I look at the next." if step < calls else LAST)
+        if step < calls:
+            yield _called(name, reply, step)
+
+
+def _said(session: str, message: str, text: str) -> TextPart:
+    return TextPart(
+        id=f"prt_{message}_0",
+        session_id=session,
+        message_id=message,
+        text=text,
+        started=START,
+        ended=START,
+    )
+
+
+def _called(session: str, message: str, step: int) -> ToolPart:
+    output = "\n".join(f"line {number} of step {step}" for number in range(30))
+    state = Completed(
+        input={"command": f"make {step}"},
+        label=ToolLabel("Bash", f"make {step}"),
+        started=START,
+        ended=START + 1,
+        output=output,
+        blocks=(ShellBlock(f"make {step}", output, 0),),
+    )
+    return ToolPart(
+        id=f"prt_{message}_1",
+        session_id=session,
+        message_id=message,
+        call_id=f"call_{step}",
+        tool="bash",
+        state=state,
+    )

@@ -1,0 +1,131 @@
+"""``python -m bench.peers [NAME …] [--rounds N]``: agents side by side, each as it is installed.
+
+They are looked for on the path, after the folders that ``BENCH_PEERS`` names. Each gets a home of
+its own and the scripted model; nothing reaches a provider. ``--look NAME`` shows one's screen.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bench.peers.agents import AGENTS, Agent
+from bench.peers.measuring import FAST, PACED, READS, Figures, Place, measure, started
+from bench.peers.panes import Tmux
+from bench.place import COMMAND, ROOT, config, opened
+from bench.row import calibration, table
+
+ROWS = (
+    ("first painted prompt, s of CPU", "start_cpu", 1.0, 2),
+    ("first painted prompt, s", "start", 1.0, 2),
+    ("memory at rest, MiB", "memory", 1.0, 0),
+    ("CPU at rest, % of a core", "idle", 1.0, 1),
+    ("Enter to the model, first prompt, ms", "first", 1000.0, 0),
+    (f"{PACED} deltas 10 ms apart, s of CPU", "paced", 1.0, 2),
+    ("  from the model to the screen, ms", "lag", 1000.0, 0),
+    ("  the latest of them, ms", "lag_most", 1000.0, 0),
+    ("key to screen meanwhile, ms", "key", 1000.0, 0),
+    ("  p95, ms", "key_late", 1000.0, 0),
+    ("first key of a cancel to the closed connection, ms", "cancel", 1000.0, 0),
+    (f"a step that reads a file ({READS}), ms of CPU", "step", 1000.0, 1),
+    (f"{FAST:,} deltas at once, s of CPU", "fast", 1.0, 2),
+)
+"""What is told, the name of its figure, what it is multiplied with, and its decimals."""
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.peers")
+    parser.add_argument("names", nargs="*", help="agents to measure; all that are installed")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--look", metavar="NAME", help="show the screen of one, some seconds long")
+    given = parser.parse_args(words)
+    if shutil.which("tmux") is None:
+        print("Peers are measured on the terminals of tmux, which is not installed.")
+        return 0
+    path = os.pathsep.join(filter(None, (os.environ.get("BENCH_PEERS"), os.environ["PATH"])))
+    known = {agent.name: agent for agent in (_ours(), *AGENTS)}
+    wanted = [given.look] if given.look else given.names or list(known)
+    if unknown := [name for name in wanted if name not in known]:
+        print(f"There is no entry {unknown[0]}. The entries are: {', '.join(known)}.")
+        return 2
+    agents = [known[name] for name in wanted]
+    for agent in agents:
+        if agent.found(path) is None:
+            print(f"{agent.name} is not measured: there is no {agent.command} on the path.")
+    agents = [agent for agent in agents if agent.found(path) is not None]
+    with _place(path) as place:
+        if given.look:
+            look(place, agents)
+        else:
+            compare(place, agents, given.rounds)
+    return 0
+
+
+def compare(place: Place, agents: Sequence[Agent], rounds: int) -> None:
+    """Rounds go through all agents in turn: a noisy minute falls on each of them."""
+    begun = calibration()
+    figures = {agent.name: Figures() for agent in agents}
+    for number in range(rounds):
+        for agent in agents:
+            try:
+                measure(place, agent, number, figures[agent.name])
+            except TimeoutError as error:
+                print(f"{agent.name} was given up in round {number + 1}; its screen:\n{error}")
+    lines = [("figure", *figures)]
+    for told, name, factor, decimals in ROWS:
+        cells = [each.of(name) for each in figures.values()]
+        lines.append((told, *(_cell(cell, factor, decimals) for cell in cells)))
+    print(table(lines))
+    for row in (begun, calibration()):
+        print(f"{row.figure}: {row.value}, {row.ratio}")
+
+
+def look(place: Place, agents: Sequence[Agent]) -> None:
+    """What stands on the screen after some seconds, for whoever writes an entry."""
+    for agent in agents:
+        with started(place, agent, 0) as session:
+            time.sleep(8)
+            print(session.pane.screen())
+            session.pane.type("paced 100")
+            session.pane.press("Enter")
+            time.sleep(4)
+            print(session.pane.screen())
+
+
+def _cell(value: float | None, factor: float, decimals: int) -> str:
+    return "–" if value is None else f"{value * factor:.{decimals}f}"
+
+
+def _ours() -> Agent:
+    return Agent(
+        name="opencode-py",
+        command=COMMAND,
+        env={"PYTHONPATH": str(ROOT)},
+        ready=r"Ask for anything",
+        settings=lambda url, _: {".config/opencode-py/config.json": json.dumps(config(url))},
+        cancel=("C-c",),
+        read=("read", "file_path"),
+    )
+
+
+@contextmanager
+def _place(path: str) -> Iterator[Place]:
+    with opened(lenient=True) as place:
+        git = ("git", "-C", str(place.project), "-c", "user.name=b", "-c", "user.email=b@localhost")
+        subprocess.run((*git, "init", "-q"), check=True)
+        subprocess.run((*git, "add", "-A"), check=True)
+        subprocess.run((*git, "commit", "-q", "-m", "begin"), check=True)
+        tmux = Tmux()
+        try:
+            yield Place(tmux, place.home, place.project, place.url, path, place.events)
+        finally:
+            tmux.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

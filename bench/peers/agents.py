@@ -1,0 +1,169 @@
+"""The agents: one entry each. What stands here are facts about their settings and screens.
+
+To add one, write its entry, then look at its screen: ``python -m bench.peers --look NAME``.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KEY = "sk-bench-0001"
+MODEL = "one"
+MUCH = 1_000_000
+
+
+@dataclass(frozen=True)
+class Agent:
+    """*command* is looked for on the path and in ``BENCH_PEERS``. *settings* gives files to write
+    under the home, by the server's address and the project. *ready* is on the screen (a pattern)
+    once a prompt can be typed, *cancel* the keys that stop a turn. *read* is its tool that reads
+    a file and the name of its argument, None for one that has none. *plain* agents offer no tools
+    to the model at all. Keys in *dismiss* answer what stands before the first prompt."""
+
+    name: str
+    command: str
+    ready: str
+    arguments: tuple[str, ...] = ()
+    settings: Callable[[str, Path], Mapping[str, str]] = lambda _url, _project: {}
+    env: Mapping[str, str] = field(default_factory=dict)
+    cancel: tuple[str, ...] = ("Escape",)
+    read: tuple[str, str] | None = None
+    plain: bool = False
+    types_at_work: bool = True
+    dismiss: tuple[tuple[str, str], ...] = ()
+
+    def found(self, path: str) -> str | None:
+        """The program, None where it is not installed."""
+        return shutil.which(self.command, path=path)
+
+
+def _opencode(url: str, _project: Path) -> dict[str, str]:
+    model = {"name": MODEL, "tool_call": True, "limit": {"context": MUCH, "output": 32_000}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": url, "apiKey": KEY},
+        "models": {MODEL: model},
+    }
+    told = {
+        "model": f"bench/{MODEL}",
+        "small_model": f"bench/{MODEL}",
+        "autoupdate": False,
+        "share": "disabled",
+        "permission": "allow",
+        "provider": {"bench": provider},
+    }
+    return {".config/opencode/opencode.json": json.dumps(told)}
+
+
+def _pi(url: str, _project: Path) -> dict[str, str]:
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    model = {"id": MODEL, "name": MODEL, "input": ["text"], "reasoning": False, "cost": cost}
+    model |= {"contextWindow": MUCH, "maxTokens": 32_000}
+    bench = {"baseUrl": url, "api": "openai-completions", "apiKey": KEY, "models": [model]}
+    return {
+        ".pi/agent/models.json": json.dumps({"providers": {"bench": bench}}),
+        ".pi/agent/settings.json": json.dumps({"defaultProvider": "bench", "defaultModel": MODEL}),
+    }
+
+
+def _codex(url: str, project: Path) -> dict[str, str]:
+    lines = [
+        f'model = "{MODEL}"',
+        'model_provider = "bench"',
+        'approval_policy = "never"',
+        'sandbox_mode = "danger-full-access"',
+        "check_for_update_on_startup = false",
+        f"model_context_window = {MUCH}",
+        "[analytics]",
+        "enabled = false",
+        "[model_providers.bench]",
+        'name = "bench"',
+        f'base_url = "{url}"',
+        'wire_api = "responses"',
+        'env_key = "BENCH_KEY"',
+        f'[projects."{project}"]',
+        'trust_level = "trusted"',
+    ]
+    return {".codex/config.toml": "\n".join(lines)}
+
+
+def _vibe(url: str, project: Path) -> dict[str, str]:
+    lines = [
+        'active_model = "bench"',
+        "enable_telemetry = false",
+        "enable_update_checks = false",
+        "enable_auto_update = false",
+        "enable_notifications = false",
+        "[[providers]]",
+        'name = "bench"',
+        f'api_base = "{url}"',
+        'api_key_env_var = "BENCH_KEY"',
+        'api_style = "openai"',
+        'backend = "generic"',
+        "[[models]]",
+        f'name = "{MODEL}"',
+        'provider = "bench"',
+        'alias = "bench"',
+        "input_price = 0.0",
+        "output_price = 0.0",
+        f"auto_compact_threshold = {MUCH}",
+    ]
+    trusted = f'trusted = ["{project}"]\nuntrusted = []\n'
+    return {".vibe/config.toml": "\n".join(lines), ".vibe/trusted_folders.toml": trusted}
+
+
+AGENTS = (
+    Agent(
+        name="opencode",
+        command="opencode",
+        ready=r"Ask anything",
+        settings=_opencode,
+        env={
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        },
+        cancel=("Escape", "Escape"),
+        read=("read", "filePath"),
+    ),
+    Agent(
+        name="pi",
+        command="pi",
+        ready=rf"{MODEL}\b",
+        settings=_pi,
+        env={"PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
+        read=("read", "path"),
+    ),
+    Agent(
+        name="codex",
+        command="codex",
+        ready=r"(?m)^\W*› |Ask Codex",
+        settings=_codex,
+        env={"BENCH_KEY": KEY},
+    ),
+    Agent(
+        name="vibe",
+        command="vibe",
+        ready=r"(?m)^\W*>",
+        settings=_vibe,
+        env={"BENCH_KEY": KEY, "VIBE_HOME": "{HOME}/.vibe"},
+        read=("read_file", "path"),
+    ),
+    Agent(
+        name="aider",
+        command="aider",
+        arguments=(
+            *("--model", f"openai/{MODEL}", "--openai-api-base", "{URL}", "--openai-api-key", KEY),
+            *("--no-check-update", "--analytics-disable", "--no-show-model-warnings"),
+            *("--no-show-release-notes", "--no-gitignore", "--map-tokens", "0", "--no-git"),
+        ),
+        ready=r"(?m)^\w*> *$",
+        env={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        cancel=("C-c",),
+        plain=True,
+        types_at_work=False,
+    ),
+)

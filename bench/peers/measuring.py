@@ -1,0 +1,198 @@
+"""One session of one agent, as a person would use it."""
+
+import contextlib
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.peers import processes
+from bench.peers.agents import Agent
+from bench.peers.panes import Pane, Tmux, pane
+
+PACED = 400
+FAST = 5_000
+READS = 40
+LETTERS = "zqjxkvwyzqxjkwvyqzjk"
+REST = 0.5
+"""Seconds in which an agent at rest uses less than two ticks of CPU."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """*told* reads what the server has told of an event since a moment: times and words."""
+
+    tmux: Tmux
+    home: Path
+    project: Path
+    url: str
+    path: str
+    told: Callable[[str, float], list[tuple[float, str]]]
+
+
+@dataclass(frozen=True)
+class Session:
+    """An agent that runs. *mark* finds those of its processes that have left it."""
+
+    place: Place
+    agent: Agent
+    pane: Pane
+    mark: str
+
+    def cpu(self) -> float:
+        return processes.cpu(processes.family(self.pane.pid, self.mark))
+
+    def settle(self, most: float = 10.0) -> None:
+        until, before = time.monotonic() + most, -1.0
+        while time.monotonic() < until and (now := self.cpu()) - before > 2 / processes.TICK:
+            before = now
+            time.sleep(REST)
+
+    def ask(self, text: str) -> tuple[float, float]:
+        """Type *text*, and once it is shown press Enter: when that was, and the CPU until then."""
+        self.pane.type(text)
+        last = "".join(text.split())[-12:]
+        self.pane.when(lambda shown: last in "".join(shown.split()), 10)
+        self.settle(3)
+        used = self.cpu()
+        return self.pane.press("Enter"), used
+
+
+@dataclass
+class Figures:
+    """By the name of the figure, what each round measured."""
+
+    taken: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, **measured: float) -> None:
+        for name, value in measured.items():
+            self.taken.setdefault(name, []).append(value)
+
+    def of(self, name: str) -> float | None:
+        """The median, None where nothing was measured."""
+        return statistics.median(self.taken[name]) if self.taken.get(name) else None
+
+
+@contextlib.contextmanager
+def started(place: Place, agent: Agent, number: int) -> Iterator[Session]:
+    """*agent* in a home of its own; all that it started is gone afterwards."""
+    mark = f"{agent.name}-{number}"
+    home = place.home / agent.name
+    url = place.url.replace("/v1", "/plain/v1") if agent.plain else place.url
+    home.mkdir(parents=True, exist_ok=True)
+    for name, text in agent.settings(url, place.project).items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+
+    def filled(text: str) -> str:
+        return text.replace("{HOME}", str(home)).replace("{URL}", url)
+
+    env = {"HOME": str(home), "PATH": place.path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
+    env |= {"COLORTERM": "truecolor", "SHELL": "/bin/sh", processes.MARK: mark}
+    env |= {name: filled(value) for name, value in agent.env.items()}
+    argv = [agent.found(place.path) or agent.command, *map(filled, agent.arguments)]
+    with pane(place.tmux, mark, argv, env, place.project) as opened:
+        try:
+            yield Session(place, agent, opened, mark)
+        finally:
+            processes.end(opened.pid, mark)
+
+
+def measure(place: Place, agent: Agent, number: int, figures: Figures) -> None:
+    """One session from the start to its end. What it could not do raises TimeoutError with the
+    screen, and what was measured until then counts."""
+    with started(place, agent, number) as session:
+        _start(session, figures)
+        _first(session, figures)
+        _paced(session, figures)
+        if agent.types_at_work:
+            _keys(session, figures)
+        _cancel(session, figures)
+        if agent.read is not None:
+            _reads(session, figures)
+        _fast(session, figures)
+
+
+def _start(session: Session, figures: Figures) -> None:
+    painted = session.pane.shows(session.agent.ready, 60)
+    figures.add(start_cpu=session.cpu(), start=painted - session.pane.begun)
+    for pattern, key in session.agent.dismiss:
+        if re.search(pattern, session.pane.screen()):
+            session.pane.press(key)
+    session.settle()
+    before, since = session.cpu(), time.monotonic()
+    time.sleep(5)
+    share = (session.cpu() - before) / (time.monotonic() - since)
+    memory = processes.resident(processes.family(session.pane.pid, session.mark))
+    figures.add(idle=share * 100, memory=memory)
+
+
+def _first(session: Session, figures: Figures) -> None:
+    begun, _ = session.ask("hello there")
+    session.pane.shows("DONE")
+    figures.add(first=session.place.told("request", begun)[0][0] - begun)
+    session.settle()
+
+
+def _paced(session: Session, figures: Figures) -> None:
+    begun, before = session.ask(f"paced {PACED}")
+    seen: dict[str, float] = {}
+
+    def over(shown: str) -> bool:
+        now = time.monotonic()
+        for word in re.findall(r"mk\d{5}", shown):
+            seen.setdefault(word, now)
+        return f"END{PACED}" in shown
+
+    session.pane.when(over, 60)
+    time.sleep(REST)
+    sent = session.place.told("mark", begun)
+    late = [seen[word] - at for at, word in sent if word in seen]
+    figures.add(paced=session.cpu() - before, lag=statistics.median(late), lag_most=max(late))
+    session.settle()
+
+
+def _keys(session: Session, figures: Figures) -> None:
+    session.ask("paced 1000")
+    session.pane.shows(r"mk\d{5}")
+    typed, late = "", []
+    for letter in LETTERS:
+        typed += letter
+        pressed = session.pane.type(letter)
+        late.append(session.pane.when(re.compile(re.escape(typed)).search, 5) - pressed)
+        time.sleep(0.12)
+    figures.add(key=statistics.median(late), key_late=sorted(late)[-2])
+    session.pane.shows("END1000", 60)
+    session.pane.press(*["BSpace"] * len(typed))
+    session.settle()
+
+
+def _cancel(session: Session, figures: Figures) -> None:
+    begun, _ = session.ask("paced 2000")
+    session.pane.when(lambda _: len(session.place.told("mark", begun)) > 3, 10)
+    first, *more = session.agent.cancel
+    pressed = session.pane.press(first)
+    for key in more:
+        time.sleep(0.1)
+        session.pane.press(key)
+    session.pane.when(lambda _: session.place.told("closed", pressed), 10)
+    figures.add(cancel=session.place.told("closed", pressed)[0][0] - pressed)
+    session.settle()
+    session.pane.press(*["BSpace"] * 20)
+
+
+def _reads(session: Session, figures: Figures) -> None:
+    _, before = session.ask(f"loop {READS}")
+    session.pane.shows(f"END{READS}", 90)
+    time.sleep(REST)
+    figures.add(step=(session.cpu() - before) / READS)
+    session.settle()
+
+
+def _fast(session: Session, figures: Figures) -> None:
+    _, before = session.ask(f"deltas {FAST}")
+    session.pane.shows(f"END{FAST}", 60)
+    time.sleep(REST)
+    figures.add(fast=session.cpu() - before)

@@ -1,0 +1,51 @@
+"""``python -m bench.soaking [steps]``: does memory stay flat over a long day's work?
+
+One session of one program goes on and on in a window small enough that it is summed up again and
+again. Memory is told after each tenth; from the second tenth on it should stay within 10 %.
+"""
+
+import sys
+
+from bench.place import ask, cpu, opened, resident
+from bench.row import Row, calibration, ms, show, verdict
+
+STEPS = 10_000
+TURN = 20
+"""Steps that each prompt asks for; a summary may end it before."""
+
+WINDOW = 100_000
+TENTHS = 10
+FLAT = 1.1
+
+
+def main(arguments: list[str]) -> int:
+    steps = int(arguments[0]) if arguments else STEPS
+    rows, memory = [calibration()], []
+    with opened(context=WINDOW) as place, place.ready() as terminal:
+        before = cpu(terminal.pid)
+        for tenth in range(1, TENTHS + 1):
+            while (done := len(place.events("request", 0))) < steps * tenth // TENTHS:
+                ask(terminal, f"loop {TURN}")
+                terminal.wait("esc to interrupt")
+                terminal.wait("esc to interrupt", gone=True)
+            memory.append(resident(terminal.pid))
+            used = (cpu(terminal.pid) - before) / done
+            told = f"{memory[-1]:.0f} MiB, {ms(used)} CPU a step so far"
+            rows.append(Row(f"after {done:,} steps", told))
+            print(f"{rows[-1].figure}: {told}", flush=True)
+    growth = max(memory[1:]) / memory[1]
+    rows.append(
+        Row(
+            "memory, the most after the second tenth",
+            f"{max(memory[1:]):.0f} MiB",
+            "≤ 1.1 ×",
+            f"{growth:.2f} ×",
+            verdict(growth, FLAT),
+        )
+    )
+    show([*rows, calibration()])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""Q1: what stands between an agent of others and its figures reads them all alike."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bench.peers import processes
+from bench.peers.__main__ import main
+from bench.peers.agents import AGENTS, Agent
+from bench.row import late, table, verdict
+from bench.server import asked, reading
+
+URL = "http://127.0.0.1:1/v1"
+CHAT = [
+    {"role": "user", "content": "an old wish: loop 7"},
+    {"role": "assistant", "content": "done"},
+    {"role": "user", "content": [{"type": "text", "text": "loop 3"}]},
+    {"role": "assistant", "tool_calls": [{"id": "a"}]},
+    {"role": "tool", "tool_call_id": "a", "content": "text"},
+]
+MESSAGES = [
+    {"role": "user", "content": "loop 3"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "a"}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]},
+]
+RESPONSES = [
+    {"role": "user", "content": [{"type": "input_text", "text": "loop 3"}]},
+    {"type": "function_call", "call_id": "a"},
+    {"type": "function_call_output", "call_id": "a", "output": "text"},
+]
+
+
+@pytest.mark.parametrize("body", [{"messages": CHAT}, {"messages": MESSAGES}, {"input": RESPONSES}])
+def test_a_wish_is_found_in_every_protocol(body: dict) -> None:
+    assert asked(body) == ("loop", 3, 1)
+
+
+def test_words_that_are_no_wish() -> None:
+    assert asked({"messages": [*CHAT, {"role": "user", "content": "hello"}]}) == ("", 0, 0)
+    assert asked({}) == ("", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"),
+    [
+        ({"function": {"name": "read", "parameters": {"properties": {"path": {}}}}}, "path"),
+        ({"name": "read_file", "input_schema": {"properties": {"path": {}}}}, "path"),
+        ({"name": "read", "parameters": {"properties": {"filePath": {}}}}, "filePath"),
+    ],
+)
+def test_a_file_is_read_with_the_tool_that_is_offered(tool: dict, argument: str) -> None:
+    call = reading({"tools": [{"name": "bash"}, tool]}, 2)
+    assert isinstance(call.args, dict)
+    assert call.args[argument] == "file2.txt"
+
+
+def test_without_such_a_tool_it_says_so() -> None:
+    with pytest.raises(LookupError, match="reads a file"):
+        reading({"tools": [{"name": "bash"}]}, 0)
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_settings_are_well_formed_and_name_the_server(agent: Agent, tmp_path: Path) -> None:
+    files = agent.settings(URL, tmp_path)
+    for name, text in files.items():
+        loads = json.loads if name.endswith(".json") else tomllib.loads
+        assert loads(text)
+    assert any(URL in text for text in files.values()) or "{URL}" in agent.arguments
+
+
+def test_a_family_is_found_also_where_it_has_left() -> None:
+    """A shell that waits, its child, and one that a second fork took away."""
+    mark = f"test-{os.getpid()}"
+    script = "sleep 60 & (setsid sleep 60 &) ; echo started; wait"
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", script],
+        env={**os.environ, processes.MARK: mark},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert shell.stdout is not None
+    assert shell.stdout.readline() == "started\n"
+    found = processes.family(shell.pid, mark)
+    assert len(found) >= 3
+    assert processes.resident(found) > 0
+    assert processes.cpu(found) >= 0
+    processes.end(shell.pid, mark)
+    shell.wait()
+    assert processes.family(shell.pid, mark) == [shell.pid]
+
+
+def test_what_is_missing_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["pi"]) == 0
+    assert "tmux, which is not installed" in capsys.readouterr().out
+    (tmp_path / "tmux").symlink_to(sys.executable)
+    assert main(["nobody"]) == 2
+    assert "There is no entry nobody" in capsys.readouterr().out
+
+
+def test_figures() -> None:
+    assert late([n / 100 for n in range(100)]) == 0.95
+    assert (verdict(1.0, 1.0), verdict(1.1, 1.0)) == ("within", "OVER")
+    assert table([("a", "bb"), ("ccc", "d")]) == "a    bb\nccc  d"
