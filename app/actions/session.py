@@ -1,6 +1,7 @@
 """Actions on sessions."""
 
-from agent.model import AssistantMessage, TextPart
+from agent.model import MessageWithParts
+from agent.session.answers import last_answer
 from app.actions.history import review
 from app.commands import action
 from app.context import Context
@@ -95,20 +96,16 @@ async def delete(context: Context, argument: str) -> None:
 @action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
 async def copy_answer(context: Context, argument: str) -> None:
     del argument
-    text = last_answer(context.live.view)
+    text = last_answer(shown(context.live.view))
     if text:
         context.app.copy_to_clipboard(text)
     else:
         context.tell("There is no answer to copy yet.")
 
 
-def last_answer(view: SessionView | None) -> str:
-    """The text of the newest answer that has any."""
-    for message_id in reversed(view.message_ids if view is not None else []):
-        entry = view.entry(message_id) if view is not None else None
-        if entry is None or not isinstance(entry.message, AssistantMessage):
-            continue
-        texts = [part.text for part in entry.parts if isinstance(part, TextPart)]
-        if any(text.strip() for text in texts):
-            return "\n\n".join(texts).strip()
-    return ""
+def shown(view: SessionView | None) -> list[MessageWithParts]:
+    """The messages that are on the screen: without what is taken back."""
+    if view is None:
+        return []
+    entries = (view.entry(message_id) for message_id in view.message_ids)
+    return [MessageWithParts(held.message, tuple(held.parts)) for held in entries if held]

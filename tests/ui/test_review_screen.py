@@ -358,3 +358,22 @@ async def test_d6_a_turn_and_an_answer_are_saved_without_secrets(start: Starter)
         await running.until_shown("Save this to which file?")
         await running.pilot.press("enter")
         await running.until_shown("is there already")
+
+
+async def test_copy_takes_an_answer_that_came_in_pieces_whole(start: Starter) -> None:
+    """One way to the last answer: what was cut by the output limit is one with what follows, and
+    what is taken back is not copied."""
+    async with start(size=(100, 30)) as running:
+        cut = step("msg_b", records.text_part("prt_b1", "msg_b", "The first half, "))
+        assert isinstance(cut.message, AssistantMessage)
+        cut = replace(cut, message=replace(cut.message, finish="length"))
+        rest = step("msg_c", records.text_part("prt_c1", "msg_c", "and the second."), number=2)
+        later = records.user("msg_d", "again", turn="trn_2")
+        gone = step("msg_e", records.text_part("prt_e1", "msg_e", "Taken back."), turn="trn_2")
+        await kept(
+            running, records.user("msg_a", "tell"), cut, rest, later, gone, undone_at="msg_d"
+        )
+        await running.app.controller.live.open(SESSION)
+        await running.until_shown("and the second.")
+        await running.pilot.press("ctrl+x", "y")
+        await running.until(lambda: running.app.clipboard == "The first half, and the second.")
