@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent.store.codec import clean
-from agent.store.search import SearchHit, search
+from agent.store.search import Found, SearchHit, excerpts, find
 
 SEARCHED = 1_000
 """Hits of a search that are looked through for the sessions that hold them, newest first."""
@@ -77,16 +77,17 @@ def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
 def found(connection: sqlite3.Connection, text: str, scope: Scope, limit: int) -> list[SessionHit]:
     """Up to *limit* texts that hold every word of *text*, newest first, a few of each session;
     sub-agents' sessions too."""
-    of_session: dict[str, list[SearchHit]] = {}
-    for hit in search(connection, text, SEARCHED):
+    of_session: dict[str, list[Found]] = {}
+    for hit in find(connection, text, SEARCHED):
         of_session.setdefault(hit.session_id, []).append(hit)
     known = _named(connection, of_session)
-    return [
-        SessionHit(known[id_], hit)
+    shown = [
+        hit
         for id_, hits in of_session.items()
         if id_ in known and scope.holds(known[id_])
         for hit in hits[:PER_SESSION]
     ][:limit]
+    return [SessionHit(known[hit.session_id], hit) for hit in excerpts(connection, shown)]
 
 
 def _named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, SessionLine]:

@@ -65,7 +65,8 @@ def write(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]
     records = tuple(records)
     users = user_message_ids(records)
     created: set[str] = set()
-    for record in records:
+    # Sessions first: what a message used is counted for the project of its session.
+    for record in sorted(records, key=lambda record: not isinstance(record, Session)):
         match record:
             case Session():
                 if _write_session(connection, record):

@@ -1,11 +1,16 @@
-"""Full-text search over finished texts (spec 7, D1).
+"""Full-text search over finished texts (spec 7, D1 and D4).
 
-Three ways, until there are enough hits, each newest first: whole words (without accents,
-the last one as a beginning), substrings of three or more characters by the trigram index,
-and, for the short words of scripts without spaces, a scan of the newest texts.
+Ways that are tried until there are enough hits, each newest first: whole words (without
+accents), substrings of three or more characters by the trigram index, the last word as a
+beginning, and, where a word is shorter, a scan of the newest texts.
+
+The first two stop at the last hit that is wanted, however many there are. A beginning is looked
+up whole, so it comes when the others have shown that there are few. Only hits that are
+shown get an excerpt, which is what costs most.
 """
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.store.codec import clean
@@ -15,17 +20,22 @@ SCANNED = 20_000
 
 _TRIGRAM = 3
 
-_INDEXED = """
-SELECT part.id, part.message_id, part.session_id, snippet({table}, 0, '', '', '…', {tokens})
+_FOUND = """
+SELECT part.number, part.id, part.message_id, part.session_id
 FROM {table} JOIN part ON part.number = {table}.rowid
 WHERE {table} MATCH ? ORDER BY {table}.rowid DESC LIMIT ?
 """
 
-_WORDS = _INDEXED.format(table="part_words", tokens=16)
-_TRIGRAMS = _INDEXED.format(table="part_trigrams", tokens=60)
+# The plus keeps each row from being a search of its own.
+_EXCERPTS = """
+SELECT rowid, snippet({table}, 0, '', '', '…', {tokens}) FROM {table}
+WHERE {table} MATCH ? AND +rowid IN ({numbers}) ORDER BY rowid DESC LIMIT {count}
+"""
+
+_TOKENS = {"part_words": 16, "part_trigrams": 60}
 
 _RECENT = """
-SELECT part.id, part.message_id, part.session_id, part_text.text
+SELECT part.number, part.id, part.message_id, part.session_id, part_text.text
 FROM part JOIN part_text ON part_text.number = part.number
 WHERE part.number > (SELECT coalesce(max(number), 0) - ? FROM part) AND part.indexed = 1
 """
@@ -41,41 +51,80 @@ class SearchHit:
     snippet: str
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit without an excerpt: *table* and *query* tell where one comes from, and *snippet* is it
+    where it is known already."""
+
+    number: int
+    session_id: str
+    message_id: str
+    part_id: str
+    table: str = ""
+    query: str = ""
+    snippet: str = ""
+
+
 def search(connection: sqlite3.Connection, text: str, limit: int) -> list[SearchHit]:
     """Up to *limit* parts that hold every word of *text*; none for an empty text."""
+    return excerpts(connection, find(connection, text, limit))
+
+
+def find(connection: sqlite3.Connection, text: str, limit: int) -> list[Found]:
+    """What ``search`` gives, without excerpts."""
     words = [word for word in clean(text).replace("\0", " ").split() if word]
     if not words or limit <= 0:
         return []
-    hits: dict[str, SearchHit] = {}
-    quoted = ['"' + word.replace('"', '""') + '"' for word in words]
-    # The beginnings of one letter are nearly every text: too many to be of use, or fast.
-    beginning = "*" if len(words[-1]) > 1 else ""
-    _add(hits, connection, _WORDS, " ".join(quoted) + beginning, limit)
+    hits: dict[int, Found] = {}
+    query = " ".join('"' + word.replace('"', '""') + '"' for word in words)
+    _add(hits, connection, "part_words", query, limit)
     if len(hits) < limit and min(map(len, words)) >= _TRIGRAM:
-        _add(hits, connection, _TRIGRAMS, " ".join(quoted), limit)
-    elif len(hits) < limit and not text.isascii():
+        _add(hits, connection, "part_trigrams", query, limit)
+    # The beginnings of one or two letters are nearly every text: too many to be of use, or fast.
+    if len(hits) < limit and len(words[-1]) >= _TRIGRAM:
+        _add(hits, connection, "part_words", f"{query}*", limit)
+    if len(hits) < limit and min(map(len, words)) < _TRIGRAM:
         _scan(hits, connection, words, limit)
     return list(hits.values())[:limit]
 
 
+def excerpts(connection: sqlite3.Connection, found: Sequence[Found]) -> list[SearchHit]:
+    """*found* with the text round each match, in the same order."""
+    texts: dict[int, str] = {hit.number: hit.snippet for hit in found if not hit.table}
+    for table, query in dict.fromkeys((hit.table, hit.query) for hit in found if hit.table):
+        numbers = [hit.number for hit in found if (hit.table, hit.query) == (table, query)]
+        sql = _EXCERPTS.format(
+            table=table,
+            tokens=_TOKENS[table],
+            numbers=", ".join(map(str, numbers)),
+            count=len(numbers),
+        )
+        texts.update(connection.execute(sql, (query,)).fetchall())
+    return [
+        SearchHit(hit.session_id, hit.message_id, hit.part_id, texts.get(hit.number, ""))
+        for hit in found
+    ]
+
+
 def _add(
-    hits: dict[str, SearchHit], connection: sqlite3.Connection, sql: str, query: str, limit: int
+    hits: dict[int, Found], connection: sqlite3.Connection, table: str, query: str, limit: int
 ) -> None:
-    for part_id, message_id, session_id, snippet in connection.execute(sql, (query, limit)):
-        hits.setdefault(part_id, SearchHit(session_id, message_id, part_id, snippet))
+    for number, part_id, message_id, session_id in connection.execute(
+        _FOUND.format(table=table), (query, limit)
+    ):
+        hits.setdefault(number, Found(number, session_id, message_id, part_id, table, query))
 
 
 def _scan(
-    hits: dict[str, SearchHit], connection: sqlite3.Connection, words: list[str], limit: int
+    hits: dict[int, Found], connection: sqlite3.Connection, words: list[str], limit: int
 ) -> None:
     conditions = " ".join("AND instr(lower(part_text.text), lower(?)) > 0" for _ in words)
     rows = connection.execute(
         f"{_RECENT} {conditions} ORDER BY part.number DESC LIMIT ?", (SCANNED, *words, limit)
     )
-    for part_id, message_id, session_id, text in rows:
-        hits.setdefault(
-            part_id, SearchHit(session_id, message_id, part_id, _excerpt(text, words[0]))
-        )
+    for number, part_id, message_id, session_id, text in rows:
+        snippet = _excerpt(text, words[0])
+        hits.setdefault(number, Found(number, session_id, message_id, part_id, snippet=snippet))
 
 
 def _excerpt(text: str, word: str, around: int = 30) -> str:

@@ -6,47 +6,41 @@ from dataclasses import dataclass
 
 from agent.model import Usage
 
-_SUMS = """
-WITH place AS MATERIALIZED (SELECT id, json_extract(data, '$.project') AS project FROM session)
-SELECT date(message.created, 'unixepoch', 'localtime') AS day,
-       json_extract(message.data, '$.model') AS model,
-       place.project AS project,
-       count(*), count(DISTINCT message.session_id), count(DISTINCT message.turn_id),
-       sum(coalesce(json_extract(message.data, '$.usage.input'), 0)),
-       sum(coalesce(json_extract(message.data, '$.usage.output'), 0)),
-       sum(coalesce(json_extract(message.data, '$.usage.reasoning'), 0)),
-       sum(coalesce(json_extract(message.data, '$.usage.cache_read'), 0)),
-       sum(coalesce(json_extract(message.data, '$.usage.cache_write'), 0)),
-       sum(json_extract(message.data, '$.cost'))
-FROM message JOIN place ON place.id = message.session_id
-WHERE message.role = 'assistant' AND message.created >= ?1
-      AND (?2 IS NULL OR place.project = ?2)
-GROUP BY day, model, project ORDER BY day, model, project
+QUARTER = 900
+"""Seconds that a row of the table stands for: days begin with one, in every time zone."""
+
+SUMS = """
+SELECT date(quarter * 900, 'unixepoch', 'localtime') AS day, model, project,
+       sum(steps) AS done, sum(turns), sum(input), sum(output), sum(reasoning),
+       sum(cache_read), sum(cache_write),
+       CASE WHEN sum(priced) > 0 THEN sum(cost) END
+FROM used WHERE quarter >= ?1 AND (?2 IS NULL OR project = ?2)
+GROUP BY day, model, project HAVING done > 0 ORDER BY day, model, project
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
     """The use of one model in one project on one day (``YYYY-MM-DD``, local time). *cost* in US
-    dollars is of the steps whose cost is known, None where none is. A session counts once a
-    row, so sums of *sessions* and *turns* over rows are upper bounds."""
+    dollars is of the steps whose cost is known, None where none is. A turn counts where its first
+    step does."""
 
     day: str
     model: str
     project: str
     steps: int
-    sessions: int
     turns: int
     usage: Usage
     cost: float | None
 
 
 def used(connection: sqlite3.Connection, since: float, project: str | None) -> tuple[Used, ...]:
-    """What was used from *since* (seconds since the epoch) on, of one project or of all."""
-    rows = connection.execute(_SUMS, (since, project))
+    """What was used from *since* (seconds since the epoch, to a quarter of an hour) on, of one
+    project or of all."""
+    rows = connection.execute(SUMS, (int(since // QUARTER), project))
     return tuple(
-        Used(day, model, place, steps, sessions, turns, Usage(*tokens), cost)
-        for day, model, place, steps, sessions, turns, *tokens, cost in rows
+        Used(day, model, place, steps, turns, Usage(*tokens), cost)
+        for day, model, place, steps, turns, *tokens, cost in rows
     )
 
 

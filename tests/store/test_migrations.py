@@ -8,6 +8,7 @@ import pytest
 
 from agent.bus import Bus
 from agent.errors import StoreTooNew
+from agent.model import ToolPart
 from agent.store.migrations import Migration, migrate, packaged, version
 from agent.store.store import Store
 from tests.store.samples import (
@@ -32,7 +33,21 @@ INSERT INTO message VALUES ('msg_1', 'ses_1', 4.5, 'user', NULL, 0, '{"id":"msg_
 INSERT INTO part VALUES (1, 'prt_1', 'ses_1', 'msg_1', 'text', NULL, 'ended', 0, 1,
 '{"id":"prt_1","session_id":"ses_1","message_id":"msg_1","text":"an old question",
 "ended":4.5,"type":"text"}');
-"""
+""",
+    2: """
+INSERT INTO session VALUES ('ses_1', '/a', NULL, 'old', 5.0, 0, 0, '{"id":"ses_1",
+"directory":"/a","project":"/a","title":"old","created":4.0,"updated":5.0}');
+INSERT INTO message VALUES ('msg_1', 'ses_1', 4.5, 'user', NULL, 0, '{"id":"msg_1",
+"session_id":"ses_1","created":4.5,"agent":"build","model":"demo/offline","role":"user"}');
+INSERT INTO part VALUES (1, 'prt_1', 'ses_1', 'msg_1', 'text', NULL, 'ended', 0, 1,
+'{"id":"prt_1","session_id":"ses_1","message_id":"msg_1","text":"an old question",
+"ended":4.5,"type":"text"}');
+INSERT INTO part VALUES (2, 'prt_2', 'ses_1', 'msg_1', 'tool', 'bash', 'failed', 0, 0,
+'{"id":"prt_2","session_id":"ses_1","message_id":"msg_1","call_id":"c","tool":"bash",
+"state":{"error":"no","kind":"denied","started":1.0,"ended":2.0,"status":"failed"},
+"consents":[{"answer":"reject","by":"person","at":2.0,"asked":"Run this command?",
+"comment":"no","reason":""}],"type":"tool"}');
+""",
 }
 
 
@@ -60,6 +75,38 @@ async def test_d1_every_earlier_version_opens_with_its_sessions(path: Path, numb
     await store.save(message, *every_part(message))
     await store.close()
     assert rows(path, "PRAGMA user_version") == [(NEWEST,)]
+
+
+STEP = """
+INSERT INTO message VALUES ('msg_2', 'ses_1', 5.5, 'assistant', 'trn_1', 0, '{"id":"msg_2",
+"session_id":"ses_1","created":5.5,"parent_id":"msg_1","turn_id":"trn_1","step":1,"agent":"build",
+"model":"demo/offline","completed":6.0,"cost":0.5,"usage":{"input":7,"output":3},
+"role":"assistant"}');
+INSERT INTO part VALUES (9, 'prt_9', 'ses_1', 'msg_2', 'tool', 'bash', 'failed', 0, 0,
+'{"id":"prt_9","session_id":"ses_1","message_id":"msg_2","call_id":"c","tool":"bash",
+"state":{"error":"no","kind":"denied","started":1.0,"ended":2.0,"status":"failed"},"type":"tool"}');
+"""
+
+
+@pytest.mark.parametrize("number", range(1, NEWEST + 1))
+async def test_d6_what_was_used_before_is_counted_and_calls_without_consents_are_read(
+    path: Path, number: int
+):
+    build(path, number)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(STEP)
+    store = await reopened(path)
+    (row,) = await store.used()
+    assert (row.steps, row.turns, row.usage.input, row.cost, row.project) == (1, 1, 7, 0.5, "/a")
+    (call,) = (await store.messages("ses_1"))[1].parts
+    assert isinstance(call, ToolPart)
+    assert call.consents == ()
+    first = (await store.messages("ses_1"))[0].parts
+    told = [c.comment for part in first if isinstance(part, ToolPart) for c in part.consents]
+    assert told == (["no"] if number >= 2 else [])
+    await store.delete_session("ses_1")
+    assert await store.used() == ()
+    await store.close()
 
 
 async def test_d1_a_newer_database_is_refused_and_left_alone(path: Path):
