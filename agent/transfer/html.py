@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.consent import explained
-from agent.display import Block, DiffBlock, ShellBlock, TodoBlock
+from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
 from agent.figures import money
 from agent.model import (
     AssistantMessage,
@@ -125,14 +125,16 @@ def _tool(part: ToolPart) -> Iterator[str]:
     facts = " ".join(state.facts) if isinstance(state, Completed) else ""
     if isinstance(state, Failed):
         facts = state.kind
+    thing = f"<code>{escape(state.label.object)}</code>" if state.label.object else ""
     summary = (
         f'<summary class="{look}"><b>{escape(state.label.verb or part.tool)}</b> '
-        f"<code>{escape(state.label.object)}</code> {escape(state.label.note)} "
+        f"{thing} {escape(state.label.note)} "
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)
-    if not body or wrong:
-        body += f"<pre>{escape(short(result_of(part)))}</pre>"
+    given = short(result_of(part)).strip()
+    if given and (not body or wrong):
+        body += f"<pre>{escape(given)}</pre>"
     said = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
     body = "".join(said) + body
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
@@ -151,6 +153,8 @@ def _block(block: Block) -> str:
                 f'<li class="{item.status}">{escape(item.content)}</li>' for item in block.items
             )
             return f'<ul class="todo">{items}</ul>'
+        case SubtaskBlock(text=text) if text.strip():
+            return f'<div class="answer">{rendered(text)}</div>'
         case _:
             return ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.model import Completed, Failed, Session, TextPart
-from tests.session.test_cancel_anywhere import EACH
+from tests.session.test_cancel_anywhere import EACH, LONGEST
 from tests.support.aftermath import trial
 from tests.support.chat_dialect import ChatWriter
 from tests.support.counting_loop import run
@@ -27,7 +27,7 @@ FIRST: Answer = answer(
 LENGTH = sum(len(data) for piece in FIRST for data in ChatWriter("model-1", 1).write(piece))
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(LONGEST)
 def test_l12_a_stream_cut_at_any_byte_never_runs_a_call_twice(tmp_path: Path) -> None:
     run(_cut_everywhere(tmp_path))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.display import TodoItem
+from agent.display import SubtaskBlock, TodoItem
 from agent.errors import NothingToDo
 from agent.model import AssistantMessage, CompactionPart, Failed, ToolPart
 from agent.session.history import turns_of
@@ -135,6 +135,20 @@ async def test_d6_html_needs_nothing_else_and_runs_nothing(store: Store) -> None
     assert not [a for a in page.addresses if not a.startswith("data:image/")]
     assert "default-src 'none'" in text
     assert "A &lt;b&gt;title" in text
+
+
+def test_d6_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
+    report = SubtaskBlock("ses_c", "explore", "look", text="None has the *fault*.")
+    calls = (
+        replace(records.completed("Explore", "the readers"), blocks=(report,)),
+        records.completed("Plan", ""),
+    )
+    parts = [records.tool(f"prt_{n}", "msg_b", call) for n, call in enumerate(calls)]
+    step = records.assistant("msg_b", *parts)
+    text = text_of(Bundle(records.session("ses_1"), (records.user("msg_a", "go"), step)), "html")
+    assert "None has the <em>fault</em>." in text
+    assert "<pre></pre>" not in text
+    assert "<code></code>" not in text
 
 
 async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: Path) -> None:
