@@ -3,22 +3,31 @@
 A form becomes one question for each of its fields. Whoever closes one gives nothing at all.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.errors import PermissionRejected, ToolError
+from agent.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.ids import new_id
 from agent.jsontypes import Json, JsonObject
+from agent.mcp.checking import check
 from agent.questions import Question, QuestionOption, QuestionReply
 from agent.tools.base import ToolContext
 from agent.tools.web_text import visible
 
-MOST_FIELDS = 10
+MOST_FIELDS = 30
 TRIES = 3
 """How often a field is asked for whose answer does not fit."""
 
 ACCEPT, REFUSE = "Go on", "Refuse"
+
+_FORMS = {
+    "email": re.compile(r"[^@\s]+@[^@\s]+"),
+    "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"),
+    "date": re.compile(r"\d{4}-\d{2}-\d{2}"),
+    "date-time": re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*"),
+}
 
 Ask = Callable[[Question, Callable[[str | None], None]], Awaitable[QuestionReply]]
 
@@ -58,9 +67,7 @@ class Eliciting:
         required = schema.get("required")
         needed = required if isinstance(required, list) else []
         if not fields:
-            reply = await self._question(message, (ACCEPT, REFUSE), 1, 1)
-            action = "accept" if reply.labels == (ACCEPT,) else "decline"
-            return Elicited("cancel" if reply.dismissed else action, {})
+            return await self._agreed(message)
         if len(fields) > MOST_FIELDS:
             return Elicited("decline", {})
         content: JsonObject = {}
@@ -77,38 +84,46 @@ class Eliciting:
         self, message: str, name: str, spec: JsonObject, place: tuple[int, int], *, needed: bool
     ) -> JsonObject | None:
         """The field as an object with it, an empty one where it may be left out; None to stop."""
-        choices = choices_of(spec)
         told = " · ".join(str(t) for t in (spec.get("title") or name, spec.get("description")) if t)
-        default = f", then it is {spec['default']}" if "default" in spec else ""
+        default = f", then it is {_spoken(spec['default'])}" if "default" in spec else ""
         left = f" (may be left empty{default})" if default or not needed else ""
-        text = f"{message}\n{told}{left}"
+        text, wrong = f"{message}\n{told}{left}", ""
         for _ in range(TRIES):
-            reply = await self._question(text, tuple(choices), *place)
+            reply = await self._question(text + wrong, spec, place)
             if reply.dismissed:
                 return None
-            said = reply.labels[0] if reply.labels else reply.text.strip()
-            if not said and "default" in spec:
-                return {name: spec["default"]}
-            if not said and not needed:
-                return {}
-            value = choices[said] if said in choices else read(said, spec)
-            if value is not None and said:
+            if not reply.labels and not reply.text.strip():
+                if "default" in spec:
+                    return {name: spec["default"]}
+                if not needed:
+                    return {}
+                wrong = "\n(it is needed)"
+                continue
+            value = read(reply, spec)
+            wrong = f"\n({misfit(value, spec)})"
+            if wrong == "\n()":
                 return {name: value}
         return None
 
-    async def _question(
-        self, text: str, options: tuple[str, ...], number: int, total: int
-    ) -> QuestionReply:
+    async def _agreed(self, message: str) -> Elicited:
+        """The answer to what asks for no more than a yes."""
+        reply = await self._question(message, {"enum": [ACCEPT, REFUSE]}, (1, 1))
+        if reply.dismissed:
+            return Elicited("cancel", {})
+        return Elicited("accept" if reply.labels == (ACCEPT,) else "decline", {})
+
+    async def _question(self, text: str, spec: JsonObject, place: tuple[int, int]) -> QuestionReply:
         question = Question(
             id=new_id("que"),
             session_id=self.context.session_id,
             root_id=self.context.root_id,
             header=visible(self.server)[:30],
             text=visible(f"The MCP server {self.server} asks: {text}"),
-            options=tuple(QuestionOption(visible(label)) for label in options),
+            options=tuple(QuestionOption(visible(label)) for label in choices_of(spec)),
+            multiple=spec.get("type") == "array",
             agent=self.context.agent,
-            number=number,
-            total=total,
+            number=place[0],
+            total=place[1],
         )
         return await self.ask(question, self.context.waiting)
 
@@ -117,13 +132,17 @@ def choices_of(spec: JsonObject) -> dict[str, Json]:
     """What may be chosen for a field: the value by what is shown of it."""
     if spec.get("type") == "boolean":
         return {"Yes": True, "No": False}
-    named = spec.get("oneOf")
-    if isinstance(named, list):
-        return {
-            str(one.get("title", one["const"])): one["const"]
-            for one in named
-            if isinstance(one, dict) and "const" in one
-        }
+    if spec.get("type") == "array":
+        items = spec.get("items")
+        return choices_of(items) if isinstance(items, dict) else {}
+    for key in ("oneOf", "anyOf"):
+        named = spec.get(key)
+        if isinstance(named, list):
+            return {
+                str(one.get("title", one["const"])): one["const"]
+                for one in named
+                if isinstance(one, dict) and "const" in one
+            }
     values, names = spec.get("enum"), spec.get("enumNames")
     if not isinstance(values, list):
         return {}
@@ -131,16 +150,46 @@ def choices_of(spec: JsonObject) -> dict[str, Json]:
     return {str(label): value for label, value in zip(shown, values, strict=True)}
 
 
-def read(said: str, spec: JsonObject) -> Json:
-    """*said* as the kind that the field wants; None if it is none."""
-    kind = spec.get("type", "string")
-    if kind == "string" and not choices_of(spec):
-        return said
+def read(reply: QuestionReply, spec: JsonObject) -> Json:
+    """The answer as the kind that the field wants, as it was typed where it is none."""
+    choices, typed = {visible(k): v for k, v in choices_of(spec).items()}, reply.text.strip()
+    if spec.get("type") == "array":
+        words = [word.strip() for word in typed.split(",") if word.strip()]
+        return [choices.get(word, word) for word in (*reply.labels, *words)]
+    said = reply.labels[0] if reply.labels else typed
+    if said in choices:
+        return choices[said]
     try:
-        if kind == "integer":
+        if spec.get("type") == "integer":
             return int(said)
-        if kind == "number":
+        if spec.get("type") == "number":
             return float(said)
     except ValueError:
-        return None
-    return None
+        pass
+    return said
+
+
+def misfit(value: Json, spec: JsonObject) -> str:
+    """What is wrong with *value*, "" if it fits the field."""
+    try:
+        check({"it": value}, {"type": "object", "properties": {"it": _plain(spec)}})
+    except InvalidArguments as error:
+        return re.sub(r"^it(\[\d+\])?: ", "", str(error).partition("Errors: ")[2])
+    pattern = _FORMS.get(str(spec.get("format")))
+    if pattern and isinstance(value, str) and not pattern.fullmatch(value):
+        return f"it has to be of the form {spec['format']}"
+    return ""
+
+
+def _plain(spec: JsonObject) -> JsonObject:
+    """*spec* with its choices as values alone, of which one is taken."""
+    items = spec.get("items")
+    if spec.get("type") == "array" and isinstance(items, dict):
+        return {**spec, "items": _plain(items)}
+    choices = choices_of(spec)
+    kept = {key: value for key, value in spec.items() if key not in {"oneOf", "anyOf", "enum"}}
+    return {**kept, "enum": list(choices.values())} if choices else kept
+
+
+def _spoken(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -47,6 +47,10 @@ def _tool(entry: Json, problems: list[str]) -> JsonObject | None:
     except BadSchema as error:
         problems.append(f"The tool {name[:NAMED]} is left out: its schema cannot be used, {error}.")
         return None
+    execution = entry.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        problems.append(f"The tool {name[:NAMED]} is left out: it runs as a task of the server's.")
+        return None
     # Its results are read as they come: a schema for them could only make one unreadable.
     made: JsonObject = {"name": name, "inputSchema": schema}
     for key in ("title", "description"):

@@ -1,6 +1,8 @@
 """Servers over stdio, as real programs (spec 10, X1–X3; trials N01, N03, N05, N07)."""
 
 import asyncio
+import contextlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -70,6 +72,7 @@ async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
         names = [name for name, _ in shop.standing("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
         problems = " ".join(shop.standing("schemas").problems)
+        assert "The tool later is left out: it runs as a task of the server's." in problems
         for name in ("string", "word", "alien"):
             assert f"The tool {name} is left out: its schema cannot be used" in problems
         for schema in shop.registry.schemas():
@@ -146,6 +149,21 @@ async def test_a_cancelled_call_is_over_at_once(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         assert (await shop.call("shop_echo", text="here")).output == "here"
+
+
+async def test_a_server_is_told_of_a_call_that_was_cancelled(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, raw("waits")) as shop:
+        waiting = asyncio.create_task(shop.call("waits_good", wait=True))
+        await shop.call("waits_good")  # it has read what came before
+        waiting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waiting
+        heard: list[dict] = []
+        async with asyncio.timeout(GUARD):
+            while not any(one["method"] == "notifications/cancelled" for one in heard):
+                heard = json.loads((await shop.call("waits_good")).output)
+        (told,) = [one for one in heard if one["method"] == "notifications/cancelled"]
+        assert told["params"]["requestId"] is not None
 
 
 async def test_a_server_that_crashes_comes_back(tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ BAD = [
     },
     {"name": "alien", "inputSchema": {"type": "object", "properties": {"n": {"type": "blob"}}}},
     {"name": 7, "inputSchema": {"type": "object"}},
+    {
+        "name": "later",
+        "inputSchema": {"type": "object"},
+        "execution": {"taskSupport": "required"},
+    },
     "no tool",
 ]
 
@@ -32,6 +37,14 @@ FORM = {
         "legs": {"type": "integer", "description": "How many legs"},
         "painted": {"type": "boolean"},
         "name": {"type": "string", "default": "Bob"},
+        "tools": {
+            "type": "array",
+            "items": {
+                "anyOf": [{"const": "saw", "title": "Saw"}, {"const": "glue", "title": "Glue"}]
+            },
+            "minItems": 1,
+        },
+        "mail": {"type": "string", "format": "email", "maxLength": 12},
     },
     "required": ["wood", "legs"],
 }
@@ -51,6 +64,10 @@ ASKED = {
     "samples": ("sampling/createMessage", SAMPLE),
 }
 """What is asked in the middle of a call, as often as its argument ``times`` says."""
+
+
+heard: list[dict] = []
+"""The notifications that came."""
 
 
 def send(message: dict) -> None:
@@ -79,6 +96,8 @@ def answer(method: str, params: dict) -> dict | None:
     if method == "tools/list":
         return tools(params.get("cursor"))
     if method == "tools/call":
+        if FAULT == "waits":
+            return {"content": [{"type": "text", "text": json.dumps(heard)}]}
         if FAULT == "wrong":
             return {"content": "no list"}
         return {"structuredContent": {"seen": params.get("arguments")}}
@@ -94,6 +113,10 @@ def main() -> None:
     waiting, left = None, 0
     for line in sys.stdin:
         message = json.loads(line)
+        if "id" not in message:
+            heard.append(message)
+        elif FAULT == "waits" and (message.get("params") or {}).get("arguments") == {"wait": True}:
+            continue
         if FAULT in ASKED and message.get("method") == "tools/call":
             waiting = message["id"]
             left = (message["params"].get("arguments") or {}).get("times", 1)
