@@ -45,7 +45,7 @@ class Logins:
 
     async def auth(self, server: Server) -> httpx2.Auth | None:
         """What signs the requests to *server*, None where one is not logged in."""
-        if not _can(server) or not self._file.entry(server.url).get("tokens"):
+        if not server.logs_in or not self._file.entry(server.url).get("tokens"):
             return None
         return Signer(server, Kept(self._file, server))
 
@@ -58,7 +58,7 @@ class Logins:
 
         Raises ``ToolError`` with the reason when that does not come to its end. May be cancelled.
         """
-        if not _can(server):
+        if not server.logs_in:
             raise ToolError(f"The MCP server {server.name} has no login: see its settings.")
         given = server.oauth
         try:
@@ -89,12 +89,6 @@ class Logins:
             raise ToolError(f"There is nothing to log in for at {server.name}. {why}")
         provider.keep()
         self._file.drop(server.url, "wanted")
-
-
-def _can(server: Server) -> bool:
-    """Whether logins are for it: not where the settings sign the requests themselves."""
-    signed = any(name.lower() == "authorization" for name in server.headers)
-    return server.remote and server.oauth is not False and not signed
 
 
 async def _ask(server: Server, provider: Provider) -> int:

@@ -67,6 +67,12 @@ class Server:
         return bool(self.url)
 
     @property
+    def logs_in(self) -> bool:
+        """Whether logins are for it: not where the settings sign the requests themselves."""
+        signed = any(name.lower() == "authorization" for name in self.headers)
+        return self.remote and self.oauth is not False and not signed
+
+    @property
     def identity(self) -> str:
         """What it is that runs or answers: another program or address is another server."""
         said = json.dumps([self.name, self.command, self.url])

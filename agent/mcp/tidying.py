@@ -34,6 +34,8 @@ def tidy(result: object, problems: list[str]) -> object:
         made = {key: value for key, value in made.items() if key != "nextCursor"}
     if "structuredContent" in made or "isError" in made:
         made = {"content": [], **made}
+    if "content" in made:  # the answer to a call: servers before 2026 do not say that it is whole
+        made = {"resultType": "complete", **made}
     return made
 
 

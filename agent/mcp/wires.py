@@ -161,23 +161,28 @@ def _program(server: Server, hooks: Hooks) -> StdioServerParameters:
     )
 
 
+def _unknown(server: Server, hooks: Hooks) -> tuple[str, str]:
+    """What a server that does not know who asks wants, for its standing and for a call."""
+    if not server.logs_in:
+        why = "It does not take what its settings say of who you are"
+        return f"{why}.", f"{why}: HTTP 401."
+    why = UNKNOWN if hooks.auth is None else "It does not take the login any more."
+    return why, "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
+
+
 def _client(server: Server, hooks: Hooks, wired: Wired) -> httpx2.AsyncClient:
     async def seen(response: httpx2.Response) -> None:
         lacked = lacking(response)
-        rights = f" ({visible(lacked)[:LONGEST_SCOPE]})" if lacked else ""
         if lacked is not None:
+            rights = f" ({visible(lacked)[:LONGEST_SCOPE]})" if lacked else ""
             hooks.refused(403, f"It wants more rights than the login gave{rights}.")
             wired.fault = (
                 f"The server wants more rights for this than the login gave{rights}. The user can "
                 "log in again, with ctrl+l in /mcp."
             )
         elif response.status_code == 401:
-            known = hooks.auth is not None
-            why = "It does not take the login any more." if known else UNKNOWN
+            why, wired.fault = _unknown(server, hooks)
             hooks.refused(401, why)
-            wired.fault = (
-                "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
-            )
         elif response.status_code >= 400 and response.request.method == "POST":
             wired.fault = f"The server answered with HTTP {response.status_code}."
 

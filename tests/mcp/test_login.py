@@ -181,6 +181,16 @@ async def test_who_has_no_login(tmp_path: Path, server: dict[str, object]) -> No
             await shop.service.log_in("safe", show)
 
 
+async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
+    """There is nothing to log in for: the settings say who one is."""
+    async with guarded() as port:
+        server = remote(port, headers={"Authorization": "Bearer stale"})
+        async with open_shop(tmp_path, server) as shop:
+            standing = shop.standing("safe")
+            assert standing.state == "needs auth"
+            assert standing.reason == "It does not take what its settings say of who you are."
+
+
 async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
     shown = asyncio.Event()
 

@@ -5,6 +5,7 @@ import pytest
 from agent.errors import InvalidArguments
 from agent.mcp.checking import check, fitted
 from agent.mcp.schemas import BadSchema, for_models, mended
+from agent.mcp.tidying import tidy
 
 EMPTY = {"type": "object", "properties": {}}
 
@@ -168,3 +169,20 @@ def test_a_strangers_expression_is_not_run() -> None:
 )
 def test_a_schema_at_fault_checks_nothing(schema: dict[str, object]) -> None:
     check({"query": "x"}, schema)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("result", "made"),
+    [
+        ({"isError": True}, {"resultType": "complete", "content": [], "isError": True}),
+        ({"content": []}, {"resultType": "complete", "content": []}),
+        (
+            {"content": [], "resultType": "input_required"},
+            {"resultType": "input_required", "content": []},
+        ),
+        ({"tools": [], "nextCursor": ""}, {"tools": []}),
+        ("text", "text"),
+    ],
+)
+def test_answers_are_mended(result: object, made: object) -> None:
+    assert tidy(result, []) == made
