@@ -57,8 +57,11 @@ def main(argv: list[str]) -> int:
     except SystemExit as stop:  # argparse has printed help or the usage
         return stop.code if isinstance(stop.code, int) else USAGE
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+    from app.logs import start_log  # noqa: PLC0415 - as above
 
     try:
+        if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
+            start_log(os.environ)
         return _answer(given, argv[at + 1 :])
     except OpencodePyError as error:
         return _say(error.message, 1)

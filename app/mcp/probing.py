@@ -50,6 +50,8 @@ def _show(standing: Standing) -> None:
     reason = f": {clean_line(standing.reason)}" if standing.reason else ""
     state = "failed" if standing.state == "connecting" else standing.state
     print(f"{clean_line(standing.server.name)}   {state}{reason}")
+    if standing.state == "needs auth" and standing.server.logs_in:
+        print(f"Log in with: opencode-py mcp auth {clean_line(standing.server.name)}")
     if standing.about:
         print(f"{clean_line(standing.about)}   over {standing.wire}")
     for line in (standing.words if standing.new_words is None else standing.new_words).splitlines():

@@ -1,7 +1,10 @@
 """``opencode-py mcp`` (spec 11, F4)."""
 
 import json
+import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ import pytest
 from app.cli import main
 from tests.mcp.shop import SERVERS
 from tests.support.harness import environment
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -142,3 +147,44 @@ def test_a_server_of_claude_code_is_taken_over(
     (home / ".claude.json").write_text("[")
     main(["mcp", "list"])
     assert "Claude Code" not in capsys.readouterr().out
+
+
+class Closed(BaseHTTPRequestHandler):
+    """Wants a login, and has none to give."""
+
+    def do_POST(self) -> None:
+        wanted = 401 if self.path == "/mcp" else 404
+        self.send_response(wanted)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST  # noqa: N815 - the name is the library's
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ("auth", "The login at far failed: Registration failed: 404"),
+        ("debug", "Log in with: opencode-py mcp auth far"),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence(home: Path, part: str, says: str) -> None:
+    """What the SDK logs of it goes to the log."""
+    with HTTPServer(("127.0.0.1", 0), Closed) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        main(["mcp", "add", "far", "--url", f"http://127.0.0.1:{server.server_port}/mcp"])
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "opencode_py.py"), "mcp", part, "far"],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        server.shutdown()
+    told = done.stdout + done.stderr
+    assert done.returncode == 1, told
+    assert "Traceback" not in told
+    assert says in told
