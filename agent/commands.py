@@ -5,6 +5,7 @@ is never run: only what its author put between the marks is.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,6 +28,7 @@ for what is needlessly hard to read. Leave taste alone. Give for each finding th
 what happens and when, and how to mend it, the worst first; say so plainly if all is well.
 """
 
+_SLASH = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
 _SHELL = re.compile(r"!`([^`]+)`")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
 _WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
@@ -116,10 +118,17 @@ def expand(template: str, argument: str) -> tuple[Piece, ...]:
     return tuple(piece for piece in pieces if piece.text)
 
 
-def unknown(name: str, known: tuple[CommandInfo, ...]) -> CommandError:
+def slash(text: str) -> tuple[str, str] | None:
+    """The name and the argument of a prompt that looks like a slash command. It may be none: a
+    path does, too."""
+    found = _SLASH.fullmatch(text.strip())
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+def unknown(name: str, known: Iterable[str]) -> CommandError:
     """The error for a command that there is none of."""
-    names = ", ".join(f"/{each.name}" for each in known)
-    return CommandError(f"There is no command /{name}. There are: {names}.")
+    names = ", ".join(f"/{each}" for each in sorted(known))
+    return CommandError(f"There is no command /{name} here. There are: {names}.")
 
 
 def _hint(template: str) -> str:

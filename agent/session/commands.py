@@ -83,7 +83,7 @@ class Commands:
         known = await self.all()
         command = next((each for each in known if each.name == name), None)
         if command is None:
-            raise unknown(name, known)
+            raise unknown(name, (each.name for each in known))
         agent = command.agent or base.agent or session.agent
         self._deps.agents.get(agent)
         call = partial(self._call, command, session, agent)

@@ -48,6 +48,12 @@ def template(name: str) -> str:
     return text
 
 
+def init_prompt(wish: str = "") -> str:
+    """What ``/init`` sends; *wish* is what stands behind it."""
+    more = f"\nThe person adds: {wish}" if wish else ""
+    return template("init").replace("{{more}}", more).strip()
+
+
 def head(model_id: str, agent_prompt: str | None, own: Mapping[str, str]) -> str:
     """The head for a model and an agent.
 

@@ -38,7 +38,7 @@ from acp.schema import (
 
 from agent.events import SessionIdle
 from agent.model import Session
-from agent.session.prompts import template
+from agent.session.prompts import init_prompt
 from agent.session.view import PromptInput
 from app.acp import options
 from app.acp.failures import INVALID_PARAMS, as_errors, failure, stop_reason
@@ -248,9 +248,8 @@ async def _made(
     runtime = opened.runtime
     name, argument = command or ("", "")
     if name == "init":
-        more = f"\nThe person adds: {argument}" if argument else ""
         runtime.trust.vouch()
-        return PromptInput(text=template("init").replace("{{more}}", more).strip())
+        return PromptInput(text=init_prompt(argument))
     if name and name in {each.name for each in await runtime.commands.all()}:
         base = PromptInput(text="")
         return await runtime.commands.prompt(name, argument, opened.session, base)

@@ -14,10 +14,12 @@ from acp.schema import (
     ToolCallStatus,
     ToolCallUpdate,
 )
+from pydantic import ValidationError
 
 from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.runtime import Runtime
 from app.acp.blocks import content_of, locations_of, text_content
+from app.acp.forms import ask
 from app.acp.telling import KINDS, Teller, title_of
 from app.clean import clean, clean_line
 
@@ -34,9 +36,13 @@ UNASKED = (
 
 
 class Asking:
-    """Asks the client and hands on the answers. *session_id* is the root of the tree."""
+    """Asks the client and hands on the answers. *session_id* is the root of the tree; *forms*
+    tells whether the client shows them."""
 
-    def __init__(self, runtime: Runtime, client: Client, session_id: str, teller: Teller) -> None:
+    def __init__(
+        self, runtime: Runtime, client: Client, session_id: str, teller: Teller, *, forms: bool
+    ) -> None:
+        self._forms = forms
         self._runtime = runtime
         self._client = client
         self._session_id = session_id
@@ -67,7 +73,23 @@ class Asking:
         self._runtime.permissions.reply(request.id, reply)
 
     async def question(self, question: Question) -> None:
-        """Ask the model's question. The protocol knows buttons only: one answer of several."""
+        """Ask the model's question in a form, else with buttons."""
+        reply = await self._form(question) if self._forms else None
+        if reply is not None:
+            self._runtime.questions.reply(question.id, reply)
+            return
+        await self._buttons(question)
+
+    async def _form(self, question: Question) -> QuestionReply | None:
+        """What is said to a form; None where the client shows none after all."""
+        try:
+            return await ask(self._client, self._session_id, question)
+        except (RequestError, ValidationError):
+            log.warning("the client offers forms and does not show one", exc_info=True)
+            return None
+
+    async def _buttons(self, question: Question) -> None:
+        """Ask as for a permission: buttons give one answer, and none in one's own words."""
         service = self._runtime.questions
         if not question.options:
             service.decline(question.id, CANNOT)

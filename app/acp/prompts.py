@@ -17,6 +17,7 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from agent.commands import slash
 from agent.model import FilePart
 from agent.session.mentioned import agents_in, mentions_in
 from agent.session.mentions import ATTACHED
@@ -31,7 +32,6 @@ Content: TypeAlias = (
     | EmbeddedResourceContentBlock
 )
 
-COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
 _LINES = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")
 
 
@@ -77,9 +77,7 @@ def command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
     """The name and the argument of a prompt that looks like a slash command."""
     if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
         return None
-    text = "".join(block.text for block in blocks if isinstance(block, TextContentBlock))
-    found = COMMAND.fullmatch(text.strip())
-    return (found[1], (found[2] or "").strip()) if found else None
+    return slash("".join(block.text for block in blocks if isinstance(block, TextContentBlock)))
 
 
 def _file(mime: str, data: str) -> FilePart:

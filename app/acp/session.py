@@ -57,11 +57,13 @@ SERVERS = 10.0
 
 @dataclass(slots=True)
 class Open:
-    """Follows a session and its sub-agents. ``start`` before anything else."""
+    """Follows a session and its sub-agents. ``start`` before anything else. *forms* tells whether
+    the client shows them."""
 
     runtime: Runtime
     client: Client
     session: Session
+    forms: bool = False
     teller: Teller = field(init=False)
     _asking: Asking = field(init=False)
     _subscription: Subscription = field(init=False)
@@ -72,7 +74,9 @@ class Open:
 
     def __post_init__(self) -> None:
         self.teller = Teller(str(self.runtime.project))
-        self._asking = Asking(self.runtime, self.client, self.session.id, self.teller)
+        self._asking = Asking(
+            self.runtime, self.client, self.session.id, self.teller, forms=self.forms
+        )
         self._tree = {self.session.id}
         self._subscription = self.runtime.bus.subscribe(self._concerns)
 

@@ -28,10 +28,13 @@ class Sessions:
         self._folders = folders
         self._client = client
         self._open: dict[str, Open] = {}
+        self._forms = False
 
     def meet(self, capabilities: ClientCapabilities | None) -> None:
         """Take in what the client can do."""
         self._folders.editor = editor_of(self._client, capabilities)
+        asking = capabilities.elicitation if capabilities is not None else None
+        self._forms = asking is not None and asking.form is not None
 
     def get(self, session_id: str) -> Open:
         """An open session. Raises ``RequestError``."""
@@ -101,7 +104,7 @@ class Sessions:
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)
 
     def _add(self, runtime: Runtime, session: Session) -> Open:
-        opened = Open(runtime, self._client, session)
+        opened = Open(runtime, self._client, session, self._forms)
         self._open[session.id] = opened
         return opened
 

@@ -50,11 +50,10 @@ async def remember(context: Context, argument: str) -> None:
 )
 async def init(context: Context, argument: str) -> None:
     """Send the request as a prompt. What the user has written themselves is trusted."""
-    from agent.session.prompts import template  # noqa: PLC0415 - brings the harness
+    from agent.session.prompts import init_prompt  # noqa: PLC0415 - brings the harness
 
-    more = f"\nThe person adds: {argument}" if argument else ""
     context.live.runtime.trust.vouch()
-    await context.live.send(template("init").replace("{{more}}", more).strip())
+    await context.live.send(init_prompt(argument))
 
 
 @action(

@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = made.add_argument
-    add("message", nargs="*", help="the prompt")
+    add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent (build, plan, …)")
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
     add("--format", choices=("text", "json"), default="text", help="json: one event a line")
     add("--deltas", action="store_true", help="with --format json: text as it streams, too")
-    add("--command", metavar="NAME", help="a slash command; the message is what follows it")
+    add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
     add("--auto", action="store_true", help="allow whatever asks; denies still hold")
     add(
         "--auto-approve",
@@ -95,15 +95,13 @@ def main(argv: list[str]) -> int:
     wrong = _wrong(given)
     if wrong:
         return _say(wrong, USAGE)
-    text = "\n\n".join(
-        part for part in (" ".join(given.message), _piped(sys.stdin)) if part.strip()
-    )
-    if not text.strip() and not given.command:
+    message, piped = " ".join(given.message), _piped(sys.stdin)
+    if not (message.strip() or piped.strip() or given.command):
         return _say("Nothing to do: give a message, or pipe one in.", USAGE)
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
 
     try:
-        return asyncio.run(_run(given, text))
+        return asyncio.run(_run(given, message, piped))
     except OpencodePyError as error:
         return _say(error.message, 1)
     except KeyboardInterrupt:
@@ -144,7 +142,7 @@ def _piped(source: TextIO) -> str:
     return text.strip("\n")
 
 
-async def _run(given: argparse.Namespace, text: str) -> int:
+async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
     from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
     from app.logs import start_log  # noqa: PLC0415 - as above
 
@@ -152,7 +150,7 @@ async def _run(given: argparse.Namespace, text: str) -> int:
     runtime = await _open(given)
     try:
         approved = tuple(Approval.parse(one) for one in given.auto_approve)
-        return await _turn(given, text, Headless(runtime, approved))
+        return await _turn(given, message, piped, Headless(runtime, approved))
     finally:
         await runtime.close()
 
@@ -179,29 +177,20 @@ async def _open(given: argparse.Namespace) -> "Runtime":
     )
 
 
-async def _turn(given: argparse.Namespace, text: str, headless: "Headless") -> int:
+async def _turn(given: argparse.Namespace, message: str, piped: str, headless: "Headless") -> int:
     from agent.errors import NothingToDo  # noqa: PLC0415 - brings the harness
-    from agent.session.view import Mention, PromptInput  # noqa: PLC0415 - as above
     from app.preparing import Preparing  # noqa: PLC0415 - as above
+    from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
 
     for notice in headless.runtime.notices:
         _say(notice, 0)
     session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
-    prompt = PromptInput(
-        text=text,
-        agent=given.agent,
-        model=given.model,
-        effort=given.effort,
-        mentions=tuple(Mention(name) for name in given.file),
-    )
     preparing = Preparing()
     stopped = _stop_on_signals(headless.runtime, session, preparing)
-    if given.command:
-        name = given.command.removeprefix("/")
-        try:
-            prompt = await preparing.run(headless.command(name, text, session, prompt))
-        except NothingToDo as error:
-            return _say(error.message, TERMINATED[stopped[0]] if stopped else 1)
+    try:
+        prompt = await preparing.run(prompt_of(given, message, piped, headless, session))
+    except NothingToDo as error:
+        return _say(error.message, TERMINATED[stopped[0]] if stopped else 1)
     writer = _writer(given)
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)

@@ -42,6 +42,12 @@ def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def sent(scripted: ServerThread) -> str:
+    """The requests for an answer as JSON: those that offer tools, a title's does not."""
+    asked = [r.body["messages"] for r in scripted.server.requests if r.body.get("tools")]
+    return json.dumps(asked)
+
+
 def test_f2_the_answer_alone_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
@@ -292,3 +298,48 @@ def test_m11_a_question_is_declined_with_a_sentence(place: Place, scripted: Serv
     assert (done.returncode, done.stdout) == (0, b"I took left.\n")
     told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
     assert "Nobody is here to answer questions" in told
+
+
+@pytest.mark.parametrize(
+    "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
+)
+def test_k8_a_command_of_the_users_own_is_sent(
+    place: Place, scripted: ServerThread, words: tuple[str, ...]
+) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("Say hello to $ARGUMENTS, !`printf 'so %s' kindly`.")
+    scripted.server.script(answer(Text("Hello, Ann.")))
+    done = run(place, *words, "-f", "calc.py", "--auto-approve", "bash:printf *", given="piped")
+    assert (done.returncode, done.stdout) == (0, b"Hello, Ann.\n"), done.stderr
+    assert "Say hello to Ann\\n\\npiped, so kindly" in sent(scripted)
+    assert "return a - b" in sent(scripted)
+
+
+def test_f2_the_programs_own_commands_are_there_too(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "/review", "the", "last", "commit").returncode == 0
+    assert "What to look at: the last commit" in sent(scripted)
+    assert run(place, "/init").returncode == 0
+    assert "AGENTS.md" in sent(scripted)
+
+
+def test_f2_a_command_that_is_none_is_said_and_a_path_is_text(
+    place: Place, scripted: ServerThread
+) -> None:
+    done = run(place, "/grete Ann")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"There is no command /grete here. There are: /init, /review" in done.stderr
+    assert scripted.server.requests == []
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "/tmp is full").returncode == 0
+    assert "/tmp is full" in sent(scripted)
+    assert run(place, given="/grete Ann").returncode == 0  # what is piped in is text
+    assert "/grete Ann" in sent(scripted)
+
+
+def test_u8_what_the_message_names_is_attached(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")))
+    assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
+    assert "return a - b" in sent(scripted)
+    assert "It sells things" not in sent(scripted)

@@ -1,0 +1,55 @@
+"""What ``opencode-py run`` sends: the message, what is piped in, files, a slash command (F2)."""
+
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from agent.commands import slash, unknown
+from agent.headless import Headless
+from agent.model import Session
+from agent.session.mentioned import agents_in, mentions_in
+from agent.session.prompts import init_prompt
+from agent.session.view import Mention, PromptInput
+
+
+async def prompt_of(
+    given: Namespace, message: str, piped: str, headless: Headless, session: Session
+) -> PromptInput:
+    """The prompt for *session*. What *message* names with an @ is attached, and a command that
+    it begins with is done; nothing of what is *piped* in counts as either.
+
+    Raises ``CommandError`` for a command that there is none of, or that cannot be sent.
+    """
+    runtime = headless.runtime
+    files = tuple(Mention(name) for name in given.file)
+    base = PromptInput(
+        text=joined(message, piped),
+        agent=given.agent,
+        model=given.model,
+        effort=given.effort,
+        mentions=(*files, *mentions_in(message, runtime.directory)),
+        agents=agents_in(message, [each.name for each in runtime.agents.callable()]),
+    )
+    if given.command:
+        name, argument = given.command.removeprefix("/"), message
+    else:
+        name, argument = slash(message) or ("", "")
+        if not name or _is_path(name):
+            return base
+    if name == "init":
+        runtime.trust.vouch()
+        return replace(base, text=init_prompt(joined(argument, piped)))
+    known = {each.name for each in await runtime.commands.all()}
+    if name not in known:
+        raise unknown(name, (*known, "init"))
+    made = await headless.command(name, joined(argument, piped), session, base)
+    return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
+
+
+def _is_path(name: str) -> bool:
+    """Whether the message begins with a folder such as /tmp."""
+    return Path(f"/{name}").exists()
+
+
+def joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text.strip())
