@@ -34,12 +34,12 @@ def parser() -> argparse.ArgumentParser:
         ("config", "each setting and the file it came from"),
         ("paths", "where this program keeps its files"),
         ("info", "versions and this machine, for a report of a fault; no secrets"),
+        ("plugins", "what each plugin adds, or where it failed"),
     ):
         part = parts.add_parser(name, help=about, description=f"Show {about}.")
         part.add_argument("--json", action="store_true", help="as JSON")
         if name == "config":
             part.add_argument("--schema", action="store_true", help="the JSON schema of the files")
-    parts.add_parser("plugins", help="what each plugin adds, or where it failed")
     return made
 
 
@@ -98,7 +98,7 @@ def _answer(arguments: argparse.Namespace) -> int:
         case "plugins":
             from app.debug.settings import show_plugins  # noqa: PLC0415 - as above
 
-            return show_plugins(here)
+            return show_plugins(here, as_json=arguments.json)
         case _:
             from app.debug.settings import show_paths  # noqa: PLC0415 - as above
 

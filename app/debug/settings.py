@@ -11,7 +11,7 @@ from agent.config.paths import Paths
 from agent.git import project_root
 from agent.jsontypes import Json, JsonObject
 from agent.permission.trust import Trust
-from agent.plugins.loading import load_plugins
+from agent.plugins.loading import Loaded, load_plugins
 from agent.settings import read_settings
 from app.clean import clean
 
@@ -64,7 +64,7 @@ def show_schema() -> int:
     return 0
 
 
-def show_plugins(directory: Path) -> int:
+def show_plugins(directory: Path, *, as_json: bool = False) -> int:
     """Print every plugin with what it adds, or why it failed, whole; the exit code is 1 for one
     that failed."""
     _, trust = asyncio.run(settings_here(directory))
@@ -72,26 +72,39 @@ def show_plugins(directory: Path) -> int:
     plugins = asyncio.run(
         load_plugins(directory, trust.project, paths, os.environ, trusted=trust.trusted)
     )
+    code = 1 if plugins.notices else 0
+    if as_json:
+        print(json.dumps([_plugin(each) for each in plugins.all], indent=1))
+        return code
     if not plugins.all:
         print("There are no plugins: a file in plugins/ of a config folder would be one.")
     if not trust.trusted and any(runs.kind in {"plugin", "tool"} for runs in trust.found.runs):
         print("This folder is not trusted, so its own plugins are left out.")
     for each in plugins.all:
-        plugin = each.plugin
-        print(f"{clean(plugin.name)}   {clean(plugin.source)}")
-        added = {
-            "tools": [tool.spec.name for tool in plugin.tools],
-            "hooks": [hook.event for hook in plugin.hooks],
-            "providers": list(plugin.providers),
-            "themes": list(plugin.themes),
-        }
-        for kind, names in added.items():
+        print(f"{clean(each.plugin.name)}   {clean(each.plugin.source)}")
+        for kind, names in _added(each).items():
             if names:
                 print(f"  {kind:10}{clean(', '.join(names))}")
         if each.failure:
             print(clean(each.failure))
             print(clean(each.traceback))
-    return 1 if plugins.notices else 0
+    return code
+
+
+def _added(loaded: Loaded) -> dict[str, list[str]]:
+    """The names of what a plugin adds, by kind."""
+    plugin = loaded.plugin
+    return {
+        "tools": [tool.spec.name for tool in plugin.tools],
+        "hooks": [hook.event for hook in plugin.hooks],
+        "providers": list(plugin.providers),
+        "themes": list(plugin.themes),
+    }
+
+
+def _plugin(loaded: Loaded) -> dict[str, object]:
+    named = {"name": loaded.plugin.name, "source": loaded.plugin.source}
+    return {**named, **_added(loaded), "failure": loaded.failure or None}
 
 
 async def settings_here(directory: Path) -> tuple[LoadedConfig, Trust]:

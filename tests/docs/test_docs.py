@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import json
 import os
 import re
 import shutil
@@ -12,20 +13,25 @@ from pathlib import Path
 
 import pytest
 
+import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
 from agent.skills import Skills
+from app.cli import COMMANDS
+from app.commands import names
 from app.run import lines as json_lines
-from tests.support.harness import environment
+from app.user_themes import load_themes
+from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import Place, ServerThread
-from tests.support.script import Text, answer
+from tests.support.script import Call, Text, answer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\S+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
-GIVEN = {"WORK_KEY": "k", "GATEWAY_KEY": "k", "TICKETS": "t"}
+README = (ROOT / "README.md").read_text("utf-8")
+GIVEN = {"MY_KEY": "k", "WORK_KEY": "k", "GATEWAY_KEY": "k", "TICKETS": "t"}
 FOLDERS = {"command": "commands/{}.md", "agent": "agents/{}.md", "skill": "skills/{}/SKILL.md"}
 
 
@@ -50,6 +56,20 @@ def examples(*kinds: str) -> list[Example]:
             if kind.split(" ")[0] in kinds:
                 found.append(Example(page.name, language, kind, text))
     return found
+
+
+KINDS = {"config", "command", "agent", "skill", "run", "hook", "plugin", "theme"}
+"""Kinds of examples that a test below takes up."""
+
+PAGES = [*pages(), ROOT / "README.md"]
+
+
+def shown(page: Path) -> str:
+    """A page without what it says of other programs: in tables of those that is the first cell."""
+    text = page.read_text("utf-8")
+    if page.name != "coming-from.md":
+        return text
+    return re.sub(r"^\| .*? \|", "|", text, flags=re.MULTILINE)
 
 
 def named(example: Example) -> str:
@@ -146,6 +166,81 @@ def test_the_pipelines_run(place: Place, scripted: ServerThread, example: Exampl
         assert "+    return a + b" in str(scripted.server.requests[0].body["messages"])
     if ".answer" in example.text:
         assert done.stdout == "Mend the sum\n"
+
+
+def test_no_example_is_left_out() -> None:
+    for page in pages():
+        for language, kind, text in BLOCK.findall(page.read_text("utf-8")):
+            tried = kind.split(" ")[0] in KINDS
+            assert tried or language in {"text", "json"}, f"{page.name}: {text[:60]}"
+            if language == "json":
+                json.loads(text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_named_are_there(page: Path) -> None:
+    text = shown(page)
+    words = re.findall(r"(?:`|^ *|\| )opencode-py ([a-z][a-z|-]*)", text, re.MULTILINE)
+    assert {one for word in words for one in word.split("|")} <= {*COMMANDS}
+    own = {each.kind.split(" ")[1] for each in examples("command", "skill")}
+    slashes = set(re.findall(r"`/([a-z][a-z-]*)", text))
+    assert slashes <= {*names(), *own, "review", "name"}
+
+
+def test_the_settings_of_the_readme_are_taken(place: Place) -> None:
+    (text,) = re.findall(r"^```jsonc\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (place.home / "config").mkdir()
+    (place.home / "config" / "config.jsonc").write_text(text)
+    found = loaded(place)
+    assert (found.notices, found.config.model) == ((), "local/qwen3-coder")
+
+
+def test_the_hook_of_the_docs_refuses_a_change(place: Place, scripted: ServerThread) -> None:
+    (script,) = examples("hook")
+    (settings,) = [each for each in examples("config") if "PreToolUse" in each.text]
+    file = place.project / "check-edit.sh"
+    file.write_text(script.text)
+    file.chmod(0o755)
+    given = {
+        **config_for(scripted.server),
+        **json.loads(re.sub(r",(\s*[}\]])", r"\1", settings.text)),
+    }
+    write_config(place.home, given)
+    calls = [
+        Call("write", {"file_path": f"{at}/a.py", "content": "x\n"}) for at in ("vendor", "own")
+    ]
+    scripted.server.script(*map(answer, calls), answer(Text("done")))
+    done = ask(place, "--auto-approve", "edit")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "vendor/ is not edited by hand" in str(scripted.server.requests[-1].body["messages"])
+    assert sorted(path.parent.name for path in place.project.glob("*/a.py")) == ["own"]
+
+
+def test_the_plugin_of_the_docs_works(place: Place, scripted: ServerThread) -> None:
+    (plugin,) = examples("plugin")
+    write_config(place.home, config_for(scripted.server))
+    folder = place.home / "config" / "plugins"
+    folder.mkdir()
+    (folder / "team.py").write_text(plugin.text)
+    scripted.server.script(answer(Call("weather", {"city": "Oslo"})), answer(Text("done")))
+    done = ask(place, "--auto")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "Oslo: sunny" in str(scripted.server.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize("example", examples("theme"), ids=named)
+def test_the_theme_of_the_docs_is_one(tmp_path: Path, example: Example) -> None:
+    (tmp_path / "sea.json").write_text(example.text)
+    themes, faults = load_themes(tmp_path)
+    assert ([theme.name for theme in themes], faults) == (["sea"], [])
+
+
+def ask(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "opencode_py.py"), "run", "go", *words],
+        cwd=place.project, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
 
 
 def test_every_kind_of_json_line_is_in_the_table() -> None:

@@ -161,6 +161,12 @@ def test_p1_debug_plugins_shows_what_each_adds_and_where_one_failed(tmp_path: Pa
     assert "hooks     PreToolUse" in done.stdout
     assert "ZeroDivisionError" in done.stdout
     assert "line 1, in register" in done.stdout
+    done = run(["debug", "plugins", "--json"], cwd=tmp_path / "shop", home=tmp_path / "home")
+    told = {each["name"]: each for each in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert "division by zero" in told["bad"]["failure"]
+    (good,) = [each for name, each in told.items() if name != "bad"]
+    assert (good["tools"], good["failure"]) == (["weather"], None)
 
 
 def test_k2_the_schema_is_printed_for_editors(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> N
     scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
     done = run(place, "go", "--max-tokens", "1000")
     assert done.returncode == 4
-    assert b"of 1000 tokens" in done.stderr
+    assert b"of 1.0k tokens" in done.stderr
 
 
 @pytest.mark.parametrize(
