@@ -162,15 +162,16 @@ class SessionScreen(Screen[None]):
         made ready to be sent, 0 for none."""
         self.prompt.waiting = view is not None and bool(view.queued)
         status = view.status if view is not None else Idle()
+        output = output_so_far(view)
         if preparing and isinstance(status, Idle):
-            status, to_send = Busy(preparing), to_send - 1
+            status, to_send, output = Busy(preparing), to_send - 1, 0
         line = self.query_one(WorkingLine)
         line.show(
             replace(
                 line.work,
                 status=status,
                 since=status.since if isinstance(status, Busy) else line.work.since,
-                output=output_so_far(view),
+                output=output,
                 queued=to_send + (len(view.queued) if view is not None else 0),
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
