@@ -8,6 +8,7 @@ from agent.events import Notice, PermissionAsked
 from agent.model import Completed, Failed
 from tests.hooks.conftest import told
 from tests.support.harness import open_harness
+from tests.support.processes import gone, pids_in
 from tests.support.script import Call, Text, answer
 
 ECHO = answer(Call("bash", {"command": "echo one"}))
@@ -192,3 +193,12 @@ async def test_h2_a_hook_sees_no_key_and_runs_in_the_folder(tmp_path, script):
     assert "CLAUDE_PROJECT_DIR" in variables
     assert "PAGER=cat" in variables
     assert (tmp_path / "pwd").read_text().strip() == str(tmp_path / "project")
+
+
+async def test_h2_what_a_late_hook_started_ends_with_it(tmp_path, script):
+    pids = tmp_path / "pids"
+    body = f"sleep 1000 & echo $$ $! > '{pids}'; wait"
+    hooks = {"PostToolUse": [script(body, timeout=1)]}
+    await run(tmp_path, hooks, ECHO)
+    assert len(pids_in(pids, 2)) == 2
+    assert all(map(gone, pids_in(pids, 2)))

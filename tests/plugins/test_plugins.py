@@ -233,3 +233,19 @@ async def test_p1_a_plugin_leaves_nothing_beside_its_file_and_can_be_switched_of
     assert [each.name for each in path.parent.iterdir()] == ["own.py"]
     off = {**env, "OPENCODE_PURE": "1"}
     assert not (await load_plugins(tmp_path, tmp_path, paths, off, trusted=False)).all
+
+
+async def test_p2_entry_points_of_installed_packages_are_found_and_one_that_fails_is_told(
+    tmp_path, monkeypatch
+):
+    site = tmp_path / "site"
+    write(tmp_path, documented(), "site/sky_of_ours.py")
+    points = "[opencode_py.plugins]\nsky = sky_of_ours:register\nlost = no_such_module:register\n"
+    write(tmp_path, points, "site/sky_of_ours-1.0.dist-info/entry_points.txt")
+    write(tmp_path, "Name: sky-of-ours\nVersion: 1.0\n", "site/sky_of_ours-1.0.dist-info/METADATA")
+    monkeypatch.syspath_prepend(str(site))
+    env = environment(tmp_path / "home")
+    plugins = await load_plugins(tmp_path, tmp_path, Paths.find(env), env, trusted=False)
+    lost, sky = (each for each in plugins.all if each.plugin.source == "sky-of-ours")
+    assert [tool.spec.name for tool in sky.plugin.tools] == ["weather"]
+    assert "ModuleNotFoundError" in lost.failure
