@@ -6,10 +6,11 @@ what is typed or sent meanwhile waits for it (spec 8; spec 9, Q1).
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, cast
+from typing import ClassVar, TextIO, cast
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -171,12 +172,22 @@ async def _run(opencode: OpencodeApp) -> int:
     try:
         result = await opencode.run_async()
     finally:
-        sys.stderr.write(opencode.controller.terminal.restore())
-        sys.stderr.flush()
+        _tell(sys.stderr, opencode.controller.terminal.restore())
         await opencode.controller.close()
     if opencode.controller.last_words:
-        sys.stderr.write(f"{opencode.controller.last_words}\n")
+        _tell(sys.stderr, f"{opencode.controller.last_words}\n")
     resume = opencode.resume_command()
-    if resume is not None:
-        sys.stdout.write(f"To go on: {resume}\n")
+    _tell(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0
+
+
+def _tell(stream: TextIO, text: str) -> None:
+    """Write *text*, unless the terminal is gone: then what Python writes at its end goes nowhere
+    too, and the exit code stays what it is."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -14,7 +14,7 @@ import os
 import select
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
-from typing import cast
+from typing import TextIO, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -128,6 +128,29 @@ def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "ignore").decode("utf-8")
 
 
+class Outlet:
+    """What is written to the terminal, through *file*. Once the terminal is gone, what comes is
+    dropped: Textual's writer would end at the fault, and whoever writes next waits for ever."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        return self._file.isatty()
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver with the reader of this module."""
 
@@ -140,6 +163,7 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+        self._file = cast("TextIO", Outlet(self._file))
         self._wake: tuple[int, int] | None = None
         self._ending = False
         self._replies = Replies()

@@ -172,6 +172,14 @@ def test_v04_the_terminal_is_as_before_on_every_way_out(run: Runner, way: str) -
             assert off in terminal.raw.split(READY.encode())[-1], off
 
 
+def test_v04_a_window_that_is_closed_leaves_no_program_behind(run: Runner) -> None:
+    with run() as terminal:
+        terminal.wait(READY)
+        terminal.enter("list")
+        terminal.wait(r"● List")
+        assert terminal.hang_up() == 128 + signal.SIGHUP
+
+
 def test_v19_stray_bytes_do_no_harm(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)

@@ -68,8 +68,17 @@ class Terminal:
                 if os.getsid(pid) == self._process.pid:  # the jobs of a shell too
                     os.kill(pid, signal.SIGKILL)
         self._process.wait()
-        os.close(self._slave)
-        os.close(self._master)
+        self._close()
+
+    def hang_up(self) -> int:
+        """Take the terminal away, as a window that is closed does; the program's exit code."""
+        self._close()
+        return self._process.wait(GUARD)
+
+    def _close(self) -> None:
+        for descriptor in {self._slave, self._master} - {-1}:
+            os.close(descriptor)
+        self._slave = self._master = -1
 
     @property
     def pid(self) -> int:
