@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Mapping
 
-USAGE = 2
-FAILED = 1
+from app.answering import answer, say
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -26,22 +26,17 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Serve until the client ends the input; return the exit code."""
-    try:
-        parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
+    return answer(parser(), argv, _work)
+
+
+def _work(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
-        _say("This speaks to an editor, not to people: end it with ctrl+d.")
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-    from app.logs import start_log  # noqa: PLC0415 - as above
+        say("This speaks to an editor, not to people: end it with ctrl+d.")
+    from app.logs import start_log  # noqa: PLC0415 - not needed by --help
 
     source, sink = _kept_apart()
-    try:
-        start_log(os.environ)
-        return asyncio.run(_serve(source, sink, os.environ))
-    except OpencodePyError as error:
-        _say(error.message)
-        return FAILED
+    start_log(os.environ)
+    return asyncio.run(_serve(source, sink, os.environ))
 
 
 def _kept_apart() -> tuple[int, int]:
@@ -86,7 +81,3 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
         await agent.close()
         await connection.close()
     return 128 + came[0] if came else 0
-
-
-def _say(sentence: str) -> None:
-    sys.stderr.write(f"{sentence}\n")

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.answering import DONE, FAILED, USAGE, answer, say
 from app.clean import clean, clean_line
 
 if TYPE_CHECKING:
     from agent.agents import AgentInfo
 
-DONE, FAILED, USAGE = 0, 1, 2
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 
 
@@ -40,18 +40,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Do it and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    try:
-        given = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
 
-    try:
+    def work(given: argparse.Namespace) -> int:
         return show(as_json=given.json) if given.part == "list" else create(given)
-    except OpencodePyError as error:
-        return _say(error.message, FAILED)
-    except (EOFError, KeyboardInterrupt):
-        return _say("Nothing was made.", FAILED)
+
+    return answer(parser(), argv, work, interrupted="Nothing was made.")
 
 
 def show(*, as_json: bool) -> int:
@@ -70,7 +63,7 @@ def show(*, as_json: bool) -> int:
         print(f"{clean_line(info.name)}   {info.mode}   {clean_line(info.source)}")
         print(f"    {clean_line(info.description)}")
     for notice in loaded.notices:
-        _say(clean(notice), DONE)
+        say(clean(notice), DONE)
     return DONE
 
 
@@ -97,14 +90,14 @@ def create(given: argparse.Namespace) -> int:
     asks = sys.stdin.isatty() and not given.json
     name = given.name or (input("Name: ").strip() if asks else "")
     if not NAME.fullmatch(name) or ".." in name:
-        return _say("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
+        return say("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
     about = given.description or (input("When is it used? ").strip() if asks else "")
     if not about:
-        return _say("Say when it is used: --description TEXT.", USAGE)
+        return say("Say when it is used: --description TEXT.", USAGE)
     top = Path.cwd() / ".opencode-py" if given.project else Paths.find(os.environ).config
     path = top / "agents" / f"{name}.md"
     if path.exists():
-        return _say(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
+        return say(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
     if given.project:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
@@ -125,8 +118,3 @@ def _document(given: argparse.Namespace, about: str, prompt: str) -> str:
     if given.deny:
         lines += ["permission:", *(f"  {json.dumps(each)}: deny" for each in given.deny)]
     return "\n".join([*lines, "---", "", prompt or f"You are used for this: {about}", ""])
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

@@ -4,12 +4,11 @@ import argparse
 import importlib
 import sys
 
+from app.answering import DONE, answer
 from app.cli import COMMANDS
 from app.cli import parser as whole
 from app.completion.scripts import SCRIPTS
 from app.completion.words import Place, places
-
-USAGE = 2
 
 HOW = """\
 bash: add to ~/.bashrc    source <(opencode-py completion bash)
@@ -33,12 +32,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Print the script and return the exit code: 0 done, 2 wrong usage."""
-    try:
-        given = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    sys.stdout.write(SCRIPTS[given.shell](known()))
-    return 0
+
+    def work(given: argparse.Namespace) -> int:
+        sys.stdout.write(SCRIPTS[given.shell](known()))
+        return DONE
+
+    return answer(parser(), argv, work)
 
 
 def known() -> list[Place]:

@@ -1,10 +1,11 @@
 """The arguments of ``opencode-py debug`` and who answers them. Imports nothing heavy."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from app.answering import answer
 
 Answer = Callable[[argparse.Namespace], int]
 
@@ -45,21 +46,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    try:
-        arguments = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else 2
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-
-    try:
-        return _answer(arguments)
-    except OpencodePyError as error:
-        sys.stderr.write(f"{error.message}\n")
-        return 1
-    except BrokenPipeError:
-        # The reader has seen enough; Python would complain once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    return answer(parser(), argv, _answer)
 
 
 def _answer(arguments: argparse.Namespace) -> int:

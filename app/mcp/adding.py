@@ -1,7 +1,6 @@
 """``mcp add``: a server into the user's own settings, whose remarks and layout stay."""
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,9 +8,9 @@ from agent.config.mcp_json import servers_of_claude_code
 from agent.config.paths import Paths
 from agent.jsontypes import JsonObject
 from agent.permission.saving import save_setting
+from app.answering import USAGE, say
 from app.clean import clean_line
 
-USAGE = 2
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
 
@@ -26,15 +25,15 @@ def add_server(
 ) -> int:
     """Write the server *name*. Raises ``ConfigError`` for a file that can't be changed."""
     if not _NAME.fullmatch(name):
-        return _wrong("A server's name is made of letters, digits, - and _ (40 at most).")
+        return say("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     if bool(url) == bool(command):
-        return _wrong("Give either --url URL or, behind --, a program and its arguments.")
+        return say("Give either --url URL or, behind --, a program and its arguments.", USAGE)
     if url and not url.startswith(("http://", "https://")):
-        return _wrong(f"{clean_line(url)} is no address: it begins with https:// or http://.")
+        return say(f"{clean_line(url)} is no address: it begins with https:// or http://.", USAGE)
     pairs = headers if url else variables
     if (variables if url else headers) or any("=" not in pair for pair in pairs):
         kind = "--header" if url else "--env"
-        return _wrong(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.")
+        return say(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.", USAGE)
     given: JsonObject = {}
     for pair in pairs:
         key, _, value = pair.partition("=")
@@ -64,8 +63,3 @@ def _save(name: str, env: Mapping[str, str], entry: JsonObject) -> int:
     path = save_setting(Paths.find(env).config, ("mcp", name), entry)
     print(f"{name} is in {clean_line(str(path))}. Try it: opencode-py mcp debug {name}")
     return 0
-
-
-def _wrong(sentence: str) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return USAGE

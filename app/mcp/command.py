@@ -2,10 +2,9 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
-USAGE = 2
+from app.answering import answer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,25 +51,18 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     at = argv.index("--") if "--" in argv else len(argv)
-    try:
-        given = parser().parse_args(argv[:at])
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-    from app.logs import start_log  # noqa: PLC0415 - as above
-
-    try:
-        if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
-            start_log(os.environ)
-        return _answer(given, argv[at + 1 :])
-    except OpencodePyError as error:
-        return _say(error.message, 1)
-    except KeyboardInterrupt:
-        return _say("Interrupted.", 130)
+    behind = argv[at + 1 :]
+    return answer(
+        parser(), argv[:at], lambda given: _answer(given, behind), interrupted="Interrupted."
+    )
 
 
 def _answer(given: argparse.Namespace, behind: list[str]) -> int:
     """*behind* are the words behind ``--``."""
+    from app.logs import start_log  # noqa: PLC0415 - not needed by --help
+
+    if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
+        start_log(os.environ)
     here = Path.cwd()
     match given.part:
         case "list":
@@ -102,8 +94,3 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
             from app.mcp.probing import probe  # noqa: PLC0415 - as above
 
             return probe(here, os.environ, given.name)
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

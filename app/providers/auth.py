@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.answering import USAGE, answer, say
+
 if TYPE_CHECKING:
     from agent.provider.catalog import Catalog
-
-USAGE = 2
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,18 +34,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    try:
-        given = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-
-    try:
-        return _answer(given)
-    except OpencodePyError as error:
-        return _say(error.message, 1)
-    except (KeyboardInterrupt, EOFError):
-        return _say("Nothing was changed.", 130)
+    return answer(parser(), argv, _answer, interrupted="Nothing was changed.")
 
 
 def _answer(given: argparse.Namespace) -> int:
@@ -65,19 +54,19 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     access = catalog.access
     provider = named or _asked(catalog)
     if provider is None:
-        return _say("Name the provider: opencode-py auth login PROVIDER.", USAGE)
+        return say("Name the provider: opencode-py auth login PROVIDER.", USAGE)
     if refused := access.no_place_for_key(provider):
-        return _say(refused, 1)
+        return say(refused, 1)
     key = _key(catalog, provider)
     if wrong := wrong_key(key):
-        return _say(f"{wrong} Nothing was changed.", 1)
+        return say(f"{wrong} Nothing was changed.", 1)
     access.keys.put(provider, key)
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        return _say(f"The key is kept, but the one in {place} goes before it.", 0)
+        return say(f"The key is kept, but the one in {place} goes before it.", 0)
     kept = f"The key of {access.title(provider)} is kept."
-    return _say(f"{kept} opencode-py models {provider} lists its models.", 0)
+    return say(f"{kept} opencode-py models {provider} lists its models.", 0)
 
 
 def _asked(catalog: "Catalog") -> str | None:
@@ -108,10 +97,10 @@ def _key(catalog: "Catalog", provider: str) -> str:
 
 def _logout(catalog: "Catalog", provider: str) -> int:
     if not catalog.access.keys.remove(provider):
-        return _say(f"There is no stored key of {provider}. auth list shows all.", 1)
+        return say(f"There is no stored key of {provider}. auth list shows all.", 1)
     left = catalog.access.key_of(provider)
     more = f" The one in {left.source} is still used." if left else ""
-    return _say(f"The key of {provider} is forgotten.{more}", 0)
+    return say(f"The key of {provider} is forgotten.{more}", 0)
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
@@ -128,9 +117,4 @@ def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
     for row in rows:
         print(f"{clean(row.provider):{width}}{clean(row.told)}")
     fault = getattr(catalog.access.keys, "fault", "")
-    return _say(fault, 1) if fault else 0
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code
+    return say(fault, 1) if fault else 0

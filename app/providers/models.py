@@ -3,17 +3,17 @@
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from app.answering import answer, say
 
 if TYPE_CHECKING:
     from agent.jsontypes import JsonObject
     from agent.provider.catalog import Catalog
     from agent.provider.client import ModelInfo
 
-USAGE = 2
 UNKNOWN = "–"
 
 
@@ -33,22 +33,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    try:
-        given = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-
-    try:
-        return _answer(given)
-    except OpencodePyError as error:
-        return _say(error.message, 1)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has seen enough; Python would complain once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    return answer(parser(), argv, _answer)
 
 
 def _answer(given: argparse.Namespace) -> int:
@@ -56,13 +41,13 @@ def _answer(given: argparse.Namespace) -> int:
 
     asked = models_here(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
     for sentence in asked.told:
-        _say(sentence, 0)
+        say(sentence, 0)
     if given.json:
         print(json.dumps({"models": [_as_json(model) for model in asked.models]}, indent=1))
     elif asked.models:
         _print_table(asked.models)
     if not asked.models and not asked.failed and given.provider:
-        return _say(_why_none(asked.catalog, given.provider), 1)
+        return say(_why_none(asked.catalog, given.provider), 1)
     return 1 if asked.failed else 0
 
 
@@ -122,8 +107,3 @@ def _print_table(models: "Sequence[ModelInfo]") -> None:
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         print("  ".join((first, *rest)).rstrip())
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from app.answering import USAGE, answer, say
+
 if TYPE_CHECKING:
     from agent.events import Event
     from agent.headless import Ending, Headless
@@ -17,10 +19,8 @@ if TYPE_CHECKING:
     from agent.runtime import Runtime
     from app.preparing import Preparing
 
-USAGE = 2
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes after a signal, as shells give them."""
-PIPE_CLOSED = 141
 MOST_INPUT = 10_000_000
 """Characters of standard input that are taken."""
 PATIENCE = 3.0
@@ -86,30 +86,19 @@ def _positive(text: str) -> int:
 
 def main(argv: list[str]) -> int:
     """Run and return the exit code."""
-    try:
-        given = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
+    return answer(parser(), argv, _work)
+
+
+def _work(given: argparse.Namespace) -> int:
     given.directory = Path(given.directory).expanduser()
     given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
     wrong = _wrong(given)
     if wrong:
-        return _say(wrong, USAGE)
+        return say(wrong, USAGE)
     message, piped = " ".join(given.message), _piped(sys.stdin)
     if not (message.strip() or piped.strip() or given.command):
-        return _say("Nothing to do: give a message, or pipe one in.", USAGE)
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-
-    try:
-        return asyncio.run(_run(given, message, piped))
-    except OpencodePyError as error:
-        return _say(error.message, 1)
-    except KeyboardInterrupt:
-        return TERMINATED[signal.SIGINT]
-    except BrokenPipeError:
-        # The reader has seen enough; Python would complain once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return say("Nothing to do: give a message, or pipe one in.", USAGE)
+    return asyncio.run(_run(given, message, piped))
 
 
 def _wrong(given: argparse.Namespace) -> str:
@@ -134,11 +123,11 @@ def _piped(source: TextIO) -> str:
     import select  # noqa: PLC0415 - for piped input only
 
     if not select.select([source], [], [], PATIENCE)[0]:
-        _say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
+        say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
     data = source.buffer.read(MOST_INPUT + 1)
     text = data.decode("utf-8", "replace")
     if len(data) > MOST_INPUT:
-        _say(f"Standard input is longer than {MOST_INPUT:,} bytes; the rest is left out.", 0)
+        say(f"Standard input is longer than {MOST_INPUT:,} bytes; the rest is left out.", 0)
     return text.strip("\n")
 
 
@@ -183,14 +172,14 @@ async def _turn(given: argparse.Namespace, message: str, piped: str, headless: "
     from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
 
     for notice in headless.runtime.notices:
-        _say(notice, 0)
+        say(notice, 0)
     session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
     preparing = Preparing()
     stopped = _stop_on_signals(headless.runtime, session, preparing)
     try:
         prompt = await preparing.run(prompt_of(given, message, piped, headless, session))
     except NothingToDo as error:
-        return _say(error.message, TERMINATED[stopped[0]] if stopped else 1)
+        return say(error.message, TERMINATED[stopped[0]] if stopped else 1)
     writer = _writer(given)
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)
@@ -199,7 +188,7 @@ async def _turn(given: argparse.Namespace, message: str, piped: str, headless: "
             writer.take(event)
     ending = headless.ending
     if ending is None:  # the bus was closed under us
-        return _say("The run was cut off.", 1)
+        return say("The run was cut off.", 1)
     writer.end(ending)
     return TERMINATED[stopped[0]] if stopped else ending.code
 
@@ -234,8 +223,3 @@ def _writer(given: argparse.Namespace) -> Writer:
     from app.run.text import TextWriter  # noqa: PLC0415 - one of the two forms
 
     return TextWriter(sys.stdout, sys.stderr)
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

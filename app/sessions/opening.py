@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.answering import DONE, answer
+
 if TYPE_CHECKING:
     from agent.store.store import Store
-
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(
@@ -20,24 +20,12 @@ def run(
     work: Callable[["Store", argparse.Namespace], Awaitable[None]],
 ) -> int:
     """Read *argv*, do *work* with the store and return the exit code."""
-    try:
-        given = parser.parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
 
-    try:
+    def answered(given: argparse.Namespace) -> int:
         asyncio.run(_with_store(work, given))
-    except OpencodePyError as error:
-        sys.stderr.write(f"{error.message}\n")
-        return FAILED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has seen enough; Python would complain once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    return DONE
+        return DONE
+
+    return answer(parser, argv, answered)
 
 
 async def _with_store(

@@ -1,0 +1,45 @@
+"""How every command of the command line begins and ends: its words are read, its faults said in a
+sentence, its exit code returned."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+"""Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE."""
+
+
+def answer(
+    parser: argparse.ArgumentParser,
+    argv: Sequence[str],
+    work: Callable[[argparse.Namespace], int],
+    *,
+    interrupted: str = "",
+) -> int:
+    """Do *work* with the words in *argv* and return the exit code. *interrupted* is said when the
+    user stops it."""
+    try:
+        given = parser.parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help or the usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+
+    try:
+        code = work(given)
+        sys.stdout.flush()
+    except OpencodePyError as error:
+        return say(error.message, FAILED)
+    except (KeyboardInterrupt, EOFError):
+        return say(interrupted, INTERRUPTED) if interrupted else INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def say(sentence: str, code: int = DONE) -> int:
+    """Write *sentence* to standard error; returns *code*."""
+    sys.stderr.write(f"{sentence}\n")
+    return code
