@@ -10,80 +10,72 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.config.private_file import PrivateFile, objects_in
 from agent.jsontypes import JsonObject
-from agent.mcp.private_file import objects_in, read_object, write_object
 from agent.mcp.records import Definition, Server
 
 
 @dataclass(slots=True)
 class _Kept:
-    """What holds, by the identity of the server: tools by their names, and its words."""
+    """What holds of a server: its tools by their names, and its words, None before any came."""
 
-    tools: dict[str, dict[str, Definition]]
-    words: dict[str, str]
+    tools: dict[str, Definition]
+    words: str | None
 
 
 class Pins:
     """The definitions that hold, in ``mcp-tools.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
-        self._path = data / "mcp-tools.json"
+        self._file = PrivateFile(data / "mcp-tools.json", "What the tools of MCP servers are")
 
     def check(
         self, server: Server, told: tuple[Definition, ...], words: str = ""
     ) -> tuple[dict[str, Definition], str]:
         """The definition that holds of each tool that *server* tells of, by its name, and its
         words that hold. What was never seen is kept as it is. Raises ``StoreUnavailable``."""
-        kept, identity = self._read(), server.identity
-        known = kept.tools.setdefault(identity, {})
-        new = {one.name: one for one in told if one.name not in known}
-        first = identity not in kept.words
-        if new or first:
-            known.update(new)
-            kept.words.setdefault(identity, words)
-            self._write(kept)
-        return {one.name: known[one.name] for one in told}, kept.words[identity]
+        kept = _kept(self._file.read(), server)
+        if kept.words is None or any(one.name not in kept.tools for one in told):
+            with self._file.changing() as whole:
+                kept = _kept(whole, server)
+                kept.tools = {one.name: one for one in told} | kept.tools
+                kept.words = words if kept.words is None else kept.words
+                _keep(whole, server, kept)
+        return {one.name: kept.tools[one.name] for one in told}, kept.words
 
     def approve(
         self, server: Server, definitions: Iterable[Definition], words: str | None = None
     ) -> None:
         """Go by *definitions*, and by *words* if they are given, from now on. Raises
         ``StoreUnavailable``."""
-        kept = self._read()
-        known = kept.tools.setdefault(server.identity, {})
-        known.update({one.name: one for one in definitions})
-        if words is not None:
-            kept.words[server.identity] = words
-        self._write(kept)
+        with self._file.changing() as whole:
+            kept = _kept(whole, server)
+            kept.tools |= {one.name: one for one in definitions}
+            kept.words = kept.words if words is None else words
+            _keep(whole, server, kept)
 
-    def _read(self) -> _Kept:
-        # Where it can't be read, what the servers tell next is what is kept.
-        found = read_object(self._path)
-        servers, words = objects_in(found, "servers"), found.get("words")
-        return _Kept(
-            {
-                identity: {
-                    name: _definition(name, one)
-                    for name, one in objects_in(servers, identity).items()
-                }
-                for identity in servers
-            },
-            {identity: str(said) for identity, said in words.items()}
-            if isinstance(words, dict)
-            else {},
-        )
 
-    def _write(self, kept: _Kept) -> None:
-        servers: JsonObject = {
-            identity: {
-                name: {"title": one.title, "description": one.description, "schema": one.schema}
-                for name, one in tools.items()
-            }
-            for identity, tools in kept.tools.items()
-        }
-        words: JsonObject = dict(kept.words)
-        what = "What the tools of MCP servers are"
-        write_object(self._path, {"servers": servers, "words": words}, what)
+def _kept(whole: JsonObject, server: Server) -> _Kept:
+    # Where it can't be read, what the server tells next is what is kept.
+    tools = objects_in(objects_in(whole, "servers"), server.identity)
+    words = whole.get("words")
+    said = words.get(server.identity) if isinstance(words, dict) else None
+    return _Kept(
+        {name: _definition(name, one) for name, one in tools.items()},
+        said if isinstance(said, str) else None,
+    )
+
+
+def _keep(whole: JsonObject, server: Server, kept: _Kept) -> None:
+    tools: JsonObject = {
+        name: {"title": one.title, "description": one.description, "schema": one.schema}
+        for name, one in kept.tools.items()
+    }
+    whole["servers"] = {**objects_in(whole, "servers"), server.identity: tools}
+    words = whole.get("words")
+    others = words if isinstance(words, dict) else {}
+    if kept.words is not None:
+        whole["words"] = {**others, server.identity: kept.words}
 
 
 def _definition(name: str, kept: JsonObject) -> Definition:

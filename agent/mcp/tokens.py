@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
+from agent.config.private_file import PrivateFile, objects_in
 from agent.jsontypes import JsonObject
-from agent.mcp.private_file import objects_in, read_object, write_object
 
 NAME = "mcp-auth.json"
 
@@ -18,40 +18,44 @@ class TokenFile:
     """
 
     def __init__(self, data: Path) -> None:
-        self._path = data / NAME
+        self._file = PrivateFile(data / NAME, "The login")
 
     def entry(self, url: str) -> JsonObject:
         """What is kept for *url*, empty for nothing."""
-        return objects_in(read_object(self._path), "servers").get(url, {})
+        return self._servers().get(url, {})
 
     def put(self, url: str, key: str, value: JsonObject) -> None:
         """Keep *value* under *key* of the entry. Raises ``StoreUnavailable``."""
-        servers = objects_in(read_object(self._path), "servers")
-        servers[url] = {**servers.get(url, {}), key: value}
-        self._write(servers)
+        with self._file.changing() as whole:
+            servers = objects_in(whole, "servers")
+            servers[url] = {**servers.get(url, {}), key: value}
+            whole["servers"] = {**servers}
 
     def drop(self, url: str, key: str) -> None:
         """Keep nothing under *key* any more. Raises ``StoreUnavailable``."""
-        servers = objects_in(read_object(self._path), "servers")
-        if servers.get(url, {}).pop(key, None) is not None:
-            self._write(servers)
+        if self.entry(url).get(key) is None:
+            return
+        with self._file.changing() as whole:
+            servers = objects_in(whole, "servers")
+            servers.get(url, {}).pop(key, None)
+            whole["servers"] = {**servers}
 
     def remove(self, url: str) -> bool:
         """Forget a login; whether there was one. Raises ``StoreUnavailable``."""
-        servers = objects_in(read_object(self._path), "servers")
-        if servers.pop(url, None) is None:
+        if url not in self._servers():
             return False
-        self._write(servers)
-        return True
+        with self._file.changing() as whole:
+            servers = objects_in(whole, "servers")
+            gone = servers.pop(url, None) is not None
+            whole["servers"] = {**servers}
+        return gone
 
     def urls(self) -> tuple[str, ...]:
         """The servers that one is logged in at."""
-        servers = objects_in(read_object(self._path), "servers")
-        return tuple(url for url, entry in servers.items() if entry.get("tokens"))
+        return tuple(url for url, entry in self._servers().items() if entry.get("tokens"))
 
-    def _write(self, servers: dict[str, JsonObject]) -> None:
-        kept: JsonObject = dict(servers)
-        write_object(self._path, {"servers": kept}, "The login")
+    def _servers(self) -> dict[str, JsonObject]:
+        return objects_in(self._file.read(), "servers")
 
 
 def expiry(tokens: JsonObject, now: float | None = None) -> float | None:

@@ -7,17 +7,13 @@ its own, so it inherits nothing.
 """
 
 import asyncio
-import fcntl
-import json
-import os
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agent.config.paths import ensure
-from agent.errors import StoreUnavailable
+from agent.config.private_file import PrivateFile, objects_in
+from agent.jsontypes import Json, JsonObject
 from agent.permission.project_files import Findings
 
 TrustAnswer = Literal["trust", "refuse", "later"]
@@ -55,67 +51,40 @@ class Answer:
         return tuple(name for name, hash_ in found.hashes.items() if self.hashes.get(name) != hash_)
 
 
+def _answers(whole: JsonObject) -> dict[str, Answer]:
+    """The answers by folder, without those that can't be read: they trust nobody."""
+    return {
+        folder: Answer(entry.get("trusted") is True, hashes)
+        for folder, entry in objects_in(whole, "folders").items()
+        if (hashes := _hashes(entry.get("hashes"))) is not None
+    }
+
+
+def _hashes(value: Json) -> dict[str, str] | None:
+    if not isinstance(value, dict):
+        return None
+    return {name: text for name, text in value.items() if isinstance(text, str)}
+
+
 class TrustBook:
     """The answers, in ``trust.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
-        self._path = data / "trust.json"
+        self._file = PrivateFile(data / "trust.json", "What you said of this folder")
 
     def answer(self, project: Path) -> Answer | None:
         """What was said of the *project* (its real path); None for nothing that can be read."""
-        return self._read().get(str(project))
+        return _answers(self._file.read()).get(str(project))
 
     def keep(self, project: Path, answer: Answer) -> None:
         """Remember *answer*. Of files that it does not name, what was said before stays: they
         belong to other folders of the project. Raises ``StoreUnavailable``."""
-        with self._changing() as answers:
-            before = answers.get(str(project))
+        with self._file.changing() as whole:
+            before = _answers(whole).get(str(project))
             if before is not None and before.trusted == answer.trusted:
                 answer = replace(answer, hashes={**before.hashes, **answer.hashes})
-            answers[str(project)] = answer
-
-    def _read(self) -> dict[str, Answer]:
-        try:
-            folders = json.loads(self._path.read_text("utf-8"))["folders"]
-            return {
-                str(folder): Answer(entry["trusted"] is True, dict(entry["hashes"]))
-                for folder, entry in folders.items()
-            }
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            return {}  # nobody is trusted by a file that can't be read
-
-    @contextmanager
-    def _changing(self) -> Generator[dict[str, Answer]]:
-        """The answers to change, under a lock that other instances of the program heed."""
-        try:
-            folder = ensure(self._path.parent)
-            lock = os.open(folder / "trust.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                answers = self._read()
-                yield answers
-                self._write(answers)
-            finally:
-                os.close(lock)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise StoreUnavailable(
-                f"What you said of this folder cannot be kept in {self._path}: {reason}."
-            ) from error
-
-    def _write(self, answers: Mapping[str, Answer]) -> None:
-        folders = {
-            folder: {"trusted": answer.trusted, "hashes": dict(answer.hashes)}
-            for folder, answer in sorted(answers.items())
-        }
-        temporary = self._path.with_suffix(f".{os.getpid()}")
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"folders": folders}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._path)
+            kept: JsonObject = {"trusted": answer.trusted, "hashes": dict(answer.hashes)}
+            whole["folders"] = {**objects_in(whole, "folders"), str(project): kept}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@
 the rest of the program knows of it, so that a system keyring could take its place.
 """
 
-import fcntl
 import json
 import os
 import stat
@@ -16,9 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from agent.config.paths import ensure
+from agent.config.private_file import PrivateFile
 from agent.errors import StoreUnavailable
-from agent.jsontypes import Json, JsonObject
+from agent.jsontypes import Json
 
 NAME = "auth.json"
 SHOWN = 4
@@ -70,6 +69,7 @@ class AuthFile:
 
     def __init__(self, data: Path) -> None:
         self._path = data / NAME
+        self._file = PrivateFile(self._path, "The key")
         self._read: tuple[tuple[int, int, int] | None, Mapping[str, StoredKey]] = (None, {})
         self.fault = ""
 
@@ -119,35 +119,16 @@ class AuthFile:
 
     @contextmanager
     def _changing(self) -> Generator[dict[str, StoredKey]]:
-        """The keys to change, under a lock that other instances of the program heed."""
-        try:
-            folder = ensure(self._path.parent)
-            lock = os.open(folder / "auth.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                keys = dict(self.stored())
-                if self.fault:
-                    raise StoreUnavailable(self.fault)
-                yield keys
-                self._write(keys)
-            finally:
-                os.close(lock)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise StoreUnavailable(f"The key cannot be kept in {self._path}: {reason}.") from error
-
-    def _write(self, keys: Mapping[str, StoredKey]) -> None:
-        entries: JsonObject = {
-            name: {"key": kept.key, "added": int(kept.added)} for name, kept in sorted(keys.items())
-        }
-        temporary = self._path.with_suffix(f".{os.getpid()}")
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"keys": entries}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._path)
+        """The keys to change."""
+        with self._file.changing() as whole:
+            keys = dict(self.stored())
+            if self.fault:
+                raise StoreUnavailable(self.fault)
+            yield keys
+            whole["keys"] = {
+                name: {"key": kept.key, "added": int(kept.added)}
+                for name, kept in sorted(keys.items())
+            }
 
 
 def _stored(entry: Json) -> StoredKey | None:

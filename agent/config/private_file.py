@@ -1,0 +1,70 @@
+"""JSON files of the data folder that only their owner can read, and that several instances of the
+program may change at once."""
+
+import fcntl
+import json
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from agent.config.paths import ensure
+from agent.errors import StoreUnavailable
+from agent.jsontypes import Json, JsonObject
+
+
+class PrivateFile:
+    """An object in *path* (mode 0600). *what* begins the sentence of the ``StoreUnavailable``
+    that is raised where it can't be kept."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        self._what = what
+
+    def read(self) -> JsonObject:
+        """The object; an empty one if there is none that can be read."""
+        try:
+            found: Json = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @contextmanager
+    def changing(self) -> Generator[JsonObject]:
+        """The object to change, under a lock that other instances of the program heed. It is
+        written whole or not at all, and not where an exception leaves the block."""
+        try:
+            folder = ensure(self.path.parent)
+            name = self.path.with_suffix(".lock").name
+            lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                value = self.read()
+                yield value
+                self._write(value)
+            finally:
+                os.close(lock)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreUnavailable(
+                f"{self._what} cannot be kept in {self.path}: {reason}."
+            ) from error
+
+    def _write(self, value: JsonObject) -> None:
+        temporary = self.path.with_suffix(f".{os.getpid()}")
+        temporary.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.path)
+
+
+def objects_in(value: Mapping[str, Json], key: str) -> dict[str, JsonObject]:
+    """The named objects at *key*."""
+    found = value.get(key)
+    if not isinstance(found, dict):
+        return {}
+    return {name: cast("JsonObject", one) for name, one in found.items() if isinstance(one, dict)}

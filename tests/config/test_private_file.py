@@ -1,0 +1,71 @@
+"""Files that only their owner reads, changed by several instances at once (spec 4, M13)."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from agent.config.private_file import PrivateFile
+from agent.errors import StoreUnavailable
+
+
+def test_m13_the_file_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
+    file = PrivateFile(tmp_path / "data" / "kept.json", "The login")
+    assert file.read() == {}
+    with file.changing() as whole:
+        whole["a"] = 1
+    assert file.read() == {"a": 1}
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+
+
+def test_what_two_write_at_once_is_all_kept(tmp_path: Path) -> None:
+    """Each has read before the other writes, unless it waits for it."""
+    path = tmp_path / "kept.json"
+
+    def work(who: str) -> None:
+        file = PrivateFile(path, "The login")
+        for number in range(20):
+            with file.changing() as whole:
+                whole[f"{who}{number}"] = number
+
+    workers = [threading.Thread(target=work, args=(who,)) for who in "abcd"]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(PrivateFile(path, "The login").read()) == 80
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.json", "kept.lock"]
+
+
+def test_what_goes_wrong_meanwhile_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = PrivateFile(tmp_path / "kept.json", "The login")
+    with file.changing() as whole:
+        whole["a"] = 1
+
+    def change() -> None:
+        with file.changing() as whole:
+            whole["a"] = 2
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        change()
+    assert file.read() == {"a": 1}
+
+
+def test_what_cannot_be_kept_is_said_in_a_sentence(tmp_path: Path) -> None:
+    file = PrivateFile(tmp_path / "kept.json", "The login")
+    file.path.mkdir()
+    with (
+        pytest.raises(StoreUnavailable, match=r"The login cannot be kept in .*kept\.json: "),
+        file.changing(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "\xff"])
+def test_what_cannot_be_read_is_an_empty_object(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text(text, "latin-1")
+    assert PrivateFile(path, "The login").read() == {}
