@@ -5,10 +5,10 @@ Thinking goes back as the decoder kept it: ``{"signature": text}``, or ``{"redac
 """
 
 import json
+from collections.abc import Sequence
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
-    AssistantTurn,
     MediaContent,
     ModelRequest,
     ReasoningContent,
@@ -16,10 +16,9 @@ from agent.provider.client import (
     ToolCallContent,
     ToolResultContent,
     ToolSchema,
-    ToolTurn,
     Turn,
-    UserTurn,
 )
+from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.quirks.effort import OUTPUT_CONFIG, THINKING
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
@@ -44,25 +43,9 @@ def encode(request: ModelRequest) -> JsonObject:
     return body
 
 
-def messages_of(turns: tuple[Turn, ...]) -> list[JsonObject]:
-    """The ``messages``; the results of calls stand first in what the user says next."""
-    messages: list[tuple[str, list[Json]]] = []
-    for turn in turns:
-        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        if not messages or messages[-1][0] != role:
-            messages.append((role, []))
-        messages[-1][1].extend(_blocks(turn))
-    return [{"role": role, "content": blocks} for role, blocks in messages]
-
-
-def _blocks(turn: Turn) -> list[JsonObject]:
-    match turn:
-        case UserTurn():
-            return [_said(content) for content in turn.content]
-        case AssistantTurn():
-            return [_told(content) for content in turn.content]
-        case ToolTurn():
-            return [_result(result) for result in turn.content]
+def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
+    """The ``messages``."""
+    return alternating(turns, Blocks(_said, _told, _result))
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
-    AssistantTurn,
     MediaContent,
     ModelRequest,
     ReasoningContent,
@@ -15,11 +14,9 @@ from agent.provider.client import (
     ToolCallContent,
     ToolResultContent,
     ToolSchema,
-    ToolTurn,
-    Turn,
-    UserTurn,
 )
 from agent.provider.framing import AwsFrames, Framing
+from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.quirks.effort import THINKING
 from agent.provider.quirks.media import PDF
@@ -49,7 +46,9 @@ class BedrockWire:
         return AwsFrames()
 
     def encode(self, request: ModelRequest) -> JsonObject:
-        body: JsonObject = {"messages": list[Json](_messages(request.turns))}
+        body: JsonObject = {
+            "messages": list[Json](alternating(request.turns, Blocks(_said, _told, _result)))
+        }
         if request.system:
             body["system"] = [{"text": text} for text in request.system]
         inference: JsonObject = {}
@@ -98,26 +97,6 @@ def _tool(tool: ToolSchema) -> JsonObject:
             "inputSchema": {"json": schema},
         }
     }
-
-
-def _messages(turns: tuple[Turn, ...]) -> list[JsonObject]:
-    messages: list[tuple[str, list[Json]]] = []
-    for turn in turns:
-        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        if not messages or messages[-1][0] != role:
-            messages.append((role, []))
-        messages[-1][1].extend(_blocks(turn))
-    return [{"role": role, "content": blocks} for role, blocks in messages]
-
-
-def _blocks(turn: Turn) -> list[JsonObject]:
-    match turn:
-        case UserTurn():
-            return [_said(content) for content in turn.content]
-        case AssistantTurn():
-            return [_told(content) for content in turn.content]
-        case ToolTurn():
-            return [_result(result) for result in turn.content]
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:

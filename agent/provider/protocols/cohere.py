@@ -14,6 +14,7 @@ from agent.provider.client import (
 )
 from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.cohere_decode import CohereDecoder
+from agent.provider.protocols.functions import functions
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import arguments_of
@@ -43,17 +44,7 @@ class CohereWire:
             "stream": True,
         }
         if request.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parameters": {"type": "object", "properties": {}} | tool.parameters,
-                    },
-                }
-                for tool in request.tools
-            ]
+            body["tools"] = functions(request.tools)
             if not request.may_call:
                 body["tool_choice"] = "NONE"
         if request.max_output is not None:

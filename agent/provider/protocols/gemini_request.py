@@ -6,10 +6,10 @@ calls stand together right after it.
 
 import json
 import re
+from collections.abc import Sequence
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
-    AssistantTurn,
     MediaContent,
     ModelRequest,
     ReasoningContent,
@@ -17,10 +17,9 @@ from agent.provider.client import (
     ToolCallContent,
     ToolResultContent,
     ToolSchema,
-    ToolTurn,
     Turn,
-    UserTurn,
 )
+from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.quirks.effort import THINKING_CONFIG
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, UNSIGNED, named
@@ -51,24 +50,9 @@ def _declared(tool: ToolSchema) -> JsonObject:
     return {**sent, "parameters": tool.parameters} if "properties" in tool.parameters else sent
 
 
-def _contents(turns: tuple[Turn, ...]) -> list[JsonObject]:
-    contents: list[tuple[str, list[Json]]] = []
-    for turn in turns:
-        role = "model" if isinstance(turn, AssistantTurn) else "user"
-        if not contents or contents[-1][0] != role:
-            contents.append((role, []))
-        contents[-1][1].extend(_parts(turn))
-    return [{"role": role, "parts": parts} for role, parts in contents]
-
-
-def _parts(turn: Turn) -> list[JsonObject]:
-    match turn:
-        case UserTurn():
-            return [_said(content) for content in turn.content]
-        case AssistantTurn():
-            return [part for content in turn.content for part in _told(content)]
-        case ToolTurn():
-            return [_result(result) for result in turn.content]
+def _contents(turns: Sequence[Turn]) -> list[JsonObject]:
+    blocks = Blocks(_said, _told, _result)
+    return alternating(turns, blocks, assistant="model", key="parts")
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:
@@ -77,16 +61,16 @@ def _said(content: TextContent | MediaContent) -> JsonObject:
     return {"inlineData": {"mimeType": content.mime, "data": content.data}}
 
 
-def _told(content: TextContent | ReasoningContent | ToolCallContent) -> list[JsonObject]:
+def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject | None:
     match content:
         case TextContent():
             part: JsonObject = {"text": content.text}
         case ToolCallContent():
             part = {"functionCall": {"name": content.name, "args": content.input}}
         case ReasoningContent():
-            return []
+            return None
     signature = (content.opaque or {}).get(SIGNATURE)
-    return [{**part, SIGNATURE: signature} if signature else part]
+    return {**part, SIGNATURE: signature} if signature else part
 
 
 def _result(result: ToolResultContent) -> JsonObject:

@@ -17,6 +17,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.framing import Framing, JsonLines
+from agent.provider.protocols.functions import functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
@@ -47,17 +48,7 @@ class OllamaWire:
             "stream": True,
         }
         if request.tools and request.may_call:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parameters": tool.parameters,
-                    },
-                }
-                for tool in request.tools
-            ]
+            body["tools"] = functions(request.tools)
         options: JsonObject = {}
         if request.max_output is not None:
             options["num_predict"] = request.max_output

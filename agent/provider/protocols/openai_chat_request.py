@@ -6,6 +6,7 @@ import re
 
 from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
+from agent.provider.protocols.functions import functions
 from agent.provider.protocols.openai_chat_messages import messages_of
 from agent.provider.quirks.bodies import NEW_CAP, OLD_CAP
 from agent.provider.quirks.refusals import (
@@ -38,17 +39,7 @@ def encode(request: ModelRequest) -> JsonObject:
         "stream_options": {"include_usage": True},
     }
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": {"type": "object", "properties": {}} | tool.parameters,
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = functions(request.tools)
         if not request.may_call:
             body["tool_choice"] = "none"
     if request.max_output is not None:
