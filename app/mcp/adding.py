@@ -53,9 +53,9 @@ def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
     entry = servers.get(name)
     if not isinstance(entry, dict):
         names = ", ".join(clean_line(one) for one in servers) or "none"
-        return _wrong(f"Claude Code has no server {clean_line(name)} here. It has: {names}.")
+        return say(f"Claude Code has no server {clean_line(name)} here. It has: {names}.", USAGE)
     if not _NAME.fullmatch(name):
-        return _wrong("A server's name is made of letters, digits, - and _ (40 at most).")
+        return say("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     return _save(name, env, entry)
 
 
