@@ -191,7 +191,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "U01": ("session/test_undo.py::test_u01_a_file_that_is_too_large_is_told",),
     "U05": ("session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
-    "U07": ("session/test_undo.py::test_u07_what_a_nested_repository_hides_is_told",),
+    "U07": (
+        "session/test_undo.py::test_u07_what_a_nested_repository_hides_is_told",
+        "session/test_undo.py::test_u07_what_commands_change_in_a_submodule_is_told_to_stay",
+    ),
     # The terminal
     "V01": ("e2e/test_terminal.py::test_v01_u21_foreign_text_is_shown_as_it_is_everywhere",),
     "V04": (

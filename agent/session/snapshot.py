@@ -22,6 +22,9 @@ MOST_FILES = 60_000
 TIMEOUT = 30.0
 """Seconds that git may take for one step; a folder that needs longer is not covered."""
 
+REPOSITORY = "160000"
+"""The mode by which git tells a repository inside another one, as a submodule is."""
+
 ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge -diff\n"
 """Bytes are kept as they are, and no filter of the project runs."""
 
@@ -95,14 +98,22 @@ class Snapshots:
         return made.strip() if made else None
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
-        """What differs between two snapshots, by path."""
+        """What differs between two snapshots, by path. A repository inside the project is no
+        file: which commit it stands at is not ours to set back."""
         text = await self._run("diff-tree", "-r", "-z", "--no-renames", before, after)
         fields = (text or "").split("\0")
         found: list[FileChange] = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
-            _, _, old, new, _ = head.split(" ")
+            was, became, old, new, _ = head.split(" ")
+            if REPOSITORY in {was.removeprefix(":"), became}:
+                continue
             found.append(FileChange(path, _blob(old), _blob(new)))
         return tuple(found)
+
+    async def nested(self, tree: str) -> tuple[str, ...]:
+        """The repositories inside the project in a snapshot: what is in them is not covered."""
+        listed = (await self._run("ls-tree", "-r", "-z", tree) or "").split("\0")
+        return tuple(one.partition("\t")[2] for one in listed if one.startswith(REPOSITORY))
 
     async def content(self, blob: str | None) -> str | None:
         """The text of a blob, "" for None (no file); None for what is no text or is gone."""

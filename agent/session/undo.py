@@ -8,11 +8,12 @@ changed since is left alone unless that is asked for.
 import asyncio
 from dataclasses import dataclass, replace
 
-from agent.display import DiffBlock
+from agent.display import DiffBlock, ShellBlock
 from agent.errors import SessionBusy
 from agent.model import (
     AssistantMessage,
     Completed,
+    Failed,
     Idle,
     MessageWithParts,
     PatchPart,
@@ -44,7 +45,8 @@ class UndoFile:
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
     """What an undo would do. *text* is the prompt that goes back into the editor; *uncovered*
-    are files that were changed and cannot be taken back; *why* says so for all of them."""
+    are files that were changed and cannot be taken back, *apart* repositories inside the project
+    where commands may have changed something; *why* says so for all files."""
 
     session_id: str
     message_id: str
@@ -52,6 +54,7 @@ class UndoPlan:
     messages: int
     files: tuple[UndoFile, ...] = ()
     uncovered: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     why: str = ""
     tree: str = ""
 
@@ -86,6 +89,10 @@ class Undo:
         patches = [p for m in gone for p in m.parts if isinstance(p, PatchPart)]
         files = await self._files(patches)
         covered = {file.path for file in files}
+        tree = patches[0].base if patches else ""
+        apart: tuple[str, ...] = ()
+        if _commanded(gone) and (known := tree or await self._snapshots.take()):
+            apart = await self._snapshots.nested(known)
         return UndoPlan(
             session_id=session_id,
             message_id=gone[0].message.id,
@@ -93,8 +100,9 @@ class Undo:
             messages=len(gone),
             files=files,
             uncovered=tuple(sorted(_edited(gone) - covered)),
+            apart=apart,
             why=self._snapshots.why,
-            tree=patches[0].base if patches else "",
+            tree=tree,
         )
 
     async def undo(
@@ -198,6 +206,17 @@ def _is_prompt(item: MessageWithParts) -> bool:
 def _text(item: MessageWithParts) -> str:
     texts = [p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic]
     return "\n".join(texts)
+
+
+def _commanded(messages: list[MessageWithParts]) -> bool:
+    """Whether a command ran, which may have changed anything."""
+    return any(
+        isinstance(block, ShellBlock)
+        for item in messages
+        for part in item.parts
+        if isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
+        for block in part.state.blocks
+    )
 
 
 def _edited(messages: list[MessageWithParts]) -> set[str]:

@@ -66,6 +66,9 @@ class UndoScreen(Dialog[UndoChoice | None]):
             yield Content.assemble(
                 f"  {clean_line(path)}  ", ("cannot be taken back", "$tone-warn")
             )
+        for path in plan.apart:
+            told = "a repository of its own, not taken back"
+            yield Content.assemble(f"  {clean_line(path)}  ", (told, "$tone-warn"))
         if plan.why:
             yield Content.styled(clean(plan.why), "$tone-warn")
 

@@ -170,6 +170,31 @@ async def test_u07_what_a_nested_repository_hides_is_told(tmp_path: Path) -> Non
         assert {f.path for f in made.files} | set(made.uncovered) == {"sub/x.txt"}
 
 
+async def test_u07_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Path) -> None:
+    """A commit made there is no change of a file either: it is not said to go back."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        source = tmp_path / "lib"
+        source.mkdir()
+        for folder in (source, harness.folder):
+            git(folder, "init", "-q")
+        (source / "x.txt").write_text("one\n")
+        git(source, "add", "-A")
+        git(source, "commit", "-qm", "x")
+        allowed = ["-c", "protocol.file.allow=always"]
+        git(harness.folder, *allowed, "submodule", "--quiet", "add", str(source), "sub")
+        git(harness.folder, "commit", "-qm", "sub")
+        session = await harness.session()
+        commit = "git -c user.name=a -c user.email=a@example.org commit -qam y"
+        changing = f"cd sub && echo two > x.txt && {commit} && cd .. && echo made > made.txt"
+        await turn(harness, session, "go", bash(changing))
+        made = await plan(harness, session)
+        assert [file.path for file in made.files] == ["made.txt"]
+        assert made.apart == ("sub",)
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        assert not (harness.folder / "made.txt").exists()
+        assert (harness.folder / "sub" / "x.txt").read_text() == "two\n"
+
+
 async def test_d5_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         hold = Hold()

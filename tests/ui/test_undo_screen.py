@@ -25,6 +25,7 @@ PLAN = UndoPlan(
         UndoFile("src/theirs.py", "comes back", touched=True),
     ),
     uncovered=("vendor/lib/x.c",),
+    apart=("sub",),
 )
 
 
