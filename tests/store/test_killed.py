@@ -22,6 +22,9 @@ POINTS = int(os.environ.get("KILL_POINTS", "20"))
 GROUPS = 10
 """Tests that share the moments, so that they run beside each other."""
 
+LONGEST = 120 if POINTS <= 100 else 3600
+"""Seconds until a group counts as hung: many moments take long beside other work."""
+
 TICKS = 40_000
 """Steps of SQLite's machine, by fifties, within which the moment lies: some twenty turns."""
 
@@ -99,6 +102,7 @@ async def killed(path: Path, ticks: int) -> list[tuple[str, str]]:
     return [(kind, id_) for kind, id_ in told]
 
 
+@pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize("group", range(GROUPS))
 async def test_d3_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int) -> None:
     for point in range(group, POINTS, GROUPS):
