@@ -205,6 +205,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V06": (
         "ui/test_transcript.py::test_fewer_than_100_widgets_whatever_the_length",
         "session/test_fault_trials.py::test_v06_a_thought_of_very_many_pieces_is_one_part",
+        "e2e/test_long_session.py::test_v06_a_word_costs_the_same_after_500_messages",
     ),
     "V10": (
         "ui/test_transcript.py::test_the_line_that_is_read_never_moves",
