@@ -76,7 +76,11 @@ GROUPS = {
     ),
     "processor": Group(
         ("agent/session/processor.py",),
-        ("tests/session/test_turn.py", "tests/session/test_stream_faults.py"),
+        (
+            "tests/session/test_processor.py",
+            "tests/session/test_turn.py",
+            "tests/session/test_stream_faults.py",
+        ),
     ),
 }
 

@@ -1,7 +1,11 @@
 """The bus: coalescing, bounds, isolation (spec 1, L16 and L17)."""
 
 import asyncio
+import dataclasses
+import inspect
+from typing import get_args, get_type_hints
 
+from agent import events
 from agent.bus import Bus
 from agent.events import Event, Notice, PartDelta, PartUpdated, Resync
 from agent.model import TextPart
@@ -9,6 +13,21 @@ from agent.model import TextPart
 
 def delta(part: str, offset: int, text: str) -> PartDelta:
     return PartDelta("ses", "msg", part, "text", offset, text)
+
+
+def test_l14_every_event_is_a_frozen_record_with_a_tag_of_its_own() -> None:
+    union = set(get_args(Event))
+    made = {kind for _, kind in inspect.getmembers(events, inspect.isclass)}
+    assert union == {kind for kind in made if kind.__module__ == events.__name__}
+    tags = []
+    for kind in union:
+        assert dataclasses.is_dataclass(kind)
+        assert kind.__dataclass_params__.frozen, kind
+        (tag,) = get_args(get_type_hints(kind)["type"])
+        fields = {field.name: field for field in dataclasses.fields(kind)}
+        assert fields["type"].default == tag
+        tags.append(tag)
+    assert len(set(tags)) == len(tags)
 
 
 def test_l17_adjacent_deltas_of_one_part_merge() -> None:
