@@ -5,6 +5,7 @@ check gives the reason, or an empty text where nothing of the kind was found. A 
 only known at run time may be such a flag, so for these programs it counts as one.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 
@@ -138,30 +139,41 @@ def tar(words: Sequence[Word]) -> str:
     return ""
 
 
+_NO_FILE = ("-", "/dev/null")
+
+
+def _valued(text: str, letters: str, following: str) -> str | None:
+    """The value of a short option in *letters*, which may end a cluster: its rest, or else the
+    word *following* it. None where *text* has no such option."""
+    found = re.match(rf"-[a-zA-Z0-9#]*?[{letters}](.*)", text, re.DOTALL)
+    return (found[1] or following) if found else None
+
+
 def _curl(words: Sequence[Word]) -> str:
     reason = flagged(FLAGS["curl"], words)
     texts = [word.text for word in words]
-    for at, text in enumerate(texts):
-        target = texts[at + 1] if at + 1 < len(texts) else ""
-        if text in ("-o", "--output") and target not in ("-", "/dev/null"):
-            return f"writes {target}"
-        if text.startswith(("--output=", "file:")) or re.match(r"-[a-zA-Z]*o.", text):
+    for text, following in itertools.zip_longest(texts, texts[1:], fillvalue=""):
+        target = following if text == "--output" else _valued(text, "o", following)
+        if target is not None and target not in _NO_FILE:
+            return reason or f"writes {target}"
+        if text.startswith(("--output=", "file:")):
             return reason or f"{text} reads or writes a file"
-        if re.match(r"(-[dF]|--data[a-z-]*|--form|--json|--variable|--url-query)", text):
-            value = text.removeprefix(text[:2]) if text[1:2] != "-" else text.partition("=")[2]
-            if "@" in (value or target) or "<" in (value or target):
-                return "sends the contents of a file"
+        value = _valued(text, "dF", following)
+        if re.match(r"--(data[a-z-]*|form|json|variable|url-query)", text):
+            value = text.partition("=")[2] or following
+        if value is not None and ("@" in value or "<" in value):
+            return "sends the contents of a file"
     return reason
 
 
 def _wget(words: Sequence[Word]) -> str:
     texts = [word.text for word in words]
-    for at, text in enumerate(texts):
-        if text in ("-O", "--output-document"):
-            target = texts[at + 1] if at + 1 < len(texts) else ""
-            return "" if target in ("-", "/dev/null") else f"writes {target}"
-        if re.match(r"-[a-zA-Z]*O.|--output-d", text) and not text.endswith(("O-", "=-")):
-            return f"{text} writes a file"
+    for text, following in itertools.zip_longest(texts, texts[1:], fillvalue=""):
+        target = _valued(text, "O", following)
+        if text.startswith("--output-d"):
+            target = text.partition("=")[2] or following
+        if target is not None and target not in _NO_FILE:
+            return f"writes {target}"
     return flagged(FLAGS["wget"], words)
 
 
