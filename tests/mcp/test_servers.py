@@ -151,6 +151,12 @@ async def test_a_cancelled_call_is_over_at_once(tmp_path: Path) -> None:
         assert (await shop.call("shop_echo", text="here")).output == "here"
 
 
+async def test_x4_a_server_may_know_of_the_opened_folder(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, raw("roots")) as shop:
+        told = json.loads((await shop.call("roots_good")).output)
+        assert told["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
+
+
 async def test_a_server_is_told_of_a_call_that_was_cancelled(tmp_path: Path) -> None:
     async with open_shop(tmp_path, raw("waits")) as shop:
         waiting = asyncio.create_task(shop.call("waits_good", wait=True))

@@ -62,6 +62,7 @@ SAMPLE = {
 ASKED = {
     "asks": ("elicitation/create", {"message": "What shall it be?", "requestedSchema": FORM}),
     "samples": ("sampling/createMessage", SAMPLE),
+    "roots": ("roots/list", {}),
 }
 """What is asked in the middle of a call, as often as its argument ``times`` says."""
 
