@@ -95,6 +95,11 @@ class Entry:
     parts: list[Part] = field(default_factory=list[Part])
 
 
+MOST = 800
+KEPT = 400
+"""Messages that are held while the newest are read: a page of them at least."""
+
+
 class SessionView:
     """One session as it stands. Change it with ``apply`` only."""
 
@@ -159,6 +164,18 @@ class SessionView:
                 added.add(held.message.id)
         self.older = older
         return Change(messages=frozenset(added))
+
+    def let_go(self) -> None:
+        """Keep the newest ``KEPT`` messages once there are more than ``MOST``: a session that goes
+        on all day takes no more memory than one that was opened late. What is let go of is read
+        again like any page before what is held."""
+        if len(self._ids) <= MOST or self.session.undone_at is not None:
+            return
+        gone = self._ids[:-KEPT]
+        del self._ids[:-KEPT]
+        for message_id in gone:
+            del self._entries[message_id]
+        self.older += len(gone)
 
     def apply(self, event: Event) -> Change:
         """Take in *event*; events of other sessions change nothing."""

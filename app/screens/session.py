@@ -137,6 +137,8 @@ class SessionScreen(Screen[None]):
         """Show what events changed in the open session."""
         if view is not None and change:
             self.query_one(WorkingLine).heard(models_turn=models_turn(view))
+            if change.messages and self.transcript.following:
+                view.let_go()
             self.transcript.update(change)
             if change.messages:
                 self._show_page(view)

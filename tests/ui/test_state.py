@@ -37,7 +37,7 @@ from agent.model import (
 )
 from agent.questions import PermissionRequest, Question
 from agent.session.view import SessionSnapshot
-from app.state import Change, SessionView
+from app.state import KEPT, MOST, Change, SessionView
 from tests.support.records import (
     SESSION,
     assistant,
@@ -255,6 +255,32 @@ def test_older_page_goes_before_what_is_held() -> None:
     assert view.message_ids == ["msg_1", "msg_2", "msg_5"]
     assert view.index("msg_2") == 1
     assert view.index("msg_3") is None
+
+
+def test_a_session_that_goes_on_all_day_holds_its_newest_messages() -> None:
+    """Q1: flat memory. What was let go of is read again as a page, and events about it change
+    nothing until then."""
+    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MOST + 1))
+    view = SessionView(snapshot(*whole[:MOST], older=7))
+    view.let_go()
+    assert len(view.message_ids) == MOST
+    view.apply(MessageUpdated(whole[MOST].message))
+    view.let_go()
+    assert view.message_ids == [held.message.id for held in whole[-KEPT:]]
+    assert view.older == 7 + MOST + 1 - KEPT
+    assert view.entry("msg_0000") is None
+    assert not view.apply(PartDelta(SESSION, "msg_0000", "msg_0000a", "text", 0, "x")).stale
+    view.prepend(whole[-KEPT - 100 : -KEPT], view.older - 100)
+    assert len(view.message_ids) == KEPT + 100
+
+
+def test_nothing_is_let_go_of_while_something_is_taken_back() -> None:
+    """Its place is told by a message that must stay."""
+    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MOST + 1))
+    view = SessionView(snapshot(*whole))
+    view.apply(SessionUpdated(replace(session(), undone_at="msg_0003")))
+    view.let_go()
+    assert view.entry("msg_0002") is not None
 
 
 def test_permission_of_the_tree_is_held_until_it_is_answered() -> None:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from agent.events import MessageRemoved, MessageUpdated
 from agent.model import MessageWithParts, TextPart
-from app.state import SessionView
+from app.state import KEPT, MOST, SessionView
 from app.widgets.transcript.view import Transcript
 from tests.support import records
 from tests.support.records import SESSION, snapshot
@@ -206,3 +206,23 @@ async def test_c7_a_session_of_1000_messages_can_be_read_from_its_first(start: S
         assert len(again.message_ids) == 1_000
         await running.until_shown("question 0")
         assert isinstance(held[0].parts[0], TextPart)
+
+
+async def test_what_is_let_go_of_above_moves_nothing_and_is_asked_for_again() -> None:
+    """Q1, U3: while the newest is read, messages far above are let go of."""
+    whole = history(MOST // 2 + 10)
+    app = TranscriptApp(SessionView(snapshot(*whole)))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await settle(pilot)
+        before = painted(app)
+        view = app.transcript.view
+        assert view is not None
+        view.let_go()
+        assert len(view.message_ids) == KEPT
+        say(app, MessageUpdated(whole[-1].message))
+        await settle(pilot)
+        assert painted(app) == before
+        assert app.transcript.following
+        await pilot.press("home")
+        await settle(pilot)
+        assert any(isinstance(message, Transcript.Earlier) for message in app.messages)
