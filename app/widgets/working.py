@@ -116,9 +116,11 @@ class WorkingLine(Static):
         self._work = replace(self._work, silent=silent)
 
     def show(self, work: Work) -> None:
-        if work == self._work:
+        before, self._work = self._work, work
+        if work == before:
             return
-        self._work = work
+        if self._timer is not None and replace(work, output=before.output) == before:
+            return  # the number goes up with the next step of the clock, not with each of the loop
         self.set_class(not isinstance(work.status, Idle), "-busy")
         self._run(busy=isinstance(work.status, Busy | Retry))
         self._draw()

@@ -1,11 +1,15 @@
 """The line above the prompt always says how to stop (U5)."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.content import Content
 
 from agent.model import Busy, Retry
-from app.widgets.working import Work, lay_out
+from app import themes
+from app.widgets.working import Work, WorkingLine, lay_out
 
 LONG = "the provider's own words, which go on and on and on and on and on and on and on"
 
@@ -44,3 +48,35 @@ def test_u5_stopping_no_longer_says_how_to_stop() -> None:
     line = lay_out(Work(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
     assert "Stopping" in line.plain
     assert "interrupt" not in line.plain
+
+
+class LineApp(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        themes.register(self)
+        self.theme = themes.DARK
+
+    def compose(self) -> ComposeResult:
+        yield WorkingLine(clock=lambda: 5.0)
+
+
+async def test_u5_tokens_are_told_with_the_next_step_of_the_clock() -> None:
+    """Each step of the loop adds some; what else changes is told at once."""
+    app = LineApp()
+    async with app.run_test(size=(80, 5)) as pilot:
+        line = app.query_one(WorkingLine)
+
+        def shown() -> str:
+            assert isinstance(line.content, Content)
+            return line.content.plain
+
+        line.show(Work(status=Busy(1.0), since=1.0))
+        assert "Working" in (before := shown())
+        line.show(replace(line.work, output=500))
+        assert shown() == before
+        async with asyncio.timeout(30):
+            while "500 tokens" not in shown():
+                await pilot.pause()
+        line.show(replace(line.work, output=600, queued=1))
+        assert "600 tokens" in shown()
+        assert "1 message waiting" in shown()
