@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import textual.app
+import textual.pilot
 from textual.pilot import Pilot
 
 from agent.model import Idle
@@ -20,6 +22,12 @@ from app.launch import Launch
 from app.opening import load
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
+from tests.support.settling import wait_until_at_rest
+
+# The pilot's own waiting for an idle processor takes most of a test's time, and more of it the
+# busier the machine is.
+textual.app.wait_for_idle = wait_until_at_rest
+textual.pilot.wait_for_idle = wait_until_at_rest
 
 LOCAL = ["ollama", "lmstudio", "llama.cpp", "vllm"]
 WAIT = 30.0

@@ -1,0 +1,57 @@
+"""The wait of a pilot ends when the loop is at rest, not before and not long after."""
+
+import asyncio
+
+from tests.support.settling import SOON, wait_until_at_rest
+
+
+async def test_what_is_ready_goes_as_far_as_it_can() -> None:
+    steps: list[int] = []
+
+    async def chain() -> None:
+        for number in range(200):
+            steps.append(number)
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(chain())
+    await wait_until_at_rest()
+    assert len(steps) == 200
+    await task
+
+
+async def test_a_timer_that_is_due_soon_is_waited_for_with_what_it_starts() -> None:
+    told: list[str] = []
+
+    async def later() -> None:
+        await asyncio.sleep(SOON / 4)
+        told.append("woken")
+        await asyncio.sleep(0)
+        told.append("went on")
+
+    task = asyncio.create_task(later())
+    await asyncio.sleep(0)
+    await wait_until_at_rest()
+    assert told == ["woken", "went on"]
+    await task
+
+
+async def test_a_timer_that_is_due_later_is_not() -> None:
+    loop = asyncio.get_running_loop()
+    late = loop.call_later(3_600, lambda: None)
+    began = loop.time()
+    await wait_until_at_rest(max_sleep=600)
+    assert loop.time() - began < 300, "a hang guard, no figure"
+    late.cancel()
+
+
+async def test_what_never_rests_is_given_up() -> None:
+    loop = asyncio.get_running_loop()
+    running = True
+
+    def again() -> None:
+        if running:
+            loop.call_soon(again)
+
+    again()
+    await wait_until_at_rest(max_sleep=0.05)
+    running = False
