@@ -5,7 +5,7 @@ newest user message: ``deltas N`` (N deltas of 5 characters as fast as they go),
 same with all of Markdown), ``paced N`` (one each 10 ms) or ``loop N`` (N reads, one a step). Each
 of these ends with the word END and N, every other answer with DONE.
 
-LOG gets JSON lines: ``event`` (``request``, ``mark`` or ``closed``), ``t`` (of
+LOG gets JSON lines: ``event`` (``request``, ``mark``, ``ended`` or ``closed``), ``t`` (of
 ``time.monotonic``, which all processes of a machine share) and, for marks, the ``word`` that
 was sent just before.
 """
@@ -50,6 +50,7 @@ class Model:
         watching.add_done_callback(self._watching.discard)
         word, count, done = asked(body)
         if not word:
+            self._tell("ended")
             return answer(Text("A short answer. DONE"))
         if word != "loop":
             section = RICH if word == "rich" else SECTION
@@ -57,7 +58,8 @@ class Model:
         if done < count:
             # A window that fills is summed up, as with a provider that counts.
             used = Tokens(prompt=len(json.dumps(body)) // CHARACTERS)
-            return (reading(body, done), Finish("calls"), used, Done())
+            return answer(reading(body, done), used)
+        self._tell("ended")
         return answer(Text(f"All are read. END{count}"))
 
     def _stream(self, count: int, section: str, *, paced: bool) -> Iterator[Piece]:

@@ -6,7 +6,7 @@ again. Memory is told after each tenth; from the second tenth on it should stay 
 
 import sys
 
-from bench.place import ask, cpu, opened, resident
+from bench.place import ask, cpu, opened, resident, settle, watch
 from bench.row import Row, calibration, ms, show, verdict
 
 STEPS = 10_000
@@ -25,9 +25,11 @@ def main(arguments: list[str]) -> int:
         before = cpu(terminal.pid)
         for tenth in range(1, TENTHS + 1):
             while (done := len(place.events("request", 0))) < steps * tenth // TENTHS:
+                ended = len(place.events("ended", 0))
                 ask(terminal, f"loop {TURN}")
-                terminal.wait("esc to interrupt")
-                terminal.wait("esc to interrupt", gone=True)
+                while len(place.events("ended", 0)) == ended:
+                    watch(terminal, 0.2)
+                settle(terminal)
             memory.append(resident(terminal.pid))
             used = (cpu(terminal.pid) - before) / done
             told = f"{memory[-1]:.0f} MiB, {ms(used)} CPU a step so far"
