@@ -9,16 +9,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, TextIO, cast
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
-from app.commands import actions
 from app.controller import Controller, Opener
 from app.copying import copy_and_tell
 from app.driver import TerminalDriver
@@ -40,6 +38,7 @@ class OpencodeApp(App[int]):
     permission dialog ignores keys, in seconds (tests set it to 0)."""
 
     TITLE = "opencode-py"
+    ENABLE_COMMAND_PALETTE = False  # ours is a list as every other (U13)
     # From 156 columns on a diff has the room to stand side by side beside the sidebar.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
@@ -89,22 +88,6 @@ class OpencodeApp(App[int]):
         if not isinstance(event, events.Key) or event.is_forwarded:
             return False
         return self.controller.takes(event.key)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every action that has a name (U13)."""
-        del screen
-        for known in actions():
-            if known.palette:
-                keys = ", ".join(self.controller.keys.keys_of(known.id))
-                run = lambda known=known: self.controller.call(known)  # noqa: E731
-                # Those of the user's are called by their names.
-                title = f"/{known.slash[0]}" if known.note else known.title
-                yield SystemCommand(title, known.title if known.note else keys, run)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The palette's key belongs to a list while one is open."""
-        del parameters
-        return action != "command_palette" or self.controller.at_main()
 
     def on_terminal_background(self, event: TerminalBackground) -> None:
         background_told(self, dark=event.dark)

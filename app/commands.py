@@ -91,6 +91,12 @@ class Action:
     note: str = ""
     when: When | None = None
 
+    @property
+    def takes_words(self) -> bool:
+        """Whether it is of no use without an argument, or is a prompt that takes one: chosen
+        from a list, it is to be written out first."""
+        return self.argument.startswith("<") or (self.prompts and bool(self.argument))
+
 
 _actions: dict[str, Action] = {}
 _provided: dict[str, tuple[Action, ...]] = {}

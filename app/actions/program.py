@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from app.commands import action, actions
+from app.commands import action, actions, find
 from app.context import Context
 from app.look import AUTO, choose_theme, look_of
 from app.screens.help import HelpScreen
+from app.screens.palette import PaletteScreen
 from app.screens.theme import ThemeScreen
 from app.tasks import ask
 
@@ -61,7 +62,14 @@ async def show_help(context: Context, argument: str) -> None:
 @action("app.palette", "All commands", "Program", keys=("ctrl+p",), palette=False)
 async def palette(context: Context, argument: str) -> None:
     del argument
-    context.app.action_command_palette()
+    chosen = await ask(context.app, PaletteScreen(actions(), context.keys_of))
+    known = find(chosen) if chosen is not None else None
+    if known is None:
+        return
+    if known.slash and known.takes_words:
+        context.prompt.put(f"/{known.slash[0]} ")
+    else:
+        await known.run(context, "")
 
 
 @action(

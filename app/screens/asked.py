@@ -2,13 +2,25 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from textual.content import Content
 
 from agent.display import ShellBlock
 from agent.questions import JudgedNeed, PermissionRequest
 from app.clean import clean, clean_line
+
+VERDICT = 6
+"""Cells of the word that says how a part was judged, with the blank behind it."""
+
+COLUMN = 34
+"""Cells of the parts of a call that have their reason beside them."""
+
+LEAST = 20
+"""Cells below which a column is too narrow to read."""
+
+GAP = 6
+"""Blanks between facts on one line."""
 
 LONGEST = 240
 """Characters of one part of a command; all of it stands in the command above."""
@@ -21,25 +33,44 @@ _ASCII_LETTER = re.compile(r"[A-Za-z]")
 _MIMICKING = ("cyrillic ", "greek ", "armenian ")
 
 
-def need_rows(needs: tuple[JudgedNeed, ...]) -> Content:
-    """One line for each part of the call: verdict, what, why."""
-    shown = [_bounded(clean_line(judged.need.shown or judged.need.pattern)) for judged in needs]
-    width = min(34, max((Content(text).cell_length for text in shown), default=0)) + 3
+def need_rows(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Content:
+    """One entry for each part of the call, *width* cells wide: verdict, what, why. What is too
+    long for its column goes on below itself, and its reason with it. *above*: the call stands
+    whole above, so that of a very long part the beginning will do."""
+    texts = [clean_line(judged.need.shown or judged.need.pattern) for judged in needs]
+    shown = [_bounded(text) if above else text for text in texts]
+    column = min(COLUMN, max((Content(text).cell_length for text in shown), default=0)) + 3
+    entries = [_need(*pair, column, width) for pair in zip(needs, shown, strict=True)]
+    return Content("\n").join(entries)
 
-    def lines() -> Iterator[Content]:
-        for judged, text in zip(needs, shown, strict=True):
-            tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
-            if judged.need.destructive:
-                tone = "$tone-err"
-            pad = " " * max(2, width - Content(text).cell_length)
-            reason = clean_line(judged.reason or judged.need.reason)
-            program, space, rest = text.partition(" ")
-            marked = (program, tone if judged.need.destructive else "")
-            yield Content.assemble(
-                (judged.action.ljust(6), tone), marked, space + rest, pad, (reason, "$tone-muted")
-            )
 
-    return Content("\n").join(list(lines()))
+def _need(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
+    tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
+    if judged.need.destructive:
+        tone = "$tone-err"
+    verdict = Content.styled(judged.action.ljust(VERDICT), tone)
+    program, space, rest = text.partition(" ")
+    what = Content.assemble((program, tone if judged.need.destructive else ""), space + rest)
+    why = Content.styled(clean_line(judged.reason or judged.need.reason), "$tone-muted")
+    wide = max(column, what.cell_length + 2)
+    if what.cell_length + 2 <= column and width - VERDICT - column >= LEAST:
+        pad = Content(" " * (column - what.cell_length))
+        return hung(verdict + what + pad, why, width)
+    if VERDICT + wide + why.cell_length <= width:
+        return verdict + what + Content(" " * (wide - what.cell_length)) + why
+    below = hung(Content(" " * VERDICT), why, width) if why else None
+    return Content("\n").join(part for part in (hung(verdict, what, width), below) if part)
+
+
+def hung(label: Content, text: Content, width: int) -> Content:
+    """*text* behind *label*, wrapped in a column of its own; below it where there is no room."""
+    indent = label.cell_length if width - label.cell_length >= min(LEAST, width // 2) else 2
+    lines = text.wrap(max(2, width - indent))
+    first = label.truncate(max(1, width))
+    rest = [Content(" " * indent) + line for line in lines]
+    if indent == label.cell_length and lines:
+        return Content("\n").join([first + lines[0], *rest[1:]])
+    return Content("\n").join([first, *rest])
 
 
 def _bounded(text: str) -> str:
@@ -48,7 +79,7 @@ def _bounded(text: str) -> str:
     return f"{text[: LONGEST - 40]} … ({len(text):,} characters, whole above)"
 
 
-def reach(request: PermissionRequest, home: str) -> Content:
+def reach(request: PermissionRequest, home: str, width: int) -> Content:
     """Where the call reaches: paths outside the project, the folder, how much text it is, and
     what in it only looks like ASCII."""
     outside = [
@@ -59,20 +90,33 @@ def reach(request: PermissionRequest, home: str) -> Content:
     folder = clean_line(request.folder)
     if home and (folder == home or folder.startswith(home + "/")):
         folder = "~" + folder[len(home) :]
-    parts = [("outside  ", "$tone-muted"), ", ".join(outside) or "none"]
-    parts += [("      folder  ", "$tone-muted"), folder]
+    facts = [("outside", ", ".join(outside) or "none"), ("folder", folder)]
     commands = [block.command for block in request.blocks if isinstance(block, ShellBlock)]
+    text = "\n".join(commands)
     if commands:
-        text = "\n".join(commands)
-        lines = text.count("\n") + 1
-        parts += [("      lines  ", "$tone-muted"), str(lines)]
-        if len(text) > 400:
-            parts += [("      characters  ", "$tone-muted"), f"{len(text):,}"]
-        if mimics := look_alikes(text):
-            told = [f"{clean(char)} {_name(char)}" for char in mimics[:MIMICS]]
-            more = [f"and {len(mimics) - MIMICS} more"] if len(mimics) > MIMICS else []
-            parts += [("\nlooks like ASCII  ", "$tone-warn"), ", ".join((*told, *more))]
-    return Content.assemble(*parts)
+        facts.append(("lines", str(text.count("\n") + 1)))
+    if len(text) > 400:
+        facts.append(("characters", f"{len(text):,}"))
+    lines = _side_by_side(facts, width)
+    if mimics := look_alikes(text):
+        told = [f"{clean(char)} {_name(char)}" for char in mimics[:MIMICS]]
+        more = [f"and {len(mimics) - MIMICS} more"] if len(mimics) > MIMICS else []
+        label = Content.styled("looks like ASCII  ", "$tone-warn")
+        lines.append(hung(label, Content(", ".join((*told, *more))), width))
+    return Content("\n").join(lines)
+
+
+def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]:
+    """As many *facts* on a line as fit it; one that is longer than a line goes on below."""
+    lines: list[Content] = []
+    for name, value in facts:
+        label, told = Content.styled(f"{name}  ", "$tone-muted"), Content(value)
+        last = lines[-1].cell_length if lines and "\n" not in lines[-1].plain else width
+        if last + GAP + label.cell_length + told.cell_length <= width:
+            lines[-1] += Content(" " * GAP) + label + told
+        else:
+            lines.append(hung(label, told, width))
+    return lines
 
 
 def look_alikes(text: str) -> tuple[str, ...]:
@@ -92,7 +136,7 @@ def _name(char: str) -> str:
     return unicodedata.name(char, f"U+{ord(char):04X}").lower()
 
 
-def offer(request: PermissionRequest) -> Content:
+def offer(request: PermissionRequest, width: int) -> Content:
     """Exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
@@ -100,8 +144,6 @@ def offer(request: PermissionRequest) -> Content:
         clean_line(pattern if permission == request.tool else f"{permission}: {pattern}")
         for permission, pattern in request.always
     ]
-    return Content.assemble(
-        ("Always would allow  ", "$tone-muted"),
-        ("\n                    ").join(patterns),
-        ("   for this session", "$tone-muted"),
-    )
+    label = Content.styled("Always would allow  ", "$tone-muted")
+    for_now = Content.styled("   for this session", "$tone-muted")
+    return hung(label, Content("\n").join(map(Content, patterns)) + for_now, width)

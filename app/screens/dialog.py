@@ -10,7 +10,13 @@ ResultT = TypeVar("ResultT")
 
 class Dialog(ModalScreen[ResultT]):
     """Keys that were typed behind the answer still reach a screen that is being closed: closing
-    it a second time would take away the screen below."""
+    it a second time would take away the screen below.
+
+    Below 100 columns a dialog takes them all: what would be left beside it is of no use.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-full"), (100, "-ample")]  # noqa: RUF012 - typed by Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
 
     _answered = False
 

@@ -57,9 +57,20 @@ class Laid(Widget):
 
     DEFAULT_CSS = "Laid { height: auto; }"
 
-    def __init__(self, lay_out: Callable[[int], Content]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        lay_out: Callable[[int], Content],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
         self._lay_out = lay_out
+
+    def show(self, lay_out: Callable[[int], Content]) -> None:
+        """Show another text."""
+        self._lay_out = lay_out
+        self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._lay_out(width).plain.count("\n") + 1

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +16,9 @@ from textual.widgets import Input, Static
 from agent.display import DiffBlock, ShellBlock
 from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
-from app.screens.asked import need_rows, offer, reach
+from app.screens.asked import hung, need_rows, offer, reach
 from app.screens.dialog import Dialog
+from app.screens.page import Laid
 from app.widgets.command_editor import CommandEditor
 from app.widgets.field import Field
 from app.widgets.subject import Subject
@@ -42,9 +44,7 @@ ROOMY = 200
 HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
-EDITED = Content.styled(
-    "You changed the command: it is checked again before it runs.", "$tone-warn"
-)
+EDITED = "You changed the command: it is checked again before it runs."
 
 
 class Grace:
@@ -89,7 +89,7 @@ class PermissionScreen(Dialog[Outcome]):
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited: str | None = None
-        self._offer = offer(request)
+        self._offer = partial(offer, request)
 
     @property
     def key(self) -> str:
@@ -106,10 +106,11 @@ class PermissionScreen(Dialog[Outcome]):
                 yield Subject(request.blocks, id="ask-blocks")
             yield CommandEditor(id="ask-edit")
             with VerticalScroll(id="ask-details", can_focus=False):
-                yield Static(need_rows(request.needs), id="ask-needs")
-                yield Static(reach(request, str(Path.home())), id="ask-reach")
-                yield Static(self._offer, classes="offer", id="ask-offer-below")
-            yield Static(self._offer, classes="offer", id="ask-offer")
+                above = any(isinstance(block, ShellBlock) for block in request.blocks)
+                yield Laid(partial(need_rows, request.needs, above=above), id="ask-needs")
+                yield Laid(partial(reach, request, str(Path.home())), id="ask-reach")
+                yield Laid(self._offer, classes="offer", id="ask-offer-below")
+            yield Laid(self._offer, classes="offer", id="ask-offer")
             yield Field(placeholder="A word for the model, then enter", id="ask-comment")
             with Horizontal(id="ask-buttons"):
                 for answer in self._answers:
@@ -120,6 +121,7 @@ class PermissionScreen(Dialog[Outcome]):
         self.query_one("#ask-comment", Input).display = False
         self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = bool(self.request.blocks)
+        self.query_one("#ask-who", Static).update(self._who())  # more may wait than at compose
 
     def on_resize(self) -> None:
         self._fit()
@@ -129,7 +131,7 @@ class PermissionScreen(Dialog[Outcome]):
         """Share the height: the answers always stay, the parts above them scroll."""
         box = self.query_one("#ask")
         # What "always" would allow stays beside the answers where there is room for it.
-        roomy = not self.has_class("-short") and len(self._offer.plain) <= ROOMY
+        roomy = not self.has_class("-short") and len(self._offer(10 * ROOMY).plain) <= ROOMY
         self.query_one("#ask-offer").display = roomy
         self.query_one("#ask-offer-below").display = not roomy
         first = self.query_one("#ask-subject", VerticalScroll)
@@ -154,7 +156,7 @@ class PermissionScreen(Dialog[Outcome]):
         """More or fewer questions wait than before."""
         if waiting != self._waiting:
             self._waiting = waiting
-            # A second question can come before this screen is composed, or as it is closed.
+            # A second question can come before this screen is there, or as it is closed.
             for who in self.query("#ask-who").results(Static):
                 who.update(self._who())
 
@@ -272,9 +274,9 @@ class PermissionScreen(Dialog[Outcome]):
         for button in self.query(".answer"):
             button.remove_class("-chosen")
             button.display = button.id != "ask-always" or offered
-        self._offer = offer(self.request) if allowed else EDITED
-        for place in self.query(".offer").results(Static):
-            place.update(self._offer)
+        self._offer = partial(offer, self.request) if allowed else _edited
+        for place in self.query(".offer").results(Laid):
+            place.show(self._offer)
 
     def _choose(self, step: int) -> None:
         answers = self._answers
@@ -329,6 +331,10 @@ class PermissionScreen(Dialog[Outcome]):
                 break
             line = longer
         return line
+
+
+def _edited(width: int) -> Content:
+    return hung(Content(""), Content.styled(EDITED, "$tone-warn"), width)
 
 
 def _content_height(scroll: VerticalScroll) -> int:

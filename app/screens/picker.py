@@ -15,6 +15,7 @@ from app.clean import clean
 from app.fuzzy import fitting
 from app.screens.dialog import Dialog
 from app.widgets.field import Field
+from app.widgets.sided import Sided
 
 LIMIT = 500
 """Rows drawn at once; more must be filtered for."""
@@ -23,18 +24,19 @@ LIMIT = 500
 @dataclass(frozen=True, slots=True)
 class Row:
     """One choice. *key* is what choosing it gives; *group* a heading over its neighbours;
-    *hidden* more text that the filter looks at."""
+    *aside* what stands at the right edge; *hidden* more text that the filter looks at."""
 
     key: str
     title: str
     note: str = ""
     group: str = ""
+    aside: str = ""
     hidden: str = ""
 
     @property
     def text(self) -> str:
         """What is searched."""
-        return f"{self.title} {self.note} {self.group} {self.key} {self.hidden}"
+        return f"{self.title} {self.note} {self.group} {self.key} {self.aside} {self.hidden}"
 
 
 class Picker(Dialog[str | None]):
@@ -183,10 +185,10 @@ class Picker(Dialog[str | None]):
 
     def _option(self, row: Row) -> Option:
         mark = "● " if row.key == self._current else "  "
-        line = Content.assemble(
-            (mark, "$tone-accent"), clean(row.title), (f"   {clean(row.note)}", "$tone-muted")
-        )
-        return Option(line, id=row.key)
+        note = f"   {clean(row.note)}" if row.note else ""
+        line = Content.assemble((mark, "$tone-accent"), clean(row.title), (note, "$tone-muted"))
+        aside = Content.styled(clean(row.aside), "$tone-muted")
+        return Option(Sided(line, aside), id=row.key)
 
     def _keys(self) -> Content:
         pairs = (("enter", self._enter), *self._hints, ("esc", "close"))

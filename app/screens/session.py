@@ -219,8 +219,7 @@ class SessionScreen(Screen[None]):
             self._put_file(chosen)
             return
         known = by_slash(chosen)
-        wanted = known is not None and known.prompts and known.argument
-        if event.move == "tab" or known is None or wanted:
+        if event.move == "tab" or known is None or known.takes_words:
             self.prompt.put(f"/{chosen} ")
         else:
             self.prompt.take()

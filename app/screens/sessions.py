@@ -18,6 +18,7 @@ from app.screens.session_rows import Wanted, arranged, close
 from app.screens.text import TextScreen
 from app.tasks import Tasks, ask
 from app.typed import app_of
+from app.widgets.sided import Sided
 from app.words import count
 
 if TYPE_CHECKING:  # brings the harness
@@ -138,16 +139,10 @@ class SessionsScreen(Picker):
 
     def _option(self, row: Row) -> Option:
         """One line: what does not fit of the title goes, the facts at the right stay."""
-        width = max(20, self.query_one("#picker").content_size.width - 4)
-        note = Content.styled(f"  {clean_line(row.note)}", "$tone-muted").truncate(width - 10)
+        note = Content.styled(clean_line(row.note), "$tone-muted")
         mark = "● " if row.key == self.current else "  "
-        title = Content(clean_line(row.title)).truncate(width - note.cell_length, ellipsis=True)
-        blanks = " " * (width - title.cell_length - note.cell_length)
-        return Option(Content.assemble((mark, "$tone-accent"), title, blanks, note), id=row.key)
-
-    def on_resize(self) -> None:
-        if self._lines or self._hits:
-            self._refill()
+        title = Content.assemble((mark, "$tone-accent"), clean_line(row.title))
+        return Option(Sided(title, note), id=row.key)
 
     # --- the preview ---
 

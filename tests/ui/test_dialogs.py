@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen, Screen
 
 import app.screens
+from app.commands import actions
 from app.screens.confirm import ConfirmScreen
 from app.screens.dialog import Dialog
+from app.screens.error import ErrorScreen
+from app.screens.help import HelpScreen
+from app.screens.key import KeyScreen
+from app.screens.page import PageScreen
+from app.screens.palette import PaletteScreen
 from app.screens.permission import PermissionScreen
+from app.screens.picker import Picker, Row
 from app.screens.text import TextScreen
 from app.themes import register
 from tests.ui.conftest import Starter
@@ -66,6 +74,38 @@ async def test_m6_keys_typed_behind_the_answer_close_nothing_else() -> None:
 
 def _key(key: str) -> Key:
     return Key(key, key if len(key) == 1 else None)
+
+
+LONG = "a sentence that goes on and on, word after word, " * 6
+ALL: dict[str, Callable[[], Dialog[object]]] = {
+    "confirm": lambda: ConfirmScreen(LONG),
+    "text": lambda: TextScreen("Name?"),
+    "key": lambda: KeyScreen("Anthropic", "Keys are made at platform.claude.com", LONG),
+    "error": lambda: ErrorScreen(LONG, "~/log/opencode-py.log"),
+    "permission": lambda: PermissionScreen(request(), grace=0),
+    "picker": lambda: Picker("Models", [Row(str(n), LONG, LONG, aside="$1") for n in range(40)]),
+    "page": lambda: PageScreen("Context", Content(LONG)),
+    "help": lambda: HelpScreen(actions(), lambda _: ("ctrl+x y",)),
+    "palette": lambda: PaletteScreen(actions(), lambda _: ("ctrl+x y",)),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("size", [(99, 30), (80, 24), (40, 16), (100, 30)])
+async def test_u17_below_100_columns_a_dialog_takes_them_all(
+    name: str, size: tuple[int, int]
+) -> None:
+    """No sliver of the screen is left beside it, and all of it is on the screen."""
+    host = Host(ALL[name]())
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        box = next(iter(host.dialog.children)).region
+        assert (box.x == 0 and box.width == size[0]) is (size[0] < 100)
+        assert box.height <= size[1]
+        for widget in host.dialog.query("*"):
+            if widget.display and widget.region:
+                assert widget.region.right <= box.right, widget
 
 
 def test_every_modal_screen_is_a_dialog() -> None:

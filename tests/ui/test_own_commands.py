@@ -61,8 +61,10 @@ async def test_k8_commands_stand_in_the_palette_and_the_help(
         await running.pilot.press("end")
         await running.until_shown("Tidy up")
         await running.pilot.press("escape")
-        titles = [c.title for c in running.app.get_system_commands(running.app.screen)]
-        assert "/tidy" in titles
+        await running.until(running.app.controller.at_main)
+        await running.pilot.press("ctrl+p")
+        await running.type("tidy")
+        await running.until_shown("/tidy   Tidy up")
 
 
 async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told(

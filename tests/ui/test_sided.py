@@ -1,0 +1,23 @@
+"""A row with something at its right edge (U17)."""
+
+import pytest
+from textual.content import Content
+
+from app.widgets.sided import Sided
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "width", "shown"),
+    [
+        ("New session", "ctrl+x n", 24, "New session     ctrl+x n"),
+        ("New session", "ctrl+x n", 20, "New sessi…  ctrl+x n"),
+        ("New session", "ctrl+x n", 16, "New session"),
+        ("New session", "", 8, "New ses…"),
+        ("表の幅を測る長い題", "4 turns", 20, "表の幅を測…  4 turns"),
+        ("a", "b", 6, "a    b"),
+    ],
+)
+def test_the_left_is_cut_and_the_right_stays(left: str, right: str, width: int, shown: str) -> None:
+    line = Sided(Content(left), Content(right)).line(width)
+    assert line.plain == shown
+    assert line.cell_length <= width
