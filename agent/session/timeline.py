@@ -42,7 +42,9 @@ class Step:
     @property
     def failures(self) -> int:
         """Calls that failed, and the step's own error."""
-        return sum(failed(part) for part in self.tools) + (self.message.error is not None)
+        return sum(failed(part) for part in self.tools) + (
+            self.message.error is not None and not self.message.interrupted
+        )
 
 
 @dataclass(frozen=True, slots=True)

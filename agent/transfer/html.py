@@ -97,10 +97,10 @@ def _turn(turn: TurnLine) -> Iterator[str]:
 def _step(item: MessageWithParts, message: AssistantMessage) -> Iterator[str]:
     for part in item.parts:
         yield from _part(part)
-    if message.error is not None:
-        yield f'<p class="error">{escape(message.error.message)}</p>'
-    elif message.interrupted:
+    if message.interrupted:
         yield '<p class="note">Interrupted</p>'
+    elif message.error is not None:
+        yield f'<p class="error">{escape(message.error.message)}</p>'
 
 
 def _part(part: Part) -> Iterator[str]:

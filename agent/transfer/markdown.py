@@ -49,7 +49,8 @@ def _turn(turn: TurnLine, level: int) -> Iterator[str]:
         for part in item.parts:
             yield from _part(part)
         if item.message.role == "assistant" and item.message.error is not None:
-            yield f"**Failed:** {item.message.error.message}\n"
+            said = f"**Failed:** {item.message.error.message}"
+            yield f"{'*Interrupted*' if item.message.interrupted else said}\n"
 
 
 def _part(part: Part) -> Iterator[str]:

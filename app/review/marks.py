@@ -131,7 +131,11 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
                 for number in range(len(below.turns)):
                     yield from _inner(below, number, inside)
         error = step.message.error
-        if error is not None and where.filter in {"everything", "errors"}:
+        if step.message.interrupted:
+            if everything:
+                line = _row("⊘", "$tone-faint", "Interrupted", where, "$tone-faint")
+                yield mark(id_, f"{id_}/end", line, step=step)
+        elif error is not None and where.filter in {"everything", "errors"}:
             line = _row("✕", "$tone-err", error.message, where, "$tone-err")
             yield mark(id_, f"{id_}/end", line, step=step)
 

@@ -121,7 +121,14 @@ class Picker(Dialog[str | None]):
         return next((row for row in self._rows if row.key == key), None)
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter; the box keeps the height that it had, so that nothing moves while somebody
+        types."""
         event.stop()
+        box, listing = self.query_one("#picker"), self.query_one(OptionList)
+        empty = self.query_one("#picker-empty")
+        box.styles.min_height = box.outer_size.height
+        for place in (listing, empty):
+            place.styles.min_height = max(listing.size.height, empty.size.height)
         self._fill(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

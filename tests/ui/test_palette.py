@@ -86,3 +86,21 @@ async def test_u13_picture(size: tuple[int, int]) -> None:
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
         assert_snapshot(host, f"screen-palette-{size[0]}")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16)])
+async def test_nothing_moves_while_somebody_types(size: tuple[int, int]) -> None:
+    host = Host(PaletteScreen(actions(), build(actions()).keys_of))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        box = host.screen.query_one("#picker")
+        before = box.region
+        for key in ("f", "o", "r", "k", "ctrl+u", *"qqqqzzzz"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert box.region == before
+        await pilot.resize_terminal(size[0], size[1] - 4)
+        await pilot.pause()
+        await pilot.pause()
+        assert box.region.height <= size[1] - 4
+        assert host.screen.query_one("#picker-filter").region.bottom <= size[1] - 4

@@ -168,3 +168,14 @@ async def test_markdown_picture() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
         assert_snapshot(app, "transcript-markdown")
+
+
+async def test_what_the_user_stopped_is_no_fault() -> None:
+    """The harness keeps an error with it, for the model; people read that it was interrupted."""
+    aborted = ErrorInfo("aborted", "Interrupted")
+    stopped = assistant("msg_2", finish=None, error=aborted, interrupted=True)
+    app = TranscriptApp(SessionView(snapshot(user("msg_1", "go"), stopped)))
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.pause()
+        assert "⊘ Interrupted" in screen_text(app)
+        assert "✕" not in screen_text(app)

@@ -121,10 +121,10 @@ def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
 
 
 def _ended_badly(message: AssistantMessage, page: Page) -> list[Line]:
+    if message.interrupted:  # by the user: that is no fault, whatever is kept of it
+        return _marker(page, "⊘", "faint", "Interrupted", "muted")
     if message.error is not None:
         return _marker(page, "✕", "err", message.error.message, "err")
-    if message.interrupted:
-        return _marker(page, "⊘", "faint", "Interrupted", "muted")
     if message.finish == "length":
         said = "The answer was cut at the model's output limit."
         return _marker(page, "◆", "warn", said, "muted")
