@@ -120,6 +120,6 @@ def _report(request: SpawnRequest, done: SpawnResult) -> str:
 
 
 def _facts(done: SpawnResult) -> tuple[str, ...]:
-    used = tokens(done.usage.input + done.usage.output)
+    used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
-    return (calls, f"{used} tokens")
+    return (calls, f"{tokens(used)} tokens") if used else (calls,)

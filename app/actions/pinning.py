@@ -7,8 +7,8 @@ from app.glance import glance
 from app.screens.picker import Picker, Row
 from app.tasks import ask
 
-SHOWN = 48
-"""Characters of a message that its row begins with: it fits one line at 80 columns."""
+SHOWN = 200
+"""Characters of a message that its row begins with, more than fit one line."""
 
 
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
@@ -27,8 +27,8 @@ async def pin(context: Context, argument: str) -> None:
         Row(
             each.message_id,
             _beginning(each.text if each.role == "user" else glance(each.text)),
-            "you" if each.role == "user" else "the agent",
-            "Pinned" if each.pinned else "Not pinned",
+            group="Pinned" if each.pinned else "Not pinned",
+            aside="you" if each.role == "user" else "the agent",
         )
         for each in sorted(found.values(), key=lambda each: not each.pinned)
     ]
