@@ -1,9 +1,18 @@
-"""A line to type in takes its keys in their order (U7)."""
+"""A line to type in takes its keys in their order and goes by whole characters (U7, U17)."""
 
+import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
+from app.widgets.characters import edges
 from app.widgets.field import Field
+from app.widgets.graphemes import GraphemeArea
+
+FAMILY, ACCENTED, FLAG = (
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467",
+    "e\u0301",
+    "\U0001f1e9\U0001f1ea",
+)
 
 
 class Host(App[None]):
@@ -18,3 +27,41 @@ async def test_keys_that_come_at_once_work_in_their_order() -> None:
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await pilot.pause()
         assert app.query_one(Field).value == "yaxc"
+
+
+class Both(App[None]):
+    """The line of the dialogs and the editor of the prompt."""
+
+    def compose(self) -> ComposeResult:
+        yield Field()
+        yield GraphemeArea()
+
+
+@pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG, "表"])
+@pytest.mark.parametrize("keys", [("left", "delete"), ("backspace",), ("shift+left", "backspace")])
+async def test_u17_a_character_that_is_seen_as_one_goes_as_one(
+    whole: str, keys: tuple[str, ...]
+) -> None:
+    """WIDE-CHARS, in dialogs as in the prompt."""
+    app = Both()
+    async with app.run_test() as pilot:
+        line, area = app.query_one(Field), app.query_one(GraphemeArea)
+        line.value = area.text = f"a{whole}"
+        for widget in (line, area):
+            widget.focus()
+            await pilot.press("end", *keys)
+        assert (line.value, area.text) == ("a", "a")
+
+
+@pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG])
+async def test_u17_the_cursor_steps_over_a_whole_character(whole: str) -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        line = app.query_one(Field)
+        line.value = f"{whole}b"
+        await pilot.press("home", "right", "x", "left", "left", "y", "shift+right", "delete")
+        assert line.value == "yxb"
+
+
+def test_two_flags_are_two_characters() -> None:
+    assert edges(f"{FLAG}{FLAG}x{FLAG}") == [0, 2, 4, 5, 7]
