@@ -122,6 +122,8 @@ def main(argv: list[str]) -> int:
         return importlib.import_module(COMMANDS[argv[0]]).main(argv[1:])
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return _say(NOT_HERE[argv[0]], USAGE)
+    if argv and _unknown(argv[0]):
+        return _say(_nearest(argv), USAGE)
     try:
         arguments = parser().parse_args(argv)
     except SystemExit as stop:  # argparse has printed help or the usage
@@ -133,6 +135,31 @@ def main(argv: list[str]) -> int:
     if isinstance(launch, str):
         return _say(launch, USAGE)
     return _run(launch)
+
+
+def _unknown(word: str) -> bool:
+    """Whether *word* can be meant neither as an option nor as a folder."""
+    bare = word and not word.startswith(("-", "~")) and "/" not in word
+    return bool(bare) and not os.path.lexists(word)  # noqa: PTH110 - no pathlib yet
+
+
+def _nearest(words: list[str]) -> str:
+    """What a user may have meant who typed *words*, the first of which is unknown."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
+
+    from app.clean import clean  # noqa: PLC0415 - as above
+
+    first, *rest = words
+    near = get_close_matches(first.lower(), [*COMMANDS, *NOT_HERE], n=3, cutoff=0.65)
+    offered = " or ".join(f"opencode-py {name}" for name in near if name in COMMANDS)
+    said = f"There is no command and no folder {clean(first)}. "
+    if near and near[0] in NOT_HERE:
+        return said + NOT_HERE[near[0]]
+    if offered:
+        return f"{said}Did you mean {offered}?"
+    if " " in first or (rest and not rest[0].startswith("-")):
+        return f'{said}To send a prompt: opencode-py --prompt "…"'
+    return f"{said}opencode-py --help lists the commands."
 
 
 def _launch(arguments: "argparse.Namespace") -> "Launch | str":

@@ -51,6 +51,13 @@ def test_known_words_of_other_programs_are_answered_in_a_sentence(
         (["-c", "-s", "ses_1"], "not both"),
         (["--nosuch"], "unrecognized arguments: --nosuch"),
         (["--mod", "x"], "unrecognized arguments"),
+        (["stauts"], "There is no command and no folder stauts. Did you mean opencode-py stats?"),
+        (["sesion", "list", "--json"], "Did you mean opencode-py session?"),
+        (["exprot"], "Did you mean opencode-py export or opencode-py import?"),
+        (["upgarde"], NOT_HERE["upgrade"]),
+        (["qqq"], "opencode-py --help lists the commands."),
+        (["fix", "the", "build"], 'To send a prompt: opencode-py --prompt "…"'),
+        (["fix the build"], 'To send a prompt: opencode-py --prompt "…"'),
     ],
 )
 def test_wrong_usage_is_told_and_exits_with_2(
