@@ -140,7 +140,7 @@ def main(argv: list[str]) -> int:
 def _unknown(word: str) -> bool:
     """Whether *word* can be meant neither as an option nor as a folder."""
     bare = word and not word.startswith(("-", "~")) and "/" not in word
-    return bool(bare) and not os.path.lexists(word)  # noqa: PTH110 - no pathlib yet
+    return bool(bare) and not os.path.lexists(word)
 
 
 def _nearest(words: list[str]) -> str:

@@ -53,7 +53,7 @@ def test_known_words_of_other_programs_are_answered_in_a_sentence(
         (["--mod", "x"], "unrecognized arguments"),
         (["stauts"], "There is no command and no folder stauts. Did you mean opencode-py stats?"),
         (["sesion", "list", "--json"], "Did you mean opencode-py session?"),
-        (["exprot"], "Did you mean opencode-py export or opencode-py import?"),
+        (["exprot"], "Did you mean opencode-py export?"),
         (["upgarde"], NOT_HERE["upgrade"]),
         (["qqq"], "opencode-py --help lists the commands."),
         (["fix", "the", "build"], 'To send a prompt: opencode-py --prompt "…"'),
