@@ -8,8 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 from textual.app import App
+from textual.pilot import Pilot
+
+from app.themes import LIGHT
 
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots"
+
+SIZES = ((80, 24), (140, 45))
+"""Columns and rows at which each screen has its picture (U22)."""
 
 # Ids are made from the content and from chance; the fonts are named by web address.
 _IDS = re.compile(r"terminal-\d+")
@@ -44,3 +50,22 @@ def assert_snapshot(app: App[object], name: str) -> None:
     assert text_path.exists(), f"There is no snapshot {name}: {hint}."
     assert text == text_path.read_text(encoding="utf-8"), f"The text of {name} differs: {hint}."
     assert svg == svg_path.read_text(encoding="utf-8"), f"The colours of {name} differ: {hint}."
+
+
+async def assert_in_light(pilot: Pilot[object], name: str) -> None:
+    """Compare the screen, shown in the light theme, with the picture ``<name>-light``."""
+    dark = pilot.app.theme
+    pilot.app.theme = LIGHT
+    await pilot.pause()
+    assert_snapshot(pilot.app, f"{name}-light")
+    pilot.app.theme = dark
+
+
+async def assert_pictures(pilot: Pilot[object], name: str) -> None:
+    """Compare the screen at both sizes in dark, ``<name>-80`` and ``<name>-140``, and once in
+    light, ``<name>-light`` (U22). One app serves all three."""
+    for size in reversed(SIZES):
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert_snapshot(pilot.app, f"{name}-{size[0]}")
+    await assert_in_light(pilot, name)

@@ -14,7 +14,7 @@ from app.screens.key import KeyScreen
 from app.screens.model import CONNECT, Listed, rows_of
 from app.screens.picker import Picker, Row
 from tests.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_pictures
 from tests.ui.conftest import LOCAL, Running, Starter
 
 NAMES = ["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5.4-mini", "gemini-2.5-pro"]
@@ -218,10 +218,10 @@ async def test_u22_the_pictures(start: Starter, tmp_path: Path) -> None:
         await chosen(running, "Recent")
         running.app.screen.query_one("#picker-filter").cursor_blink = False
         await running.pilot.pause()
-        assert_snapshot(running.app, "screen-models-picks-80")
+        await assert_pictures(running.pilot, "screen-models-picks")
         await running.pilot.press("escape")
         await running.type("/connect anthropic", "enter")
         await running.until(lambda: isinstance(running.app.screen, KeyScreen))
         running.app.screen.query_one("Input").cursor_blink = False
         await running.pilot.pause()
-        assert_snapshot(running.app, "screen-key-80")
+        await assert_pictures(running.pilot, "screen-key")

@@ -13,7 +13,7 @@ from app.copying import LARGEST, osc52, writers
 from app.screens.copying import CopyScreen
 from app.widgets.copying import CopyTranscript
 from tests.support import records
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import SIZES, assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 from tests.ui.test_screens import opened, show_session
 
@@ -62,13 +62,15 @@ async def reading(running: Running) -> CopyTranscript:
     return running.app.screen.query_one(CopyTranscript)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_u22_copy_mode(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size) as running:
         await reading(running)
         await running.pilot.press("left_curly_bracket", "v", "down", "down")
         await running.pilot.pause()
         assert_snapshot(running.app, f"screen-copy-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-copy")
 
 
 def tool(folder: Path, name: str, script: str) -> None:

@@ -14,7 +14,7 @@ from app.widgets.status import Status, lay_out
 from tests.support.model_server import ModelServer
 from tests.support.records import session
 from tests.support.script import Text, Tokens, answer
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_pictures
 from tests.ui.conftest import Starter
 from tests.ui.test_window import Host
 
@@ -39,12 +39,10 @@ COSTS = Costs(
 )
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_r8_picture(size: tuple[int, int]) -> None:
+async def test_r8_picture() -> None:
     host = Host(PageScreen("Cost", partial(page, COSTS)))
-    async with host.run_test(size=size) as pilot:
-        await pilot.pause()
-        assert_snapshot(host, f"screen-cost-{size[0]}")
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-cost")
 
 
 @pytest.mark.parametrize("width", [40, 67, 95])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.model import TextPart
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 
 
@@ -124,6 +124,8 @@ async def test_i5_the_files_in_force_are_listed(
         ):
             assert shown in running.text()
         assert_snapshot(running.app, f"screen-instructions-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-instructions")
         await running.pilot.press("escape")
         await running.type("read sub/a.txt", "enter")
         await running.until_idle()

@@ -20,7 +20,7 @@ from app.widgets.status import Status, lay_out
 from tests.mcp.shop import SERVERS
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_pictures
 from tests.ui.conftest import Starter, configure
 
 COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
@@ -86,20 +86,17 @@ class Host(App[object]):
         self.push_screen(self._shown)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-async def test_the_list_as_a_picture(size: tuple[int, int]) -> None:
+async def test_the_list_as_a_picture() -> None:
     host = Host(McpScreen(STANDINGS, lambda *_: None))
-    async with host.run_test(size=size) as pilot:
-        await pilot.pause()
-        assert_snapshot(host, f"screen-mcp-{size[0]}")
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-mcp")
 
 
 @pytest.mark.parametrize("place", [0, 3])
 async def test_a_server_as_a_picture(place: int) -> None:
     host = Host(ServerScreen(STANDINGS[place]))
-    async with host.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        assert_snapshot(host, f"screen-mcp-{STANDINGS[place].server.name}-80")
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, f"screen-mcp-{STANDINGS[place].server.name}")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from app.screens.question import QuestionOutcome, QuestionScreen
 from app.themes import register
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter, configure
 
 QUESTION = Question(
@@ -152,6 +152,7 @@ async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) ->
     ("name", "question", "size"),
     [
         ("80", replace(QUESTION, number=2, total=3), (80, 24)),
+        ("140", replace(QUESTION, number=2, total=3), (140, 45)),
         ("several-140", SEVERAL, (140, 40)),
         ("open-80", OPEN, (80, 24)),
         ("narrow", QUESTION, (40, 16)),
@@ -163,6 +164,8 @@ async def test_pictures(name: str, question: Question, size: tuple[int, int]) ->
         await settle(pilot)
         host.dialog.query_one("#question-answer").cursor_blink = False
         assert_snapshot(host, f"screen-question-{name}")
+        if name == "80":
+            await assert_in_light(pilot, "screen-question")
 
 
 async def test_a_withdrawn_question_closes_without_an_answer() -> None:

@@ -12,7 +12,7 @@ from agent.model import AssistantMessage, Completed, MessageWithParts, Usage
 from app.screens.review import ReviewScreen
 from app.widgets.transcript.view import Transcript
 from tests.support import records
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.support.transcripts import history
 from tests.ui.conftest import Running, Starter
 
@@ -151,6 +151,8 @@ async def test_u11_the_timeline_beside_the_transcript(
         assert rows(screen)[3] == "● Edit reader.py"
         await running.pilot.pause()
         assert_snapshot(running.app, f"screen-review-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-review")
 
 
 async def test_the_filter_goes_through_the_kinds(start: Starter) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from app.screens.sessions import SessionsScreen
 from tests.support import records
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.support.transcripts import history, moved
 from tests.ui.conftest import Running, Starter
 
@@ -61,6 +61,8 @@ async def test_the_list(start: Starter, size: tuple[int, int]) -> None:
         preview.update(shown)
         await running.pilot.pause()
         assert_snapshot(running.app, f"screen-sessions-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-sessions")
 
 
 async def test_hits_in_messages(start: Starter) -> None:

@@ -11,7 +11,7 @@ from agent.shells import ShellInfo
 from agent.tools.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, standing
 from app.widgets.working import WorkingLine
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 
 
@@ -162,7 +162,7 @@ class Printed:
         return lambda: None
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 16), (20, 8)])
+@pytest.mark.parametrize("size", [(140, 45), (80, 24), (40, 16), (20, 8)])
 async def test_the_output_as_a_picture(start: Starter, size: tuple[int, int]) -> None:
     lines = "\n".join(f"[{n:02}] GET /items/{n} 200\x1b]0;x\x07" for n in range(40))
     async with start(size=size) as running:
@@ -175,3 +175,5 @@ async def test_the_output_as_a_picture(start: Starter, size: tuple[int, int]) ->
         await running.pilot.pause()
         await asyncio.sleep(0)
         assert_snapshot(running.app, f"screen-shell-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-shell")

@@ -15,7 +15,7 @@ from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out
 from app.widgets.status import Status
 from app.widgets.status import lay_out as status_line
 from tests.support import records
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 from tests.ui.test_screens import opened, show_session
 from tests.ui.test_shells_screen import run_in_background
@@ -124,6 +124,7 @@ async def test_u22_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) 
         await running.until_shown("1 of 4 done")
         assert "+3 −1" in running.text()
         assert_snapshot(running.app, "screen-sidebar-160")
+        await assert_in_light(running.pilot, "screen-sidebar")
 
 
 @pytest.mark.parametrize("size", [(60, 24), (100, 30)])

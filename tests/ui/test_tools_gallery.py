@@ -16,7 +16,6 @@ from agent.display import (
     TodoItem,
 )
 from agent.model import Part, ToolState
-from app import themes
 from app.state import SessionView
 from app.themes import DARK_TONES
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
@@ -35,7 +34,7 @@ from tests.support.records import (
     tool,
     user,
 )
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.support.transcripts import TranscriptApp
 
 MESSAGE = "msg_1"
@@ -246,18 +245,12 @@ def view_of(states: Kind) -> SessionView:
 
 
 @pytest.mark.parametrize("kind", GALLERY)
-async def test_gallery_dark(kind: str) -> None:
+async def test_gallery(kind: str) -> None:
     app = TranscriptApp(view_of(GALLERY[kind]))
     async with app.run_test(size=(100, 60 if kind in {"bash", "shells"} else 40)) as pilot:
         await pilot.pause()
         assert_snapshot(app, f"tool-{kind}")
-
-
-async def test_gallery_light() -> None:
-    app = TranscriptApp(view_of(GALLERY["edit"]), theme=themes.LIGHT)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await pilot.pause()
-        assert_snapshot(app, "tool-edit-light")
+        await assert_in_light(pilot, f"tool-{kind}")
 
 
 async def test_gallery_unfolded() -> None:

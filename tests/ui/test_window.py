@@ -13,7 +13,7 @@ from app.screens.page import PageScreen
 from app.themes import register
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Reason, Text, Tokens, answer
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_pictures, assert_snapshot
 from tests.ui.conftest import Running, Starter
 
 THOUGHTS = "The reader takes the first line for granted, and an empty file has none. " * 1_600
@@ -60,6 +60,8 @@ async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
         await told(running, after=6_500)
         await running.until_shown("30.0k → 6.5k tokens")
         assert_snapshot(running.app, f"screen-compacted-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-compacted")
     assert "the test" in str(scripted.requests[-1].body)
 
 
@@ -119,12 +121,10 @@ class Host(App[None]):
         self.push_screen(self._page)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_c11_picture(size: tuple[int, int]) -> None:
+async def test_c11_picture() -> None:
     host = Host(PageScreen("Context", partial(page, CONTENTS)))
-    async with host.run_test(size=size) as pilot:
-        await pilot.pause()
-        assert_snapshot(host, f"screen-context-{size[0]}")
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-context")
 
 
 @pytest.mark.parametrize("width", [20, 67, 95])
