@@ -31,7 +31,8 @@ class Tones:
     *ground* is the page, *panel* a surface on it, *raised* a dialog. Text is *text*,
     *muted* or *faint* (not on raised surfaces); *rule* is for lines. *accent* is an agent
     that speaks or works, *plan* the planning agent, *blue* the user, *ok* done, *warn*
-    waits for the user, *err* failed. The rest is for diffs.
+    waits for the user, *err* failed. *cursor* lies under the row of a list that the keys are
+    on. The rest is for diffs.
     """
 
     ground: str
@@ -54,6 +55,7 @@ class Tones:
     removed_word: str
     removed_text: str
     selection: str
+    cursor: str
     dark: bool = True
 
     def style(self, tone: str = "text", on: str = "ground", attributes: str = "") -> Style:
@@ -101,6 +103,7 @@ DARK_TONES = Tones(
     removed_word="#53252c",
     removed_text="#eda6ac",
     selection="#2c4a6e",
+    cursor="#23353a",
 )
 
 LIGHT_TONES = Tones(
@@ -124,6 +127,7 @@ LIGHT_TONES = Tones(
     removed_word="#f3c6c8",
     removed_text="#7d1822",
     selection="#c4daf5",
+    cursor="#d4e3de",
     dark=False,
 )
 
@@ -149,6 +153,7 @@ _ANSI_TONES = Tones(
     removed_word="default",
     removed_text="red",
     selection="bright_black",
+    cursor="default",
 )
 
 
@@ -176,9 +181,6 @@ def own_theme(name: str, tones: Tones) -> Theme:
         boost=tones.raised,
         dark=tones.dark,
         variables={
-            "block-cursor-background": tones.raised,
-            "block-cursor-foreground": tones.text,
-            "block-cursor-text-style": "bold",
             "border": tones.accent,
             "border-blurred": tones.rule,
             "footer-key-foreground": tones.accent,
@@ -209,7 +211,23 @@ def _carrying(theme: Theme, tones: Tones) -> Theme:
         for field in fields(tones)
         if field.name != "dark"
     }
-    return replace(theme, variables={**theme.variables, **variables})
+    return replace(theme, variables={**theme.variables, **_cursors(tones), **variables})
+
+
+def _cursors(tones: Tones) -> dict[str, str]:
+    """What lies under the row of a list that the keys are on, and the words of an empty line to
+    type in: Textual's own are too weak for text in our tones. The list looks the same while the
+    keys go to the line above it. Without colours of ours the row is underlined."""
+    style = "bold" if "#" in tones.cursor else "bold underline"
+    return {
+        f"block-cursor{state}-{what}": value
+        for state in ("", "-blurred")
+        for what, value in (
+            ("background", _css(tones.cursor)),
+            ("foreground", _css(tones.text)),
+            ("text-style", style),
+        )
+    } | {"text-disabled": _css(tones.muted)}
 
 
 OWN_THEMES: dict[str, Theme] = {name: own_theme(name, tones) for name, tones in OWN_TONES.items()}
@@ -303,6 +321,7 @@ def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dar
         removed_word=removed[1],
         removed_text=removed[2],
         selection=_mix(page, blue, 0.25).hex6,
+        cursor=_mix(page, accent, 0.12).hex6,
         dark=dark,
     )
 

@@ -3,15 +3,16 @@
 from dataclasses import fields
 
 import pytest
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.theme import BUILTIN_THEMES, Theme
+from textual.widgets import Input, OptionList
 
 from app import themes
 from app.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
 
 TEXTS = ("text", "muted", "accent", "plan", "blue", "ok", "warn", "err")
 PAIRS = [
-    *[(text, ground) for text in TEXTS for ground in ("ground", "panel", "raised")],
+    *[(text, ground) for text in TEXTS for ground in ("ground", "panel", "raised", "cursor")],
     ("faint", "ground"),
     ("faint", "panel"),
     *[(text, ground) for ground in ("added", "removed") for text in ("muted", "text")],
@@ -49,6 +50,39 @@ def test_every_theme_has_readable_tones(theme: Theme) -> None:
 def test_ansi_theme_lays_no_ground_of_ours() -> None:
     tones = tones_for(BUILTIN_THEMES["ansi-dark"])
     assert {tones.ground, tones.panel, tones.raised, tones.added, tones.removed} == {"default"}
+
+
+@pytest.mark.parametrize("name", [themes.DARK, themes.LIGHT, "nord", "ansi-dark"])
+async def test_u20_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
+    """In a list that is not focused as well: the keys go to the filter above it."""
+
+    class Probe(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Input(placeholder="Type to filter")
+            yield OptionList("one", "two")
+
+    app = Probe()
+    themes.register(app)
+    app.theme = name
+    async with app.run_test() as pilot:
+        rows = app.query_one(OptionList)
+        rows.highlighted = 0
+        await pilot.pause()
+        under = rows.get_visual_style("option-list--option-highlighted")
+        other = rows.get_visual_style("option-list--option")
+        assert under.bold
+        if name == "ansi-dark":
+            assert under.underline, "it has no ground of ours"
+            return
+        assert under.background != other.background
+        tones = tones_for(app.current_theme)
+        assert contrast(tones.muted, under.background.hex6) >= 4.4
+        if name == "nord":
+            return
+        typed = app.query_one(Input)
+        faint = typed.get_component_rich_style("input--placeholder")
+        assert faint.color is not None
+        assert contrast(faint.color.name, typed.background_colors[1].hex6) >= 4.4
 
 
 async def test_every_registered_theme_has_tones_as_css_variables() -> None:
