@@ -17,26 +17,20 @@ from agent.model import Usage
 from agent.questions import JudgedNeed, Need, PermissionRequest
 from app.screens.error import ErrorScreen
 from app.screens.permission import PermissionScreen
-from app.themes import LIGHT
 from tests.support import records
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import SIZES, assert_in_light, assert_pictures, assert_snapshot
 from tests.ui.conftest import Running, Starter
 
-SIZES = [(80, 24), (140, 45)]
 DAY = 86_400.0
 
 
 @asynccontextmanager
-async def opened(
-    start: Starter, tmp_path: Path, size: tuple[int, int], theme: str = ""
-) -> AsyncIterator[Running]:
+async def opened(start: Starter, tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Running]:
     """The app on ``~/shop``."""
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "README.md").write_text("# A shop\n")
     env = {"HOME": str(tmp_path), "TZ": "UTC"}
     async with start(directory=tmp_path / "shop", size=size, env=env) as running:
-        if theme:
-            running.app.theme = theme
         await running.until_shown("demo/offline")
         running.app.controller.main.prompt.cursor_blink = False
         yield running
@@ -162,11 +156,10 @@ def named(name: str, size: tuple[int, int]) -> str:
     return f"screen-{name}-{size[0]}"
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_u19_the_first_page(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(start, tmp_path, size) as running:
+async def test_u19_the_first_page(start: Starter, tmp_path: Path) -> None:
+    async with opened(start, tmp_path, (80, 24)) as running:
         await running.until_shown("tour")
-        assert_snapshot(running.app, named("home", size))
+        await assert_pictures(running.pilot, "screen-home")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -174,47 +167,34 @@ async def test_u22_a_session(start: Starter, tmp_path: Path, size: tuple[int, in
     async with opened(start, tmp_path, size) as running:
         await show_session(running)
         assert_snapshot(running.app, named("session", size))
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-session")
 
 
-async def test_u22_a_session_in_light(start: Starter, tmp_path: Path) -> None:
-    async with opened(start, tmp_path, (100, 30), theme=LIGHT) as running:
-        await show_session(running)
-        assert_snapshot(running.app, "screen-session-light")
-
-
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("name", "heading"), [("command", "Run this"), ("edit", "Change this")])
 async def test_m6_the_permission_dialog(
-    start: Starter, tmp_path: Path, size: tuple[int, int], name: str, heading: str
+    start: Starter, tmp_path: Path, name: str, heading: str
 ) -> None:
-    async with opened(start, tmp_path, size) as running:
+    async with opened(start, tmp_path, (80, 24)) as running:
         await show_session(running)
         running.app.push_screen(command_dialog() if name == "command" else edit_dialog())
         await running.until_shown(heading)
-        assert_snapshot(running.app, named(f"permission-{name}", size))
+        await assert_pictures(running.pilot, f"screen-permission-{name}")
 
 
-async def test_m6_the_permission_dialog_in_light(start: Starter, tmp_path: Path) -> None:
-    async with opened(start, tmp_path, (100, 30), theme=LIGHT) as running:
-        await show_session(running)
-        running.app.push_screen(command_dialog())
-        await running.until_shown("Run this")
-        assert_snapshot(running.app, "screen-permission-light")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_u11_help(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(start, tmp_path, size) as running:
+async def test_u11_help(start: Starter, tmp_path: Path) -> None:
+    async with opened(start, tmp_path, (80, 24)) as running:
         await running.pilot.press("f1")
         await running.until_shown("Keys")
-        assert_snapshot(running.app, named("help", size))
+        await assert_pictures(running.pilot, "screen-help")
 
 
 async def test_u11_models(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.type("/model", "enter")
         await running.until_shown("Demo")
-        assert_snapshot(running.app, "screen-models-80")
+        running.app.screen.query_one("Input").cursor_blink = False
+        await assert_pictures(running.pilot, "screen-models")
 
 
 async def test_u14_commands_are_offered_while_a_slash_is_typed(
@@ -223,7 +203,7 @@ async def test_u14_commands_are_offered_while_a_slash_is_typed(
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.type("/s")
         await running.until_shown("/sessions")
-        assert_snapshot(running.app, "screen-slash-80")
+        await assert_pictures(running.pilot, "screen-slash")
 
 
 async def test_u11_sessions(start: Starter, tmp_path: Path) -> None:
@@ -255,4 +235,3 @@ async def test_u6_the_error_screen(start: Starter, tmp_path: Path) -> None:
             ErrorScreen("ValueError: a fault of the program [/x]", "~/log/opencode-py.log")
         )
         await running.until_shown("a fault of the program [/x]")
-        assert_snapshot(running.app, "screen-error-80")
