@@ -53,4 +53,5 @@ class Finding:
             if typed and typed.lower() in f"{server}:{uri}".lower()
         ][:RESOURCES]
         files = await self._index.matches(typed)
-        self._screen.show_files(typed, [*resources, *files], agents)
+        if files is not None:
+            self._screen.show_files(typed, [*resources, *files], agents)

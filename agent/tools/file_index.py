@@ -1,13 +1,17 @@
 """The files of a project by parts of their names, for completion (spec 8, U8).
 
 The list is read by the engine of ``glob`` (so what git ignores is left out), kept, and read
-anew in the background when it has aged. Queries run in a thread.
+anew in the background when it has aged. Queries run in a thread, which after each thousand or
+two of paths lets go of the interpreter and sees whether something else was typed meanwhile: at
+100,000 files a key must not wait for the letters before it.
 """
 
 import asyncio
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from agent.errors import ToolError
@@ -24,6 +28,29 @@ FIRST_LIMIT = 10.0
 """Seconds that reading the list may take; what was found by then counts."""
 
 
+CHUNK = 2_000
+"""Paths that are looked at in one go: about a millisecond."""
+
+FEW = 2_000
+"""Paths that hold the letters in order of which the closest are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some *paths*, and all of them in lower case, one a line, to be searched at once."""
+
+    paths: tuple[str, ...]
+    text: str
+
+
+def listed(paths: Iterable[str]) -> tuple[Chunk, ...]:
+    """*paths* ready to be searched, in their order. One with a line break is left out: it can't
+    be named in a prompt."""
+    usable = [path for path in paths if "\n" not in path]
+    parts = [tuple(usable[at : at + CHUNK]) for at in range(0, len(usable), CHUNK)]
+    return tuple(Chunk(part, "\n".join(part).lower()) for part in parts)
+
+
 class FileIndex:
     """Files and folders of *project*, by paths relative to *directory*."""
 
@@ -33,17 +60,23 @@ class FileIndex:
         self._directory = directory
         self._project = project
         self._clock = clock
-        self._paths: tuple[str, ...] = ()
+        self._chunks: tuple[Chunk, ...] = ()
+        self._asked = 0
         self._read_at: float | None = None
         self._reading: asyncio.Task[None] | None = None
 
-    async def matches(self, typed: str, limit: int = 50) -> tuple[str, ...]:
-        """The paths that fit *typed* best; folders end with a slash."""
+    async def matches(self, typed: str, limit: int = 50) -> tuple[str, ...] | None:
+        """The paths that fit *typed* best; folders end with a slash. None once something else
+        is asked for meanwhile."""
+        self._asked += 1
+        mine = self._asked
         if self._reading is None and self._is_old():
             self._reading = asyncio.create_task(self._read(), name="file index")
         if self._read_at is None and self._reading is not None:
             await asyncio.wait([self._reading])
-        return await asyncio.to_thread(best, typed, self._paths, limit)
+        return await asyncio.to_thread(
+            best, typed, self._chunks, limit, lambda: self._asked != mine
+        )
 
     def _is_old(self) -> bool:
         return self._read_at is None or self._clock() - self._read_at > AGE
@@ -55,9 +88,11 @@ class FileIndex:
         try:
             searcher = Searcher(find_rg(), time_limit=FIRST_LIMIT)
             await searcher.run(order, lambda record: _keep(found, record))
-            self._paths = await asyncio.to_thread(_with_folders, found, self._directory)
+            self._chunks = await asyncio.to_thread(
+                lambda: listed(_with_folders(found, self._directory))
+            )
         except (ToolError, OSError):
-            self._paths = ()  # nothing can be completed: the folder is gone or closed to us
+            self._chunks = ()  # nothing can be completed: the folder is gone or closed to us
         finally:
             self._read_at = self._clock()
             self._reading = None
@@ -72,41 +107,91 @@ def _inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _with_folders(found: list[bytes], directory: str) -> tuple[str, ...]:
-    paths = [os.path.relpath(os.fsdecode(record), directory) for record in found]
-    folders = {f"{os.path.dirname(path)}/" for path in paths if "/" in path}  # noqa: PTH120 - many
-    return tuple(sorted({*paths, *folders}, key=lambda path: (path.count("/"), path)))
+def _with_folders(found: list[bytes], directory: str) -> list[str]:
+    """The paths of *found* and their folders, those of few parts first."""
+    held: dict[bytes, list[bytes]] = {}
+    for record in found:
+        folder, _, name = record.rpartition(b"/")
+        held.setdefault(folder, []).append(name)
+    inside: dict[str, list[bytes]] = {}
+    for folder, names in held.items():
+        path = os.path.relpath(os.fsdecode(folder) or "/", directory)
+        inside["" if path == "." else f"{path}/"] = sorted(names)
+    for folder in list(inside):
+        while (folder := folder.rstrip("/").rpartition("/")[0]) and not folder.endswith(".."):
+            inside.setdefault(f"{folder}/", [])
+    levels: dict[int, list[str]] = {}
+    for folder in sorted(inside):
+        levels.setdefault(folder.count("/"), []).append(folder)
+    paths: list[str] = []
+    for depth in range(max(levels, default=0) + 1):
+        for folder in levels.get(depth, ()):
+            paths += [f"{folder}{os.fsdecode(name)}" for name in inside[folder]]
+        paths += levels.get(depth + 1, ())
+    return paths
 
 
-def best(typed: str, paths: tuple[str, ...], limit: int) -> tuple[str, ...]:
+def best(
+    typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool] = lambda: False
+) -> tuple[str, ...] | None:
     """Names that begin with *typed*, then names and paths that hold it, then those that hold
-    its letters in order."""
+    its letters in order. None once *stale*."""
     if not typed:
-        return paths[:limit]
+        return tuple(islice((path for chunk in chunks for path in chunk.paths), limit))
     wanted = typed.lower()
-    tiers: tuple[list[str], ...] = ([], [], [], [])
-    for path in paths:
-        lowered = path.lower()
+    tiers: tuple[list[str], ...] = ([], [], [])
+    for chunk in _in_turn(chunks, stale):
+        if wanted in chunk.text:
+            _sort_in(wanted, chunk, tiers)
+        if len(tiers[0]) >= limit:
+            break
+    found = [path for tier in tiers for path in islice(tier, limit)]
+    if len(found) < limit:
+        found += _closest(wanted, _scattered(wanted, chunks, stale))
+    return None if stale() else tuple(found[:limit])
+
+
+def _in_turn(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[Chunk]:
+    """Each of *chunks* until *stale*; the thread that waits for keys comes in between."""
+    for chunk in chunks:
+        time.sleep(0)
+        if stale():
+            return
+        yield chunk
+
+
+def _sort_in(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> None:
+    for path, lowered in zip(chunk.paths, chunk.text.split("\n"), strict=True):
+        if wanted not in lowered:
+            continue
         name = lowered.rstrip("/").rpartition("/")[2]
         if lowered.startswith(wanted) or name.startswith(wanted):
             tiers[0].append(path)
-        elif wanted in name:
-            tiers[1].append(path)
-        elif wanted in lowered:
-            tiers[2].append(path)
-        elif len(tiers[3]) < 2_000 and _in_order(wanted, lowered):
-            tiers[3].append(path)
-        if len(tiers[0]) >= limit:
+        else:
+            tiers[1 if wanted in name else 2].append(path)
+
+
+def _scattered(wanted: str, chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> list[str]:
+    """Paths that hold the letters of *wanted* in order, but not next to each other."""
+    each = "".join(f"[^\n{re.escape(one)}]*+{re.escape(one)}" for one in wanted)
+    pattern = re.compile(f"^{each}", re.MULTILINE)
+    found: list[str] = []
+    for chunk in _in_turn(chunks, stale):
+        lines = [match.start() for match in pattern.finditer(chunk.text)]
+        if lines:
+            starts = {start: at for at, start in enumerate(_starts(chunk.text))}
+            found += (chunk.paths[starts[start]] for start in lines)
+        if len(found) >= FEW:
             break
-    found = [path for tier in tiers[:3] for path in islice(tier, limit)]
-    if len(found) < limit:
-        found += _closest(wanted, tiers[3])
-    return tuple(found[:limit])
+    return [path for path in found[:FEW] if wanted not in path.lower()]
 
 
-def _in_order(wanted: str, text: str) -> bool:
-    letters = iter(text)
-    return all(letter in letters for letter in wanted)
+def _starts(text: str) -> Iterator[int]:
+    """Where the lines of *text* begin."""
+    at = 0
+    for line in text.split("\n"):
+        yield at
+        at += len(line) + 1
 
 
 def _closest(wanted: str, paths: list[str]) -> list[str]:

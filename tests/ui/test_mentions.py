@@ -8,7 +8,7 @@ import pytest
 from agent.model import TextPart
 from agent.session.mentioned import mentions_in
 from agent.session.view import Mention
-from agent.tools.file_index import FileIndex, best
+from agent.tools.file_index import CHUNK, FileIndex, best, listed
 from app.mentions import quoted
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
@@ -43,11 +43,41 @@ def test_u8_a_path_with_blanks_is_quoted() -> None:
 
 def test_u8_the_best_match_comes_first() -> None:
     paths = ("src/", "src/app.py", "docs/map.md", "tests/test_app.py", "src/deep/zebra.py")
-    assert best("app", paths, 10)[0] == "src/app.py"
-    assert best("MAP", paths, 10)[0] == "docs/map.md"
-    assert "src/deep/zebra.py" in best("sdz", paths, 10)
-    assert best("", paths, 2) == paths[:2]
-    assert best("nothing like it", paths, 10) == ()
+    chunks = listed(paths)
+    assert best("app", chunks, 10) == ("src/app.py", "tests/test_app.py")
+    assert best("MAP", chunks, 10) == ("docs/map.md",)
+    assert best("sdz", chunks, 10) == ("src/deep/zebra.py",)
+    assert best("", chunks, 2) == paths[:2]
+    assert best("nothing like it", chunks, 10) == ()
+
+
+def test_u8_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
+    paths = [f"folder/file_{number}.py" for number in range(3 * CHUNK + 1)]
+    last = f"file_{3 * CHUNK}.py"
+    assert best(last, listed(paths), 10) == (f"folder/{last}",)
+    assert best("fd6000p", listed(paths), 10) == (f"folder/{last}",)
+
+
+def test_u8_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
+    assert best("b[1]", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+    assert best("b]p", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+
+
+async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "needle.py").touch()
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    old, new = await asyncio.gather(index.matches("nee"), index.matches("need"))
+    assert old is None
+    assert new == ("needle.py",)
+
+
+async def test_u8_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "deep" / "a.py").touch()
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    assert await index.matches("sr") == ("src/", "src/deep/", "src/deep/a.py")
+    below = FileIndex(str(tmp_path / "src"), str(tmp_path))
+    assert await below.matches("") == ("deep/", "deep/a.py")
 
 
 async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
@@ -57,7 +87,15 @@ async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.log\n")
     index = FileIndex(str(tmp_path), str(tmp_path))
     found = await index.matches("", limit=100)
-    assert set(found) == {"a.py", ".gitignore", ".hidden", "sub/deep/", "sub/deep/b.py"}
+    assert found is not None
+    assert set(found) == {
+        "a.py",
+        ".gitignore",
+        ".hidden",
+        "sub/",
+        "sub/deep/",
+        "sub/deep/b.py",
+    }
 
 
 async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
