@@ -12,6 +12,7 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.model import Busy
 from app import themes
+from app.application import OpencodeApp
 from app.screens.aside import AsideScreen
 from app.screens.changes import ChangesScreen
 from app.screens.confirm import ConfirmScreen
@@ -33,6 +34,9 @@ from tests.ui.test_shells_screen import info
 
 class Host(App[None]):
     """Shows one screen, with nothing behind it that differs from run to run."""
+
+    HORIZONTAL_BREAKPOINTS = OpencodeApp.HORIZONTAL_BREAKPOINTS
+    VERTICAL_BREAKPOINTS = OpencodeApp.VERTICAL_BREAKPOINTS
 
     def __init__(self, made: Callable[[], Screen[object]]) -> None:
         super().__init__()
