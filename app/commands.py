@@ -58,6 +58,7 @@ FIRST: tuple[str, ...] = (
     "prompt.editor",
     "app.help",
     "app.palette",
+    "app.suspend",
     "app.exit",
     "permissions.list",
     "mcp.list",

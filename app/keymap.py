@@ -26,6 +26,7 @@ FIXED: Mapping[str, str] = {
 
 ALIASES: Mapping[str, str] = {
     "app_exit": "app.exit",
+    "terminal_suspend": "app.suspend",
     "command_list": "app.palette",
     "help_show": "app.help",
     "theme_list": "view.theme",

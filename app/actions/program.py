@@ -1,6 +1,7 @@
 """Actions on the view and on the program itself."""
 
 import asyncio
+import os
 from pathlib import Path
 
 from app.commands import action, actions, find
@@ -70,6 +71,30 @@ async def palette(context: Context, argument: str) -> None:
         context.prompt.put(f"/{known.slash[0]} ")
     else:
         await known.run(context, "")
+
+
+@action(
+    "app.suspend",
+    "Go to the shell; fg comes back",
+    "Program",
+    slash=("suspend",),
+    keys=("ctrl+z",),
+)
+async def suspend(context: Context, argument: str) -> None:
+    """The program stands still meanwhile."""
+    del argument
+    if not _shell_behind():
+        context.tell("There is no shell to go back to: the terminal runs nothing else.")
+        return
+    context.app.action_suspend_process()
+
+
+def _shell_behind() -> bool:
+    """Whether what started this program is in its terminal, to go on and to bring it back."""
+    try:
+        return os.getsid(os.getppid()) == os.getsid(0)
+    except OSError:
+        return False  # it has ended
 
 
 @action(

@@ -1,9 +1,7 @@
 """What terminals do to a program: sizes, suspends, early keys, pastes, foreign text
 (U6, U9, U17, U21; trials NARROW, PERM-VIEW, TTY-RESTORE, TUI-MARKUP, TUI-PASTE)."""
 
-import os
 import shutil
-import signal
 import termios
 
 import pytest
@@ -71,9 +69,8 @@ def test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again(place: Pl
         terminal.enter("read README.md")
         terminal.wait(r"● Read README\.md")
         terminal.wait(r"Working", gone=True)
-        (program,) = children_of(terminal.pid)
         before = len(terminal.raw)
-        os.kill(program, signal.SIGTSTP)
+        terminal.send("\x1a")
         terminal.wait(r"Stopped")
         stopped = bytes(terminal.raw[before:])
         assert terminal.modes_now == terminal.modes_before
@@ -89,6 +86,13 @@ def test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again(place: Pl
         terminal.wait(r"To go on: opencode-py --session ses_")
         terminal.until(lambda: not children_of(terminal.pid), "the program did not end")
         assert terminal.modes_now == terminal.modes_before
+
+
+def test_u6_without_a_shell_behind_it_ctrl_z_does_not_stop_the_program(run: Runner) -> None:
+    with run() as terminal:
+        terminal.wait(READY)
+        terminal.send("\x1a")
+        terminal.wait(r"There is no shell to go back to")
 
 
 def test_u7_what_is_typed_before_the_first_frame_is_kept(run: Runner) -> None:
