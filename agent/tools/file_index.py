@@ -22,7 +22,10 @@ MOST = 200_000
 """Paths that are kept."""
 
 AGE = 10.0
-"""Seconds after which the list is read anew when it is asked for."""
+"""Seconds after which the list is read anew when it is asked for, at the earliest."""
+
+REST = 40.0
+"""Times as long as the last reading took that the list is kept at least."""
 
 FIRST_LIMIT = 10.0
 """Seconds that reading the list may take; what was found by then counts."""
@@ -63,6 +66,7 @@ class FileIndex:
         self._chunks: tuple[Chunk, ...] = ()
         self._asked = 0
         self._read_at: float | None = None
+        self._kept = AGE
         self._reading: asyncio.Task[None] | None = None
 
     async def matches(self, typed: str, limit: int = 50) -> tuple[str, ...] | None:
@@ -79,10 +83,11 @@ class FileIndex:
         )
 
     def _is_old(self) -> bool:
-        return self._read_at is None or self._clock() - self._read_at > AGE
+        return self._read_at is None or self._clock() - self._read_at > self._kept
 
     async def _read(self) -> None:
         found: list[bytes] = []
+        begun = self._clock()
         root = self._project if _inside(self._directory, self._project) else self._directory
         order = Order(root=root, folder=root, hidden=True, ignored=False)
         try:
@@ -95,6 +100,7 @@ class FileIndex:
             self._chunks = ()  # nothing can be completed: the folder is gone or closed to us
         finally:
             self._read_at = self._clock()
+            self._kept = max(AGE, REST * (self._read_at - begun))
             self._reading = None
 
 
@@ -134,8 +140,8 @@ def _with_folders(found: list[bytes], directory: str) -> list[str]:
 def best(
     typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool] = lambda: False
 ) -> tuple[str, ...] | None:
-    """Names that begin with *typed*, then names and paths that hold it, then those that hold
-    its letters in order. None once *stale*."""
+    """Names that begin with *typed*, then names and paths that hold it; where there are none,
+    those that hold its letters in order. None once *stale*."""
     if not typed:
         return tuple(islice((path for chunk in chunks for path in chunk.paths), limit))
     wanted = typed.lower()
@@ -146,8 +152,8 @@ def best(
         if len(tiers[0]) >= limit:
             break
     found = [path for tier in tiers for path in islice(tier, limit)]
-    if len(found) < limit:
-        found += _closest(wanted, _scattered(wanted, chunks, stale))
+    if not found:
+        found = _closest(wanted, _scattered(wanted, chunks, stale))
     return None if stale() else tuple(found[:limit])
 
 
@@ -172,18 +178,19 @@ def _sort_in(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> None:
 
 
 def _scattered(wanted: str, chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> list[str]:
-    """Paths that hold the letters of *wanted* in order, but not next to each other."""
+    """Paths that hold the letters of *wanted* in order."""
     each = "".join(f"[^\n{re.escape(one)}]*+{re.escape(one)}" for one in wanted)
     pattern = re.compile(f"^{each}", re.MULTILINE)
     found: list[str] = []
     for chunk in _in_turn(chunks, stale):
-        lines = [match.start() for match in pattern.finditer(chunk.text)]
+        possible = all(one in chunk.text for one in wanted)
+        lines = [match.start() for match in pattern.finditer(chunk.text)] if possible else []
         if lines:
             starts = {start: at for at, start in enumerate(_starts(chunk.text))}
             found += (chunk.paths[starts[start]] for start in lines)
         if len(found) >= FEW:
             break
-    return [path for path in found[:FEW] if wanted not in path.lower()]
+    return found[:FEW]
 
 
 def _starts(text: str) -> Iterator[int]:
