@@ -29,6 +29,8 @@ from app.opening import load
 from app.preparing import Preparing
 from app.printing import Printer
 from app.screens.trust import EXPLAINED, lay_out
+from app.spent import spent_of
+from app.words import money
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.bus import Subscription
@@ -132,8 +134,8 @@ class Plain:
         for notice in self._runtime.notices:
             self._printer.line(notice)
         await self._open_first()
-        model = self._launch.model or self._runtime.catalog.default_model()
-        self._printer.line(f"opencode-py in {self._launch.directory}, model {model}. /help helps.")
+        self._printer.line(f"opencode-py in {self._launch.directory}. /help helps.")
+        await self._tell_standing()
         if self._launch.prompt:
             await self._turn(self._launch.prompt)
         while not self._stopping.is_set():
@@ -280,7 +282,20 @@ class Plain:
             elif isinstance(event, QuestionAsked):
                 await self._question(event.question)
             elif isinstance(event, SessionIdle) and event.session_id == session.id:
+                await self._tell_standing()
                 return
+
+    async def _tell_standing(self) -> None:
+        """Who works next, what is asked about, and what the session has cost by now (U20)."""
+        runtime, held = self._runtime, self._session
+        session = await runtime.sessions.directory.get(held.id) if held is not None else None
+        model = (session.model if session is not None else None) or self._launch.model
+        agent = session.agent if session is not None else self._launch.agent
+        self._printer.line(
+            f"Agent {agent or runtime.config.config.default_agent}, "
+            f"model {model or runtime.catalog.default_model()}, "
+            f"mode {runtime.permissions.mode}, cost {money(spent_of(session))}."
+        )
 
     async def _ask(self, request: PermissionRequest) -> None:
         """Ask until there is an answer, or until the question was withdrawn."""
@@ -288,9 +303,9 @@ class Plain:
         if request.id not in waiting:
             return
         self._printer.question(request, len(waiting))
-        offered = "once, always or reject" if request.always else "once or reject"
+        always = ", a always" if request.always else ""
         while True:
-            self._printer.line(f"{offered}? A word for the model may follow.")
+            self._printer.line(f"y once{always} or n reject? A word for the model may follow.")
             typed = await self._answer(request)
             if typed is None:
                 return

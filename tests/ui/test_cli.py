@@ -142,6 +142,9 @@ def test_plain_answers_asks_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "ok Read README.md" in done.stdout
     assert "Run this command?" in done.stdout
+    assert "y once, a always or n reject?" in done.stdout
+    standing = "Agent build, model demo/offline, mode ask, cost"
+    assert done.stdout.count(standing) == 4, "at the start and after each turn"
     assert "--plain --session ses_" in done.stdout
     assert "\x1b" not in done.stdout
     assert (tmp_path / "made.txt").exists()
