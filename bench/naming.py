@@ -1,0 +1,71 @@
+"""Naming a file with @ in a project of very many (spec 8, U8)."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from bench.place import Place, settle, watch
+from bench.row import Row, lags
+from bench.streaming import LETTERS
+from tests.support.terminal import Terminal
+
+FILES = 100_000
+FOLDERS = 2_000
+TRIES = 8
+WORDS = ("reader", "writer", "session", "model", "prompt", "screen", "token", "config")
+
+
+def mentions(place: Place) -> list[Row]:
+    """From a key to its echo, and from the last key of a name to the file, with the list warm."""
+    project = place.project.with_name("many")
+    for path in _paths(project):
+        path.touch()
+    with replace(place, project=project).ready(used=False) as terminal:
+        terminal.send("@find0")
+        terminal.sees(b"xyz0")
+        settle(terminal)
+        found = [_found(terminal, number) for number in range(1, TRIES)]
+        echo = [_echoed(terminal, number) for number in range(len(LETTERS))]
+    return [
+        Row(f"key echo while naming one of {FILES:,} files", lags(echo), "≤ 30 ms"),
+        Row("the file is offered", lags(found), "≤ 150 ms"),
+    ]
+
+
+def _paths(project: Path) -> Iterator[Path]:
+    """Files in folders of up to three levels, a few of them with names like no other."""
+    for number in range(FILES):
+        place = number % FOLDERS
+        parts = [
+            f"{WORDS[(place >> bits) % 8]}{place % 40}" for bits in range(0, 3 * (place % 4), 3)
+        ]
+        folder = project.joinpath(*parts)
+        if number < FOLDERS:
+            folder.mkdir(parents=True, exist_ok=True)
+        yield folder / f"{WORDS[number % 8]}_{WORDS[number // 8 % 8]}{number}.py"
+    yield from (project / f"find{number}xyz{number}.py" for number in range(TRIES))
+
+
+def _found(terminal: Terminal, number: int) -> float:
+    """Seconds from the last letter of a name to its row in the list."""
+    terminal.send("\x15")
+    watch(terminal, 0.3)
+    terminal.send("@find")
+    watch(terminal, 0.4)
+    pressed = time.monotonic()
+    terminal.send(str(number))
+    return terminal.sees(b"xyz%d" % number) - pressed
+
+
+def _echoed(terminal: Terminal, number: int) -> float:
+    """Seconds from a letter to its echo, which comes while the letters before it are looked for:
+    none of them is in any name, so that all names are looked at."""
+    if number % 8 == 0:
+        terminal.send("\x15")
+        watch(terminal, 0.3)
+        terminal.send("@r")
+    watch(terminal, 0.03 + number * 7 % 23 / 1000)
+    pressed = time.monotonic()
+    terminal.send(LETTERS[number])
+    return terminal.sees(LETTERS[number].encode()) - pressed
