@@ -52,8 +52,16 @@ def assert_snapshot(app: App[object], name: str) -> None:
     assert svg == svg_path.read_text(encoding="utf-8"), f"The colours of {name} differ: {hint}."
 
 
+async def _still(pilot: Pilot[object]) -> None:
+    """No cursor blinks: what a picture shows does not hang on when it is taken."""
+    for editor in pilot.app.screen.query("Input, TextArea").results():
+        editor.cursor_blink = False
+    await pilot.pause()
+
+
 async def assert_in_light(pilot: Pilot[object], name: str) -> None:
     """Compare the screen, shown in the light theme, with the picture ``<name>-light``."""
+    await _still(pilot)
     dark = pilot.app.theme
     pilot.app.theme = LIGHT
     await pilot.pause()
@@ -64,6 +72,7 @@ async def assert_in_light(pilot: Pilot[object], name: str) -> None:
 async def assert_pictures(pilot: Pilot[object], name: str) -> None:
     """Compare the screen at both sizes in dark, ``<name>-80`` and ``<name>-140``, and once in
     light, ``<name>-light`` (U22). One app serves all three."""
+    await _still(pilot)
     for size in reversed(SIZES):
         await pilot.resize_terminal(*size)
         await pilot.pause()
