@@ -25,12 +25,16 @@ DAY = 86_400.0
 
 
 @asynccontextmanager
-async def opened(start: Starter, tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Running]:
+async def opened(
+    start: Starter, tmp_path: Path, size: tuple[int, int], theme: str = ""
+) -> AsyncIterator[Running]:
     """The app on ``~/shop``."""
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "README.md").write_text("# A shop\n")
     env = {"HOME": str(tmp_path), "TZ": "UTC"}
     async with start(directory=tmp_path / "shop", size=size, env=env) as running:
+        if theme:
+            running.app.theme = theme
         await running.until_shown("demo/offline")
         running.app.controller.main.prompt.cursor_blink = False
         yield running
