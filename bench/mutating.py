@@ -80,6 +80,7 @@ GROUPS = {
             "tests/session/test_processor.py",
             "tests/session/test_turn.py",
             "tests/session/test_stream_faults.py",
+            "tests/provider/test_native_sessions.py",
         ),
     ),
 }
