@@ -84,6 +84,8 @@ class Logins:
         kept = Kept(self._file, server)
         provider = Provider(server, kept, loopback.uri, checked, returned)
         status = await _ask(server, provider)
+        if provider.context.current_tokens is None and status < 400:
+            await _insist(server, provider)
         if provider.context.current_tokens is None:
             why = f"It answered with HTTP {status} and asked for no login."
             raise ToolError(f"There is nothing to log in for at {server.name}. {why}")
@@ -113,3 +115,21 @@ async def _ask(server: Server, provider: Provider) -> int:
             async with client.stream("GET", server.url) as answer:
                 status = answer.status_code
     return status
+
+
+async def _insist(server: Server, provider: Provider) -> None:
+    """Log in at a server that lets everybody in, and wants to know who it is for some calls: as
+    if it had refused. Where it tells of no login there is none."""
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(SLOWEST)) as client:
+        request = client.build_request("POST", server.url)
+        flow = provider.async_auth_flow(request)
+        try:
+            asked = await anext(flow)
+            answer = httpx2.Response(401, request=asked)
+            while (asked := await flow.asend(answer)) is not request:
+                answer = await client.send(asked)
+        except OAuthFlowError:
+            if provider.context.oauth_metadata is not None:
+                raise
+        finally:
+            await flow.aclose()

@@ -184,13 +184,32 @@ class Signer(OAuthClientProvider):
             while True:
                 answer = yield asked
                 if asked is request and answer.status_code in {401, 403}:
-                    self._note(lacking(answer))
-                    return
+                    break
                 asked = await flow.asend(answer)
         except StopAsyncIteration:
             return
         finally:
             await flow.aclose()
+        self._note(lacking(answer))
+        async with self.context.lock:
+            if answer.status_code == 401 and self._stale(request):
+                renewed = yield await self._refresh_token()
+                await self._handle_refresh_response(renewed)
+        if self._header() != request.headers.get("Authorization"):
+            # Also where it was not renewed: the last answer is the one that counts.
+            request.headers.pop("Authorization", None)
+            self._add_auth_header(request)
+            yield request
+
+    def _stale(self, request: httpx2.Request) -> bool:
+        """Whether the token of *request*, which was refused before its time, is to be renewed:
+        not where another request has seen to that meanwhile."""
+        known = request.headers.get("Authorization") == self._header()
+        return known and self.context.can_refresh_token()
+
+    def _header(self) -> str | None:
+        tokens = self.context.current_tokens
+        return f"Bearer {tokens.access_token}" if tokens is not None else None
 
     def _note(self, scope: str | None) -> None:
         """Have the next login ask for what a call lacked: *scope*, or all that there is."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -127,7 +127,7 @@ async def open_wire(
             read, write = await stack.enter_async_context(transport)
             log.started()
         elif wire == "http":
-            client = await stack.enter_async_context(_client(server, hooks, wired))
+            client = await stack.enter_async_context(_Client(server, hooks, wired))
             transport = streamable_http_client(server.url, http_client=client)
             read, write = await stack.enter_async_context(transport)
         else:
@@ -138,7 +138,7 @@ async def open_wire(
                 auth: httpx2.Auth | None = None,
             ) -> httpx2.AsyncClient:
                 _ = headers, timeout, auth
-                return _client(server, hooks, wired)
+                return _Client(server, hooks, wired)
 
             transport = sse_client(
                 server.url,
@@ -170,25 +170,36 @@ def _unknown(server: Server, hooks: Hooks) -> tuple[str, str]:
     return why, "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
 
 
-def _client(server: Server, hooks: Hooks, wired: Wired) -> httpx2.AsyncClient:
-    async def seen(response: httpx2.Response) -> None:
-        lacked = lacking(response)
+class _Client(httpx2.AsyncClient):
+    """Looks at each answer that a request comes to in the end: what its signing asked and was
+    answered on the way, the renewal of a token, is nobody's fault."""
+
+    def __init__(self, server: Server, hooks: Hooks, wired: Wired) -> None:
+        super().__init__(
+            headers=dict(server.headers),
+            timeout=httpx2.Timeout(SLOWEST, read=QUIET),
+            auth=hooks.auth,
+        )
+        self._server = server
+        self._hooks = hooks
+        self._wired = wired
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        answer = await super().send(request, **how)
+        self._look_at(answer)
+        return answer
+
+    def _look_at(self, answer: httpx2.Response) -> None:
+        lacked = lacking(answer)
         if lacked is not None:
             rights = f" ({visible(lacked)[:LONGEST_SCOPE]})" if lacked else ""
-            hooks.refused(403, f"It wants more rights than the login gave{rights}.")
-            wired.fault = (
+            self._hooks.refused(403, f"It wants more rights than the login gave{rights}.")
+            self._wired.fault = (
                 f"The server wants more rights for this than the login gave{rights}. The user can "
                 "log in again, with ctrl+l in /mcp."
             )
-        elif response.status_code == 401:
-            why, wired.fault = _unknown(server, hooks)
-            hooks.refused(401, why)
-        elif response.status_code >= 400 and response.request.method == "POST":
-            wired.fault = f"The server answered with HTTP {response.status_code}."
-
-    return httpx2.AsyncClient(
-        headers=dict(server.headers),
-        timeout=httpx2.Timeout(SLOWEST, read=QUIET),
-        auth=hooks.auth,
-        event_hooks={"response": [seen]},
-    )
+        elif answer.status_code == 401:
+            why, self._wired.fault = _unknown(self._server, self._hooks)
+            self._hooks.refused(401, why)
+        elif answer.status_code >= 400 and answer.request.method == "POST":
+            self._wired.fault = f"The server answered with HTTP {answer.status_code}."

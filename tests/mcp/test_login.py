@@ -18,7 +18,7 @@ from agent.mcp.loopback import PATH, open_loopback
 from agent.mcp.provider import Kept, prove
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
-from tests.mcp.shop import Shop, free_port, listening, open_shop
+from tests.mcp.shop import Shop, free_port, listening, open_shop, served
 
 
 @contextlib.asynccontextmanager
@@ -132,7 +132,7 @@ async def test_a_login_that_does_not_hold_any_more(tmp_path: Path) -> None:
         await log_in(shop)
         await shop.connected("safe")
         async with httpx2.AsyncClient() as client:
-            await client.get(f"http://127.0.0.1:{port}/forget")
+            await client.get(f"http://127.0.0.1:{port}/forget?renewals")
         with pytest.raises(ToolError, match="wants a login"):
             await shop.call("safe_secret")
         await shop.until(lambda: shop.standing("safe").state == "needs auth")
@@ -179,6 +179,40 @@ async def test_who_has_no_login(tmp_path: Path, server: dict[str, object]) -> No
     async with open_shop(tmp_path, remote(1, enabled=False, **server), start=False) as shop:
         with pytest.raises(ToolError, match="has no login"):
             await shop.service.log_in("safe", show)
+
+
+async def test_a_token_that_is_refused_before_its_time_is_renewed(tmp_path: Path) -> None:
+    async with guarded(seconds=3600) as port, open_shop(tmp_path, remote(port)) as shop:
+        await log_in(shop)
+        await shop.connected("safe")
+        async with httpx2.AsyncClient() as client:
+            await client.get(f"http://127.0.0.1:{port}/forget")
+        calls = (shop.call("safe_secret") for _ in range(3))
+        given = [result.output for result in await asyncio.gather(*calls)]
+        assert given == ["the key is under the mat"] * 3
+        assert (await seen(port)).count("refresh") == 1
+        assert shop.standing("safe").state == "connected"
+
+
+async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> None:
+    async with guarded(GUARDED_OPEN="1") as port, open_shop(tmp_path, remote(port)) as shop:
+        assert shop.standing("safe").state == "connected"
+        with pytest.raises(ToolError, match="wants a login for this"):
+            await shop.call("safe_secret")
+        assert shop.standing("safe").state == "connected"  # it is still of use for the rest
+        await log_in(shop)
+        await shop.connected("safe")
+        assert (await shop.call("safe_secret")).output == "the key is under the mat"
+
+
+async def test_a_server_without_a_login_says_so(tmp_path: Path) -> None:
+    async def show(address: str) -> None:
+        raise AssertionError(address)
+
+    async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
+        with pytest.raises(ToolError, match="There is nothing to log in for at safe"):
+            await shop.service.log_in("safe", show)
+        assert shop.standing("safe").state == "connected"
 
 
 async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
