@@ -136,7 +136,13 @@ class Keeper:
             try:
                 return await request(link)
             except LinkLost as lost:
+                refused = self._now is not None and self._now.refused
                 self._broken(link)
+                if refused:
+                    raise ToolError(
+                        f"The MCP server {self._server.name} wants a login for this. The user can "
+                        "log in, with ctrl+l in /mcp."
+                    ) from None
                 # Where the server had forgotten the session, nothing was done: once more.
                 if not lost.expired:
                     raise ToolError(
