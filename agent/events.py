@@ -164,6 +164,8 @@ class QueueChanged:
 
 @dataclass(frozen=True, slots=True)
 class SessionDiff:
+    """What a step changed: paths relative to the project, with the lines added and removed."""
+
     session_id: str
     files: tuple[tuple[str, int, int], ...]
     type: Literal["session.diff"] = "session.diff"
@@ -177,6 +179,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class FileEdited:
+    """A step changed the file at *path* (relative to the project), by whatever tool."""
+
     session_id: str
     path: str
     type: Literal["file.edited"] = "file.edited"

@@ -43,11 +43,13 @@ HARDENED = (
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """A file (path relative to the project) between two snapshots: its blobs, None where it
-    is not there."""
+    is not there; the lines *added* and *removed*, whatever it holds."""
 
     path: str
     before: str | None
     after: str | None
+    added: int = 0
+    removed: int = 0
 
 
 class Snapshots:
@@ -100,14 +102,17 @@ class Snapshots:
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two snapshots, by path. A repository inside the project is no
         file: which commit it stands at is not ours to set back."""
-        text = await self._run("diff-tree", "-r", "-z", "--no-renames", before, after)
+        how = ("-r", "-z", "--no-renames", "--raw", "--numstat", "--text")
+        text = await self._run("diff-tree", *how, before, after)
         fields = (text or "").split("\0")
+        raw = sum(field.startswith(":") for field in fields[::2])
+        counts = dict(_counted(field) for field in fields[2 * raw :] if field)
         found: list[FileChange] = []
-        for head, path in zip(fields[::2], fields[1::2], strict=False):
+        for head, path in zip(fields[: 2 * raw : 2], fields[1 : 2 * raw : 2], strict=True):
             was, became, old, new, _ = head.split(" ")
             if REPOSITORY in {was.removeprefix(":"), became}:
                 continue
-            found.append(FileChange(path, _blob(old), _blob(new)))
+            found.append(FileChange(path, _blob(old), _blob(new), *counts.get(path, (0, 0))))
         return tuple(found)
 
     async def nested(self, tree: str) -> tuple[str, ...]:
@@ -299,6 +304,12 @@ def _kind(path: Path) -> tuple[str | None, bool]:
 
 def _blob(name: str) -> str | None:
     return None if set(name) == {"0"} else name
+
+
+def _counted(field: str) -> tuple[str, tuple[int, int]]:
+    """A path and the lines added and removed in it."""
+    added, removed, path = field.split("\t", 2)
+    return path, (int(added), int(removed))
 
 
 def _literal(path: str) -> str:

@@ -1,11 +1,14 @@
 """Which files a turn changes: a snapshot before its first change, one after each step (D5)."""
 
 import asyncio
+from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
+from agent.bus import Bus
+from agent.events import FileEdited, SessionDiff
 from agent.ids import new_id
 from agent.model import AssistantMessage, PatchPart
-from agent.session.snapshot import Snapshots
+from agent.session.snapshot import FileChange, Snapshots
 from agent.store.store import Store
 
 PATIENCE = 10.0
@@ -15,9 +18,10 @@ PATIENCE = 10.0
 class ChangeTracker:
     """Follows one turn. Where a project is not covered it does nothing."""
 
-    def __init__(self, snapshots: Snapshots, store: Store) -> None:
+    def __init__(self, snapshots: Snapshots, store: Store, bus: Bus) -> None:
         self._snapshots = snapshots
         self._store = store
+        self._bus = bus
         self._base: asyncio.Task[str | None] | None = None
         self._changing = False
 
@@ -49,7 +53,8 @@ class ChangeTracker:
             await asyncio.wait([self._base])
 
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
-        """Keep what the step *message* changed as a part of it; None where nothing changed."""
+        """Keep what the step *message* changed as a part of it, and tell of it (L14); None where
+        nothing changed."""
         if not self._changing or self._base is None:
             return None
         self._changing = False
@@ -69,8 +74,15 @@ class ChangeTracker:
             files=tuple(change.path for change in changed),
         )
         await self._store.save(part)
+        self._tell(message.session_id, changed)
         self._base = asyncio.create_task(_known(after), name="snapshot")
         return part
+
+    def _tell(self, session_id: str, changed: Sequence[FileChange]) -> None:
+        for change in changed:
+            self._bus.publish(FileEdited(session_id, change.path))
+        counted = tuple((change.path, change.added, change.removed) for change in changed)
+        self._bus.publish(SessionDiff(session_id, counted))
 
 
 class Trackers:

@@ -136,7 +136,7 @@ class Turn:
         self._session = session
         self._lineage = lineage
         # A sub-agent's changes are its caller's: they are undone together.
-        tracker = ChangeTracker(deps.snapshots, deps.store)
+        tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus)
         self._tracker = None if lineage.callers else tracker
         calls = CallDeps(
             store=deps.store,
