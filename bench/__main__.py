@@ -1,27 +1,35 @@
-"""``python -m bench [row …]``: prints one table. It never judges by itself."""
+"""``python -m bench [row …]``: prints one table.
+
+CPU is the process's own, so that others on the machine count little; wall time is told where
+nothing else can be. How fast the machine is, and how even, is measured before and after.
+"""
 
 import sys
 from collections.abc import Callable
 
 from bench.naming import mentions
+from bench.opening import append, long_session
 from bench.place import Place, opened
 from bench.resting import idle
-from bench.row import Row, calibration
+from bench.row import Row, calibration, show
 from bench.starting import first, start
 from bench.stepping import steps
-from bench.streaming import cancel, fast, keys, paced
+from bench.streaming import cancel, fast, keys, paced, rich
 from bench.transports import transports
 
 ROWS: dict[str, Callable[[Place], list[Row]]] = {
     "start": start,
     "first": first,
     "fast": fast,
+    "rich": rich,
     "paced": paced,
     "transports": transports,
     "steps": steps,
     "keys": keys,
     "mentions": mentions,
     "cancel": cancel,
+    "append": append,
+    "open": long_session,
     "idle": idle,
 }
 
@@ -38,16 +46,6 @@ def main(names: list[str]) -> int:
     rows.append(calibration())
     show(rows)
     return 0
-
-
-def show(rows: list[Row]) -> None:
-    table = [("figure", "measured", "bound", "ratio")]
-    table += [(row.figure, row.value, row.bound, row.ratio) for row in rows]
-    widths = [max(len(line[i]) for line in table) for i in range(4)]
-    for line in table:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ async def decode(url: str, text: str) -> float:
 
 async def loop(url: str, project: Path, steps: int) -> float:
     """CPU seconds of a turn of *steps* reads: the requests, grown by each, and the files."""
-    name = {"name": "read", "parameters": {"type": "object", "properties": {}}}
+    named = {"type": "object", "properties": {"file_path": {"type": "string"}}}
+    name = {"name": "read", "parameters": named}
     body = {
         "model": "one",
         "messages": [{"role": "user", "content": f"loop {steps}"}],
