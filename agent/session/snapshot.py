@@ -25,7 +25,7 @@ TIMEOUT = 30.0
 REPOSITORY = "160000"
 """The mode by which git tells a repository inside another one, as a submodule is."""
 
-ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge -diff\n"
+ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge !diff\n"
 """Bytes are kept as they are, and no filter of the project runs."""
 
 HARDENED = (
@@ -43,7 +43,7 @@ HARDENED = (
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """A file (path relative to the project) between two snapshots: its blobs, None where it
-    is not there; the lines *added* and *removed*, whatever it holds."""
+    is not there; the lines *added* and *removed*, 0 where it holds no text."""
 
     path: str
     before: str | None
@@ -102,7 +102,7 @@ class Snapshots:
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two snapshots, by path. A repository inside the project is no
         file: which commit it stands at is not ours to set back."""
-        how = ("-r", "-z", "--no-renames", "--raw", "--numstat", "--text")
+        how = ("-r", "-z", "--no-renames", "--raw", "--numstat")
         text = await self._run("diff-tree", *how, before, after)
         fields = (text or "").split("\0")
         raw = sum(field.startswith(":") for field in fields[::2])
@@ -307,9 +307,9 @@ def _blob(name: str) -> str | None:
 
 
 def _counted(field: str) -> tuple[str, tuple[int, int]]:
-    """A path and the lines added and removed in it."""
+    """A path and the lines added and removed in it; ``-`` stands for what is no text."""
     added, removed, path = field.split("\t", 2)
-    return path, (int(added), int(removed))
+    return path, (0 if added == "-" else int(added), 0 if removed == "-" else int(removed))
 
 
 def _literal(path: str) -> str:

@@ -264,9 +264,14 @@ async def test_d5_an_undo_goes_back_to_what_the_user_had_not_saved(
         assert files(harness.folder) == {"a.txt": b"agent\ntyped\n", "made": b""}
 
 
-async def test_l14_what_a_step_changes_is_told_with_its_lines(tmp_path: Path) -> None:
+@pytest.mark.parametrize("repository", [True, False])
+async def test_l14_what_a_step_changes_is_told_with_its_lines(
+    tmp_path: Path, *, repository: bool
+) -> None:
     """By whatever tool, once the store holds it and before the turn ends."""
     async with open_harness(tmp_path, **FREE) as harness:
+        if repository:
+            git(harness.folder, "init")
         (harness.folder / "a.txt").write_text("one\ntwo\n")
         (harness.folder / "gone").write_bytes(b"\0\1")
         session = await harness.session()
@@ -274,7 +279,7 @@ async def test_l14_what_a_step_changes_is_told_with_its_lines(tmp_path: Path) ->
         await turn(harness, session, "go", bash(change))
         told = [e for e in harness.events if isinstance(e, FileEdited | SessionDiff | SessionIdle)]
     names = ["a.txt", "b\tc", "gone"]
-    counted = (("a.txt", 2, 1), ("b\tc", 1, 0), ("gone", 0, 1))
+    counted = (("a.txt", 2, 1), ("b\tc", 1, 0), ("gone", 0, 0))
     assert told[:3] == [FileEdited(session.id, name) for name in names]
     assert told[3] == SessionDiff(session.id, counted)
     assert isinstance(told[4], SessionIdle)
