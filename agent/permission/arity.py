@@ -165,6 +165,7 @@ def _table() -> dict[tuple[str, ...], int]:
 ARITY = _table()
 """Words of the name by the longest prefix that stands here."""
 
+_VARIES = re.compile(r"[*?\n]|^[~$]")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*([-:.][a-z0-9]+)*")
 
 
@@ -197,14 +198,14 @@ def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
             # A bare group such as ``git stash``: a prefix would cover all that is below it.
             return " ".join(texts) if all(word.literal for word in words) else None
         prefix = words[:length]
-        usable = all(
+        usable = (known or len(words) > 2) and all(
             word.literal and (at == 0 or _SUBCOMMAND.fullmatch(word.text))
             for at, word in enumerate(prefix)
         )
-        if usable and (known or len(words) > 2):
+        if usable:
             return " ".join(texts[:length]) + " *"
         if known and ARITY[texts[0],] > 1:
             return None
     exact = " ".join(texts)
-    literal = all(word.literal for word in words)
-    return exact if literal and not set("*?\n") & set(exact) and exact[0] not in "~$" else None
+    fixed = not _VARIES.search(exact) and all(word.literal for word in words)
+    return exact if fixed else None

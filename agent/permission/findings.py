@@ -40,8 +40,9 @@ class Findings:
     programs: bool = False
 
     def add(self, need: Need) -> None:
-        if need not in self._known:
-            self._known.add(need)
+        known = len(self._known)
+        self._known.add(need)
+        if len(self._known) > known:
             self.needs.append(need)
 
     def texts(self) -> tuple[str, ...]:
@@ -55,7 +56,10 @@ class Findings:
 
     def withhold(self, start: int) -> None:
         """Offer no "always" for the needs from index *start* on."""
-        self.needs[start:] = [replace(need, always=None) for need in self.needs[start:]]
+        self.needs[start:] = [
+            need if need.always is None else replace(need, always=None)
+            for need in self.needs[start:]
+        ]
 
     def unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
         """Something that no rule but "allow everything" covers (B3)."""

@@ -30,6 +30,7 @@ BUILTINS = _CHANGES_STATE | names(
     "trap eval exec command builtin type kill wait jobs fg bg disown umask ulimit times suspend "
     "logout caller"
 )
+_SETTING = frozenset({"printf", "read", "set", "eval", "trap"})
 _DESTRUCTIVE = names(
     "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
     "wipefs mkswap"
@@ -51,6 +52,8 @@ def evaluates_text(base: str, words: Sequence[Word]) -> bool:
 
 def builtin_reason(base: str, words: Sequence[Word]) -> str:
     """Builtins that change what later commands mean; empty for all other programs."""
+    if base not in _SETTING and base not in _CHANGES_STATE:
+        return ""
     texts = [word.text for word in words]
     known = all(word.literal for word in words)
     if base == "printf" and any(text.startswith("-v") for text in texts[:1]):
@@ -72,7 +75,7 @@ def builtin_reason(base: str, words: Sequence[Word]) -> str:
 
 def literal_code(base: str, words: Sequence[Word]) -> str | None:
     """The code that ``eval`` and ``trap`` run, if it is written out."""
-    if not words or not all(word.literal for word in words):
+    if base not in ("eval", "trap") or not words or not all(word.literal for word in words):
         return None
     if words[0].text == "--":
         words = words[1:]
@@ -103,13 +106,12 @@ def cd_target(words: Sequence[Word]) -> Word | None:
 
 def destroys(base: str, words: Sequence[Word]) -> bool:
     """Whether the command can lose work or end processes; *words* are its arguments."""
-    texts = [word.text for word in words]
     if base == "git":
         return git_commands.destructive(git_commands.parse(words))
     if base in ("chmod", "chown", "chgrp"):
-        return any(re.match(r"-[a-zA-Z]*R|--recursive", text) for text in texts)
+        return any(re.match(r"-[a-zA-Z]*R|--recursive", word.text) for word in words)
     if base in FINDERS:
-        return "-delete" in texts
+        return any(word.text == "-delete" for word in words)
     if base in ("kubectl", "terraform", "tofu", "docker", "podman", "pulumi", "helm"):
-        return bool(_DELETES & set(texts[:3]))
+        return any(word.text in _DELETES for word in words[:3])
     return base in _DESTRUCTIVE or base.startswith("mkfs")

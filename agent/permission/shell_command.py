@@ -4,7 +4,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agent.permission import arity, git_commands, wrappers
 from agent.permission.carriers import carried, is_carrier
@@ -29,7 +29,7 @@ from agent.permission.shell_builtins import (
     odd_variable,
 )
 from agent.permission.shell_operands import by_look, meets_secrets, report
-from agent.permission.shell_paths import Dirs, paths_of
+from agent.permission.shell_paths import Dirs, followed, paths_of
 from agent.permission.shell_text import DEPTH, CannotAnalyseError
 from agent.permission.shell_words import Word, as_written, literal_word
 from agent.permission.wrappers import Inner, find_actions
@@ -39,8 +39,7 @@ Ends = tuple[Dirs, Dirs]
 """The folders after a command that succeeded and after one that failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """*words* hold the name first. *sets* are variables given in front with their values, *more*
     and *fed* tell that paths or any arguments are added at run time, *level* counts what it is
     nested in."""
@@ -119,7 +118,7 @@ class Commands:
     def _inert(self, call: Call, inner: Inner, base: str) -> Ends:
         """A wrapper that needs no rule of its own: what it runs is judged in its place."""
         aliases = (*call.aliases, as_written(call.words))
-        ends = self.judge(replace(call, words=inner.words, aliases=aliases, level=call.level + 1))
+        ends = self.judge(call._replace(words=inner.words, aliases=aliases, level=call.level + 1))
         return ends if base == "command" else (call.dirs, call.dirs)
 
     def _inner(self, call: Call, inner: Inner) -> None:
@@ -218,7 +217,7 @@ class Commands:
         if paths is None:
             return frozenset(), call.dirs
         both = {os.path.normpath(path) for path in paths}
-        return frozenset(both | {os.path.realpath(path) for path in paths}), call.dirs
+        return followed(frozenset(both | {os.path.realpath(path) for path in paths})), call.dirs
 
 
 _GNU = names(
@@ -245,7 +244,7 @@ def _step_over_keywords(call: Call) -> Call:
         while words and (assigned := ASSIGNMENT.match(words[0].source)):
             sets.append((assigned[1], words[0].text[assigned.end() :]))
             words = words[1:]
-    return call if words is call.words else replace(call, words=words, sets=tuple(sets))
+    return call if words is call.words else call._replace(words=words, sets=tuple(sets))
 
 
 def _strict(base: str, call: Call, inner: Inner | None) -> str:
@@ -302,6 +301,8 @@ def _aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
     found += called(base, call.words[1:])
+    if not found:
+        return ()
     return tuple(dict.fromkeys(alias for alias in found if alias != text))
 
 

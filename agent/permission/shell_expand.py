@@ -58,6 +58,9 @@ _INSIDE = WORDS | {
     "file_descriptor",
     "heredoc_content",
 }
+_PLAIN = frozenset({"word", "command_name", "concatenation", "brace_expression", "number"})
+_INERT = re.compile(r"[\w./:@%+=,{}*?-]+", re.ASCII)
+"""Text in which nothing is run, quoted or put in."""
 _NUMBER = re.compile(r"-?\d+")
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
 
@@ -94,12 +97,13 @@ class Expander:
         return [self._word(group, dirs, follow=follow) for group in groups]
 
     def _word(self, group: Sequence["Node"], dirs: Dirs, *, follow: bool) -> Word:
-        if len(group) == 1 and group[0].type == "word" and not group[0].child_count:
+        if len(group) == 1 and group[0].type in _PLAIN:
             text = text_of(group[0])
             known = self._plain.get(text)
-            if known is None:
+            if known is None and (_INERT.fullmatch(text) or not group[0].child_count):
                 known = self._plain[text] = read_word(text, ())
-            return known
+            if known is not None:
+                return known
         pieces: list[str] = []
         parts: list[Part] = []
         for node in group:

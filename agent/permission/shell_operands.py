@@ -140,7 +140,8 @@ def _candidates(words: Sequence[Word]) -> list[Word]:
         for value in word.values or ():
             for path in spellings(value):
                 if path and path not in found:
-                    found[path] = Word(path, word.source)
+                    same = path == word.raw and not word.parts
+                    found[path] = word if same else Word(path, word.source)
     return list(found.values())
 
 

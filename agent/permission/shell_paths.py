@@ -1,5 +1,6 @@
 """Where the paths of a command line lead (spec 3, B4; class P of the security facts)."""
 
+import fnmatch
 import glob
 import itertools
 import os
@@ -13,11 +14,17 @@ from agent.permission.shell_words import Word, glob_pattern, home_path, is_patte
 Dirs = frozenset[str]
 """The folders a command may run in, absolute; empty when that is not known."""
 
+MOST_DIRS = 64
+"""Folders that a command may run in that are followed: each ``cd x;`` doubles them."""
+
 MATCHES = 1_000
 """Matches of one pattern that are looked at."""
 
-PATTERNS = 100
+PATTERNS = 64
 """Patterns of one line that are looked up: each reads a folder."""
+
+DEEP = 8
+"""What a pattern counts for that reads many folders: it has a wildcard in front of its name."""
 
 SCANNED = 20_000
 """Entries that are looked at for files with secrets before a recursive read asks."""
@@ -47,6 +54,19 @@ class Place:
     _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
     _files: dict[str, str] = field(default_factory=dict[str, str], compare=False)
     _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
+    _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
+
+    def listing(self, folder: str) -> list[str]:
+        """The names in *folder*, none if it can't be read; it is read once for each line."""
+        found = self._listings.get(folder)
+        if found is None:
+            try:
+                # Names are all that is wanted, of up to many thousand entries.
+                found = os.listdir(folder)  # noqa: PTH208 - see above
+            except OSError:
+                found = []
+            self._listings[folder] = found
+        return found
 
     def real(self, path: str) -> str:
         """*path* (absolute) with all links resolved; each is looked at once, as its folder is."""
@@ -93,7 +113,7 @@ class Place:
 
     def _look(self, path: str) -> bool:
         real = self.real(path)
-        given = os.path.normpath(path)
+        given = os.path.normpath(path) if "/." in path or "//" in path else path
         found = is_guarded(self._named(real), real)
         return found or (given != real and is_guarded(self._named(given), given))
 
@@ -118,6 +138,21 @@ def _under(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
+def either(*dirs: Dirs) -> Dirs:
+    """The folders when any of *dirs* may hold; one unknown makes all unknown, as too many do."""
+    first = dirs[0]
+    if all(each is first for each in dirs):
+        return first
+    if not all(dirs):
+        return frozenset()
+    return followed(first.union(*dirs))
+
+
+def followed(dirs: Dirs) -> Dirs:
+    """*dirs* while they are few enough to be followed."""
+    return dirs if len(dirs) <= MOST_DIRS else frozenset()
+
+
 def _joined(folder: str, path: str) -> str:
     return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
 
@@ -137,19 +172,26 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
             if is_pattern(value):
                 base = place.home if path != plain(value) else folder
                 pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
-                place.patterns.append(pattern)
+                deep = is_pattern(value.rpartition("/")[0])
+                place.patterns.extend([pattern] * (DEEP if deep else 1))
                 if len(place.patterns) > PATTERNS:
                     return None
-                matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)))
+                matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)), place)
                 if matched is None:
                     return None
                 found += matched
     return found
 
 
-def _matches(pattern: str) -> list[str] | None:
-    """The files a pattern names now; its fixed folder too, for what may come to exist."""
-    names = glob.iglob(pattern)  # noqa: PTH207 - Path.glob has no absolute patterns
+def _matches(pattern: str, place: Place) -> list[str] | None:
+    """The files a pattern names now."""
+    folder, _, last = pattern.rpartition("/")
+    if glob.has_magic(folder) or not glob.has_magic(last):
+        names = glob.iglob(pattern)  # noqa: PTH207 - Path.glob has no absolute patterns
+    else:
+        around = f"{folder}/"
+        listed = (name for name in place.listing(around) if name[0] != "." or last[0] == ".")
+        names = (around + name for name in fnmatch.filter(listed, last))
     found = list(itertools.islice(names, MATCHES + 1))
     return None if len(found) > MATCHES else found
 

@@ -18,6 +18,10 @@ DEPTH = 40
 """Levels of nesting that are followed (security bound)."""
 
 
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
+"""Control characters but tab and newline, surrogates and the private use area."""
+
+
 class CannotAnalyseError(Exception):
     """The text may run something that the analysis does not see. ``str()`` says why."""
 
@@ -28,12 +32,10 @@ def refuse_early(text: str) -> None:
         raise CannotAnalyseError(f"it is longer than {MOST:,} characters")
     if text.startswith("\ufeff"):
         raise CannotAnalyseError("it starts with a byte order mark")
-    for char in text:
-        code = ord(char)
-        if (code < 0x20 and char not in "\t\n") or 0x7F <= code < 0xA0:
-            raise CannotAnalyseError(f"it holds the control character U+{code:04X}")
-        if 0xD800 <= code < 0xF900:
-            raise CannotAnalyseError(f"it holds the unassigned character U+{code:04X}")
+    odd = _ODD.search(text)
+    if odd is not None:
+        kind = "unassigned" if odd[0] >= "\ud800" else "control"
+        raise CannotAnalyseError(f"it holds the {kind} character U+{ord(odd[0]):04X}")
 
 
 def join_lines(text: str) -> str:

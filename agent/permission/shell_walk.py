@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from agent.permission.findings import Findings
 from agent.permission.lexicon import names
-from agent.permission.shell_builtins import LOCAL
+from agent.permission.shell_builtins import KEYWORDS, LOCAL
 from agent.permission.shell_command import Call, Commands, Ends
 from agent.permission.shell_expand import WORDS, Expander
-from agent.permission.shell_guess import guessed
+from agent.permission.shell_guess import guessed, split_up
 from agent.permission.shell_parser import lost_text, parse, text_of
-from agent.permission.shell_paths import Dirs, Place
+from agent.permission.shell_paths import Dirs, Place, either
 from agent.permission.shell_redirect import Redirections
 from agent.permission.shell_text import (
     DEPTH,
@@ -25,6 +25,7 @@ from agent.permission.shell_text import (
     refuse_early,
 )
 from agent.permission.shell_variables import Variables
+from agent.permission.shell_words import literal_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,13 +35,17 @@ _TOKENS = names(
     "case esac function"
 ) | {"\n"}
 _EXPANDS = re.compile(r"[$`<>(]")
+_SIMPLE = re.compile(r"[\w./:@%+-]+(?: [\w./:@%+-]+)*", re.ASCII)
+"""A command of plain words, which is what it looks like."""
+_GRAMMATICAL = KEYWORDS | names(
+    "time coproc export declare typeset readonly local unset unsetenv read mapfile readarray "
+    "getopts printf"
+)
+"""Names that make another node of a command, or a variable of a word behind them."""
 _PEEKS = 3
 """Levels of text in text that are looked into for deny rules."""
-
-
-def either(*dirs: Dirs) -> Dirs:
-    """The folders when any of *dirs* may hold; one unknown makes all unknown."""
-    return frozenset[str]().union(*dirs) if all(dirs) else frozenset()
+_LOOKS = 200
+"""Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
 
 
 def _root(text: str) -> "Node":
@@ -100,6 +105,11 @@ class Walker:
         """Analyse *text* as bash code that runs in one of *dirs*."""
         if self.level > DEPTH:
             raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        if _SIMPLE.fullmatch(text) and text.partition(" ")[0] not in _GRAMMATICAL:
+            # A parser and a tree for each of a thousand ``sh -c name`` would say the same.
+            words = tuple(map(literal_word, text.split(" ")))
+            self.commands.judge(Call(words, text, dirs))
+            return
         refuse_early(text)
         root = _root(join_lines(text))
         self.level += 1
@@ -314,7 +324,9 @@ class Peek:
             return (text,)
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = self._look_into(text)
+            parsed = len(self._known) < _LOOKS
+            known = self._look_into(text) if parsed else tuple(split_up(text))
+            self._known[text] = known
         return known
 
     def _look_into(self, text: str) -> tuple[str, ...]:

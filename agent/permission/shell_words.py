@@ -10,8 +10,9 @@ import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from agent.permission.shell_text import CannotAnalyseError
 
@@ -19,9 +20,12 @@ _ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue
 _TILDE = "\ue006"
 _PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
+_GLOB = re.compile(f"[{''.join(_GLOBS)}]")
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
 """A word that is what it looks like."""
+_IN_BARE = re.compile(r"[\w./@%+-]+")
+_IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")
 STREAM = "/dev/fd/63"
 """What a word that is one process substitution is to the program: an open file."""
@@ -30,8 +34,7 @@ MOST_VALUES = 256
 """Values of one word (brace lists, loop variables) that are followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part known at run time only. *values* are all texts it can have, None if unknown."""
 
     start: int
@@ -45,22 +48,23 @@ class Part:
 class Word:
     """*raw* holds marks; *code* tells that quoted text holds a substitution as data.
 
-    No mark is ASCII, so a *raw* that is stands for itself; that is asked before anything is kept.
+    *text* is the word without quotes, unknown parts as they were written. It is asked for some
+    twenty times for each word of a line, so it is made once. No mark is ASCII: a *raw* that is
+    stands for itself, which *plain* tells.
     """
 
     raw: str
     source: str
     parts: tuple[Part, ...] = ()
     code: bool = False
+    text: str = field(init=False, compare=False, repr=False)
+    plain: bool = field(init=False, compare=False, repr=False)
 
-    @property
-    def text(self) -> str:
-        """Without quotes; unknown parts as they were written."""
-        return self.raw if self.raw.isascii() else self._text
-
-    @cached_property
-    def _text(self) -> str:
-        return self._fill([part.source for part in self.parts]).translate(_PLAIN)
+    def __post_init__(self) -> None:
+        plain = self.raw.isascii()
+        written = self.raw if plain else self._fill([part.source for part in self.parts])
+        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "text", written if plain else written.translate(_PLAIN))
 
     @property
     def known(self) -> bool:
@@ -69,12 +73,11 @@ class Word:
     @property
     def literal(self) -> bool:
         """One fixed text: no expansion, no list, no pattern, no output of a command."""
-        return self.raw.isascii() or self._literal
-
-    @cached_property
-    def _literal(self) -> bool:
-        known = self.values is not None and len(self.values) == 1 and not self.globs
-        return known and not self.stream
+        if self.plain:
+            return True
+        if any(part.values is None or part.values == (STREAM,) for part in self.parts):
+            return False
+        return self.values is not None and len(self.values) == 1 and not self.globs
 
     @property
     def stream(self) -> bool:
@@ -83,23 +86,30 @@ class Word:
 
     @property
     def globs(self) -> bool:
-        return any(mark in self.raw for mark in _GLOBS)
+        return is_pattern(self.raw)
 
     @property
     def values(self) -> tuple[str, ...] | None:
         """Every text the word can stand for, with marks; None when that is not known."""
-        return (self.raw,) if self.raw.isascii() else self._values
+        return (self.raw,) if self.plain else self._values
 
     @cached_property
     def _values(self) -> tuple[str, ...] | None:
+        if not self.parts:
+            return self._spelled((self.raw,))
         choices: list[tuple[str, ...]] = []
         for part in self.parts:
             if part.values is None:
                 return None
             choices.append(part.values)
         filled = itertools.islice(itertools.product(*choices), MOST_VALUES + 1)
-        found = [text for chosen in filled for text in _braces(self._fill(chosen))]
-        return None if len(found) > MOST_VALUES else tuple(found)
+        return self._spelled([self._fill(chosen) for chosen in filled])
+
+    def _spelled(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """*texts* with their brace lists spelled out, None for too many."""
+        if _ACTIVE["{"] in self.raw or self.parts:
+            texts = [each for text in texts for each in _braces(text)]
+        return None if len(texts) > MOST_VALUES else tuple(texts)
 
     @property
     def may_be_option(self) -> bool:
@@ -123,7 +133,7 @@ def plain(value: str) -> str:
 
 
 def is_pattern(value: str) -> bool:
-    return any(mark in value for mark in _GLOBS)
+    return not value.isascii() and _GLOB.search(value) is not None
 
 
 def has_tilde(value: str) -> bool:
@@ -203,10 +213,7 @@ class _Reader:
             part = self.spans.get(self.at)
             if part is not None:
                 self.raw.append(chr(_FIRST_PART + len(self.parts)))
-                quoted = self.double
-                self.parts.append(
-                    Part(part.start, part.end, part.source, part.values, quoted=quoted)
-                )
+                self.parts.append(part._replace(quoted=True) if self.double else part)
                 self.at = part.end
             elif self.source[self.at] == '"':
                 self.double = not self.double
@@ -242,8 +249,7 @@ class _Reader:
             self.quoted(after)
             self.at += 2
         else:
-            self.raw.append(char)
-            self.at += 1
+            self.take(_IN_DOUBLE)
 
     def bare(self) -> None:
         char = self.source[self.at]
@@ -261,18 +267,30 @@ class _Reader:
             raise CannotAnalyseError("it holds a pattern or substitution that is not followed")
         else:
             tilde = char == "~" and (not self.raw or self.raw[-1] in ("=", ":"))
-            self.raw.append(_TILDE if tilde else _ACTIVE.get(char, char))
-            self.at += 1
+            active = _TILDE if tilde else _ACTIVE.get(char)
+            if active is None:
+                self.take(_IN_BARE)
+            else:
+                self.raw.append(active)
+                self.at += 1
+
+    def take(self, run: re.Pattern[str]) -> None:
+        """The character here, and what stands for itself behind it."""
+        found = run.match(self.source, self.at)
+        self.raw.append(found[0] if found else self.source[self.at])
+        self.at = found.end() if found else self.at + 1
 
     def quoted(self, text: str) -> None:
         self.code = self.code or _CODE.search(text) is not None
         self.raw.append(text)
 
 
+_BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")
+
+
 def _braces(raw: str) -> list[str]:
     """Brace lists spelled out; one that is no list stays as it is."""
-    pattern = re.compile("\ue000([^\ue000\ue002]*)\ue002")
-    for found in pattern.finditer(raw):
+    for found in _BRACED.finditer(raw):
         body = found[1]
         items = body.split("\ue001")
         span = re.fullmatch(r"(-?\d{1,4})\.\.(-?\d{1,4})", body)

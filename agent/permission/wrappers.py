@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word, as_written, literal_word
 from agent.permission.wrapper_table import OPAQUE, POSIX, RUNNERS, SHELLS, WRAPPERS, Wrapper
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(NamedTuple):
     """What a wrapper runs: *words*, or the shell *codes*.
 
     *inert* wrappers need no rule of their own. *more* tells that paths are added at run time

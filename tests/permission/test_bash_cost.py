@@ -1,0 +1,174 @@
+"""What the analysis of a long line costs, in calls and not in seconds (spec 3.4, B8)."""
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.permission.bash import analyse
+from agent.permission.findings import Findings
+from agent.permission.shell_paths import MOST_DIRS, Place
+from agent.permission.shell_text import CannotAnalyseError
+from agent.permission.shell_walk import Walker
+from agent.questions import Need
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "distinct commands": lambda n: f"c{n} a; ",
+    "pipeline": lambda n: f"c{n} a | ",
+    "and": lambda n: f"c{n} && ",
+    "paths": lambda n: f"cat /x{n}; ",
+    "outside": lambda n: f"rm ../x{n}; ",
+    "redirections": lambda n: f"a > b{n}; ",
+    "folders": lambda n: f"cd a{n}; ",
+    "folders and back": lambda n: f"cd a{n} && ls && cd ..; ",
+    "shells": lambda n: f"sh -c a{n}; ",
+    "shells of two": lambda n: f"bash -c 'a | b{n}'; ",
+    "substitutions": lambda n: f'echo "$(a{n})"; ',
+    "backticks": lambda n: f"c `a{n}`; ",
+    "streams": lambda n: f"c <(a{n}); ",
+    "variables": lambda n: f"c $a{n}; ",
+    "quoted variables": lambda n: f'c "a $b{n} c"; ',
+    "assignments": lambda n: f"x{n}=1; ",
+    "lists": lambda n: f"c {{a,b{n}}}; ",
+    "patterns": lambda n: f"c *a{n}; ",
+    "patterns in folders": lambda n: f"rm */a{n}; ",
+    "wrappers": lambda n: f"sudo env a{n}; ",
+    "finders": lambda n: f"find . -exec a{n} \\; ; ",
+    "programs": lambda n: f"python -c 'a{n}'; ",
+    "loops": lambda n: f"for x in a{n}; do b{n}; done; ",
+    "cases": lambda n: f"case a{n} in b) c;; esac; ",
+    "functions": lambda n: f"f{n}() {{ a; }}; ",
+    "git": lambda n: f"git push a{n}; ",
+    "written and run": lambda n: f"echo a{n} x | sh; ",
+    "words": lambda n: f"a{n} ",
+    "quoted words": lambda n: f"'a {n}' ",
+    "words with variables": lambda n: f'"a$b{n}" ',
+}
+
+
+def line(make: Callable[[int], str], length: int) -> str:
+    text, count = "", 0
+    while len(text) < length:
+        text += make(count)
+        count += 1
+    return text.rstrip("&|; ")
+
+
+@contextmanager
+def counted() -> Generator[list[int]]:
+    """Counts the calls, of Python's own functions too, made inside."""
+    calls = [0]
+
+    def seen(_frame: FrameType, event: str, _argument: object) -> None:
+        calls[0] += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+
+
+def cost(text: str, folder: Path) -> int:
+    with counted() as calls:
+        analyse(text, directory=str(folder), project=str(folder), home="/home/u")
+    return calls[0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_b8_a_line_of_twice_the_length_costs_about_twice(shape: str, tmp_path: Path) -> None:
+    """A step for each pair of commands, or worse, is what makes a long line slow."""
+    make = SHAPES[shape]
+    cost(line(make, 100), tmp_path)  # what is loaded and compiled once
+    short, long = (cost(line(make, length), tmp_path) for length in (2_000, 4_000))
+    assert long < 2.5 * short
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_b8_each_character_of_a_line_costs_few_calls(shape: str, tmp_path: Path) -> None:
+    """On the machine of the bound, 50 ms for 10,000 characters are some 70 calls for each."""
+    cost(line(SHAPES[shape], 100), tmp_path)
+    assert cost(line(SHAPES[shape], 4_000), tmp_path) < 4_000 * 70
+
+
+def test_b8_folders_that_may_hold_do_not_double_for_ever(tmp_path: Path) -> None:
+    """Each ``cd x;`` may have failed: twice as many folders as before it."""
+    text = "".join(f"cd a{n}; " for n in range(40)) + "rm b"
+    found = analyse(text, directory=str(tmp_path), project=str(tmp_path), home="/home/u")
+    assert len(found.needs) < 40 * MOST_DIRS
+    removal = next(need for need in found.needs if need.pattern == "rm b")
+    assert removal.strict == "unknown", "where it would remove is not known"
+
+
+LISTED: list[str] = []
+WATCHED: set[str] = set()
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("os.listdir", "os.scandir") and str(arguments[0]).rstrip("/") in WATCHED:
+        LISTED.append(event)
+
+
+def test_b8_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -> None:
+    for name in ("a1", "a2", ".env", "b1.txt"):
+        (tmp_path / name).write_text("x", "utf-8")
+    sys.addaudithook(_watch)  # stays: it looks at nothing that is not watched
+    folder = os.path.realpath(tmp_path)
+    WATCHED.add(folder)
+    try:
+        found = analyse(
+            "cat a*; cat .e*; cat *1; cat *.txt; cat z*; cat [ab]?",
+            directory=folder, project=folder, home="/home/u",
+        )  # fmt: skip
+    finally:
+        WATCHED.discard(folder)
+    assert len(LISTED) == 1
+    read = {need.pattern for need in found.needs if need.permission == "read"}
+    assert {"a1", "a2", ".env", "b1.txt"} <= read
+
+
+def _needs(code: str) -> list[Need] | str:
+    """The needs of *code* as something else hands it to a shell; the reason if it has none."""
+    found = Findings(Place("/srv/shop", "/srv/shop", "/home/u"))
+    try:
+        Walker(found).code(code, frozenset({"/srv/shop"}))
+    except CannotAnalyseError:
+        return "cannot be analysed"
+    return found.needs
+
+
+WORD = st.sampled_from(
+    [
+        *(
+            "a",
+            "ls",
+            "rm",
+            "cat",
+            "/etc/passwd",
+            "../b",
+            ".env",
+            "-rf",
+            "-c",
+            "sudo",
+            "env",
+            "time",
+        ),
+        *("eval", "export", "read", "git", "push", "find", ".", "-delete", "-exec", "trap", "cd"),
+        *("python", "x.py", "sh", "if", "then", "done", "function", "coproc", "nice", "5", "a=b"),
+        *("%", "@", ":", "//a", "+x", "1", "-", "--", "unset", "exec", "source", "select", "in"),
+    ]
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(WORD, min_size=1, max_size=5))
+def test_b3_plain_code_means_the_same_as_to_the_grammar(words: list[str]) -> None:
+    """A command of plain words is not parsed; with a blank behind it, it is."""
+    assert _needs(" ".join(words)) == _needs(" ".join(words) + " ")
