@@ -7,6 +7,7 @@ commands.
 """
 
 import contextlib
+import gc
 import os
 import sys
 
@@ -31,7 +32,9 @@ def main() -> int:
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
     from app.cli import main as run  # noqa: PLC0415
 
-    return run(sys.argv[1:])
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends here: nothing is gained by looking for garbage once more
+    return code
 
 
 if __name__ == "__main__":

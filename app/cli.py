@@ -195,7 +195,9 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
 
 def _run(launch: "Launch") -> int:
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+    from app import garbage  # noqa: PLC0415 - as above
 
+    garbage.put_off()  # until the harness is loaded: see ``opening.load``
     try:
         if launch.plain:
             from app.plain import run_plain  # noqa: PLC0415 - the other front end
@@ -217,12 +219,8 @@ def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
     """Import the full screen: quickly, and so that keys echo at once.
 
     Textual paints on a timer of 60 Hz unless told otherwise before it is imported, which
-    alone makes a key wait up to 16 ms. Nothing that is loaded now becomes garbage, so
-    collecting waits for the first frame (``Controller.start``).
+    alone makes a key wait up to 16 ms.
     """
-    import gc  # noqa: PLC0415 - for the full screen only
-
-    gc.disable()
     given = os.environ.get("TEXTUAL_FPS")
     os.environ.setdefault("TEXTUAL_FPS", "240")
     from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s

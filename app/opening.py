@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from agent.jsontypes import Json
+from app import garbage
 from app.launch import Launch
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ async def load(
     """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
     is asked about what the folder's files would run; without it nobody is there to ask."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime")
+    garbage.resume()
     from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}

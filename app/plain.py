@@ -28,7 +28,6 @@ from app.logs import start_log
 from app.opening import load
 from app.preparing import Preparing
 from app.printing import Printer
-from app.screens.trust import EXPLAINED, lay_out
 from app.spent import spent_of
 from app.words import money
 
@@ -78,6 +77,8 @@ async def ask_trust(
     question: "TrustQuestion", printer: Printer, lines: "asyncio.Queue[str | None]"
 ) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
+    from app.screens.trust import EXPLAINED, lay_out  # noqa: PLC0415 - Textual: for this alone
+
     printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")
     printer.line("yes or no? An empty line is no, and asks next time.")
     typed = await lines.get()

@@ -15,7 +15,6 @@ from agent.events import (
 from agent.model import Completed, Failed, Pending, Retry, Running, TextPart, ToolPart, UserMessage
 from agent.questions import PermissionRequest, Question
 from app.clean import clean, clean_line
-from app.widgets.subject import plain_text
 
 
 class Printer:
@@ -47,6 +46,10 @@ class Printer:
         count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
         self.line(f"\n{request.heading}  [{request.agent}]{count}")
         if request.blocks:
+            from app.widgets.subject import (  # noqa: PLC0415 - Textual: to be asked, and else not
+                plain_text,
+            )
+
             self.line("\n".join(plain_text(request.blocks)))
         for judged in request.needs:
             need = judged.need

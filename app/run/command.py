@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from app import garbage
 from app.answering import USAGE, answer, say
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def _piped(source: TextIO) -> str:
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
+    garbage.put_off()
     from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
     from app.logs import start_log  # noqa: PLC0415 - as above
 
@@ -181,6 +183,7 @@ async def _turn(given: argparse.Namespace, message: str, piped: str, headless: "
     except NothingToDo as error:
         return say(error.message, TERMINATED[stopped[0]] if stopped else 1)
     writer = _writer(given)
+    garbage.resume()
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)
     async with contextlib.aclosing(headless.run(session, prompt)) as events:
