@@ -1,34 +1,42 @@
 """The app: Textual's part of the front end. What it shows and does is the controller's.
 
-The first frame is painted before the harness is imported; the runtime opens in a task, and
-what is typed or sent meanwhile waits for it (spec 8; spec 9, Q1).
+The first frame is painted before anything else of the front end is imported, and before the
+harness is; the runtime opens in a task, and what is typed or sent meanwhile waits for it (spec 8;
+spec 9, Q1).
 """
 
 import asyncio
+import importlib
 import logging
 import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import ClassVar, TextIO, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.widget import AwaitMount
 
-import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
-from app.controller import Controller, Opener
 from app.copying import copy_and_tell
 from app.driver import TerminalDriver
 from app.launch import Launch
 from app.logs import start_log
 from app.look import Look, background_told
 from app.opening import load
+from app.place import Place, short_folder
 from app.replies import TerminalBackground, hinted_dark
-from app.screens.permission import QUIET
+from app.screens.dialog import QUIET
 from app.screens.session import SessionScreen
 from app.themes import register
-from app.widgets.transcript.view import Transcript
+from app.widgets.home import HomeFacts
+
+if TYPE_CHECKING:  # the first frame is without
+    from app.controller import Controller
+    from app.folder import Opener
+    from app.widgets.transcript.view import Transcript
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +46,8 @@ class OpencodeApp(App[int]):
     permission dialog ignores keys, in seconds (tests set it to 0)."""
 
     TITLE = "opencode-py"
+    # Read before the first screen, so that its rules are parsed once.
+    CSS_PATH = str(Path(__file__).parent / "screens" / "session.tcss")
     ENABLE_COMMAND_PALETTE = False  # ours is a list as every other (U13)
     # From 156 columns on a diff has the room to stand side by side beside the sidebar.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
@@ -50,7 +60,7 @@ class OpencodeApp(App[int]):
         self,
         launch: Launch,
         env: Mapping[str, str],
-        open_runtime: Opener,
+        open_runtime: "Opener",
         *,
         log_path: str = "",
         grace: float = QUIET,
@@ -61,21 +71,66 @@ class OpencodeApp(App[int]):
         self.look = Look(dark=dark)
         self._log_path = log_path
         self._env = env
-        self.controller = Controller(
-            self, launch, env, open_runtime, log_path=log_path, grace=grace
-        )
+        self._launch = launch
+        self._open_runtime = open_runtime
+        self._grace = grace
+        self._controller: Controller | None = None
+        self._last_words = ""
+        home = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._main = SessionScreen(HomeFacts(place=home))
+
+    @property
+    def controller(self) -> "Controller":
+        """What is behind the first frame: made right after it, or before, for the first key that
+        wants it."""
+        if self._controller is None:
+            from app.controller import Controller  # noqa: PLC0415 - the first frame is without
+
+            self._controller = Controller(
+                self,
+                self._main,
+                self._launch,
+                self._env,
+                self._open_runtime,
+                log_path=self._log_path,
+                grace=self._grace,
+            )
+        return self._controller
+
+    def get_default_screen(self) -> SessionScreen:
+        """The only one that there is at the start: no empty one is laid out below it."""
+        return self._main
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Textual's, for another theme. Before there is a screen, that is for the theme which the
+        program begins with, nothing is styled yet and no rule was parsed."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def on_mount(self) -> None:
         self.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        self.push_screen(self.controller.main)
-        self.call_after_refresh(self.controller.start)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        """The first frame stands. The rest is imported in a thread: keys echo meanwhile."""
+        loop = asyncio.get_running_loop()
+        loading = loop.run_in_executor(None, importlib.import_module, "app.controller")
+        loading.add_done_callback(lambda _: self.call_later(self._begin))
+
+    def _begin(self) -> None:
+        self.controller.start()
 
     def _resumed(self, _: object) -> None:
         """After ctrl+z and fg the alternate screen is empty, whatever was painted before."""
         self.refresh(layout=True)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys of actions come before any widget's (U15)."""
+        """Keys of actions come before any widget's (U15). What is typed before the prompt is
+        there waits for it."""
+        if not self._main.stands and isinstance(event, events.InputEvent | events.Paste):
+            await AwaitMount(self._main, [self._main])
         if not self._takes(event):
             await super().on_event(event)
 
@@ -87,6 +142,8 @@ class OpencodeApp(App[int]):
     def _takes(self, event: events.Event) -> bool:
         if not isinstance(event, events.Key) or event.is_forwarded:
             return False
+        if self._controller is None and event.is_printable:
+            return False  # none that is typed belongs to an action, nor has a leader gone before
         return self.controller.takes(event.key)
 
     def on_terminal_background(self, event: TerminalBackground) -> None:
@@ -96,7 +153,7 @@ class OpencodeApp(App[int]):
         controller = self.controller
         controller.tasks.spawn(controller.paging.read(), "reading earlier messages")
 
-    def on_transcript_open_session(self, event: Transcript.OpenSession) -> None:
+    def on_transcript_open_session(self, event: "Transcript.OpenSession") -> None:
         controller = self.controller
         controller.tasks.spawn(controller.live.open(event.session_id), "opening a sub-agent")
 
@@ -117,7 +174,8 @@ class OpencodeApp(App[int]):
         self.exit(0)
 
     def on_session_screen_resumed(self) -> None:
-        self.controller.sync_questions()
+        if self._controller is not None:
+            self._controller.sync_questions()
 
     def action_interrupt(self) -> None:
         self.controller.interrupting.press()
@@ -125,9 +183,22 @@ class OpencodeApp(App[int]):
     async def action_quit(self) -> None:
         self.exit(0)
 
+    @property
+    def last_words(self) -> str:
+        """For the terminal once the screen is gone."""
+        told = self._controller.last_words if self._controller is not None else ""
+        return self._last_words or told
+
+    async def close(self) -> None:
+        """To be called after the screen is gone: the terminal's title is given back, and the
+        harness ends. There is neither where somebody left before the first frame stood."""
+        if self._controller is not None:
+            _tell(sys.stderr, self._controller.terminal.restore())
+            await self._controller.close()
+
     def resume_command(self) -> str | None:
         """The command that opens this session again, None if there is nothing to resume."""
-        view = self.controller.live.view
+        view = self._controller.live.view if self._controller is not None else None
         if view is None or not view.message_ids:
             return None
         return f"opencode-py --session {view.session_id}"
@@ -135,7 +206,7 @@ class OpencodeApp(App[int]):
     def _fatal_error(self) -> None:
         """Textual's hook for an exception in a message handler: log it, leave in one piece."""
         log.error("the user interface failed", exc_info=sys.exc_info())
-        self.controller.last_words = (
+        self._last_words = (
             "opencode-py stopped because of a fault of its own. The session is saved.\n"
             f"Details are in {self._log_path}"
         )
@@ -155,10 +226,9 @@ async def _run(opencode: OpencodeApp) -> int:
     try:
         result = await opencode.run_async()
     finally:
-        _tell(sys.stderr, opencode.controller.terminal.restore())
-        await opencode.controller.close()
-    if opencode.controller.last_words:
-        _tell(sys.stderr, f"{opencode.controller.last_words}\n")
+        await opencode.close()
+    if opencode.last_words:
+        _tell(sys.stderr, f"{opencode.last_words}\n")
     resume = opencode.resume_command()
     _tell(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0

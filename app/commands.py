@@ -7,14 +7,15 @@ entry, a key and a row of the help.
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from app.context import Context
-from app.live import LiveSession
-from app.widgets.prompt import Prompt
+if TYPE_CHECKING:  # the first frame asks what a command is, and is without what commands use
+    from app.context import Context
+    from app.live import LiveSession
+    from app.widgets.prompt import Prompt
 
-Handler = Callable[[Context, str], Awaitable[None]]
-When = Callable[[LiveSession, Prompt], bool]
+Handler = Callable[["Context", str], Awaitable[None]]
+When = Callable[["LiveSession", "Prompt"], bool]
 Group = Literal["Session", "Model and agent", "View", "Prompt", "Program", "Commands"]
 
 GROUPS: tuple[Group, ...] = (

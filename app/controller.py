@@ -1,7 +1,6 @@
 """Between the open session and the main screen: opens the runtime, runs actions, shows
 what changed. The app above it is Textual's; this is ours."""
 
-import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
+import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
 from agent.errors import ModelNotFound, OpencodePyError
 from agent.events import (
     Event,
@@ -41,16 +41,15 @@ from app.own_commands import own_actions
 from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
-from app.screens.session import SessionScreen, context_used
+from app.screens.session import SessionScreen
+from app.screens.session_parts import parts_for
 from app.siding import Siding
-from app.spent import cached_of, spent_of
+from app.spent import cached_of, context_used, spent_of
 from app.state import Change, SessionView
 from app.tasks import Tasks
 from app.terminal import Terminal
 from app.warming import warm
-from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.home import HomeFacts, local_servers, model_reason
-from app.widgets.working import WorkingLine
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo
@@ -67,6 +66,7 @@ class Controller:
     def __init__(
         self,
         app: App[int],
+        main: SessionScreen,
         launch: Launch,
         env: Mapping[str, str],
         open_runtime: Opener,
@@ -90,12 +90,11 @@ class Controller:
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = Paging(self.live, self._changed)
-        self.main = SessionScreen(actions(), HomeFacts(place=self._place))
+        self.main = main
+        main.complete(parts_for(actions()))
         self._health = Health(self.tasks, self.main)
         self._siding = Siding(self.main, self.live)
-        self.family = Family(
-            self.tasks, self.live, lambda kin: self.main.query_one(Breadcrumbs).show(kin)
-        )
+        self.family = Family(self.tasks, self.live, main.parts.breadcrumbs.show)
         self.finding = Finding(self.main, self.live, self.tasks)
         self.interrupting = Interrupting(
             app,
@@ -109,8 +108,7 @@ class Controller:
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
-        gc.freeze()  # what was loaded for it stays: later collections need not look at it
-        gc.enable()
+        themes.register_others(cast("App[object]", self._app))
         self.tasks.spawn(self._open(), "starting")
 
     async def _open(self) -> None:
@@ -145,7 +143,7 @@ class Controller:
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
-        self.main.query_one(WorkingLine).to_background = partial(
+        self.main.parts.working.to_background = partial(
             key_offered, self.live, self.main.prompt, self.keys
         )
         self._show()
@@ -218,7 +216,7 @@ class Controller:
 
     def cancel(self) -> None:
         """Cancel the turn that runs; the screen says so at once."""
-        self.main.query_one(WorkingLine).stopping()
+        self.main.parts.working.stopping()
         self.tasks.spawn(self.live.cancel(), "cancelling")
 
     def sync_questions(self) -> None:

@@ -16,7 +16,6 @@ from app import themes
 from app.clean import clean_line
 from app.driver import take_mouse
 from app.typed import app_of
-from app.user_themes import load_themes
 
 if TYPE_CHECKING:  # the front end is painted before settings are read
     from agent.config.model import Config
@@ -68,6 +67,8 @@ def show_look(app: App[int], look: Look) -> None:
 def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
     """Take over what the settings say of the look, with the user's themes in *folder*; returns
     a sentence for each thing that could not be."""
+    from app.user_themes import load_themes  # noqa: PLC0415 - the first frame is without
+
     own, faults = load_themes(folder)
     for theme in own:
         app.register_theme(theme)

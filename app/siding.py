@@ -4,7 +4,7 @@ from agent.shells import ShellInfo
 from app.live import LiveSession
 from app.screens.session import SessionScreen
 from app.state import NOTHING, Change
-from app.widgets.sidebar import Changes, Side, Sidebar
+from app.widgets.sidebar import Changes, Side
 
 
 class Siding:
@@ -32,7 +32,7 @@ class Siding:
             languages=status.languages,
             shells=shells,
         )
-        self._main.query_one(Sidebar).show(side)
+        self._main.parts.sidebar.show(side)
 
     def _shells(self) -> tuple[ShellInfo, ...]:
         if not self._live.is_ready:

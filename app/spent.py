@@ -1,7 +1,8 @@
 """What a session has used, as the status line tells it (spec 5, R8; spec 2, C10)."""
 
-from agent.model import Session
+from agent.model import AssistantMessage, CompactionPart, Session
 from agent.usage import Usage
+from app.state import SessionView
 
 
 def spent_of(session: Session | None) -> float | None:
@@ -23,3 +24,20 @@ def hit_rate(usage: Usage | None) -> float | None:
     if usage is None or not usage.input or not (usage.cache_read or usage.cache_write):
         return None
     return min(1.0, usage.cache_read / usage.input)
+
+
+def context_used(view: SessionView | None) -> int | None:
+    """Tokens of the context in use after the newest step or summary: 0 while nothing was
+    answered, None where answers came and nobody told of their usage."""
+    answered = False
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        for part in entry.parts if entry is not None else ():
+            if isinstance(part, CompactionPart) and part.after is not None:
+                return part.after
+        if entry is not None and isinstance(entry.message, AssistantMessage):
+            usage = entry.message.usage
+            if usage is not None and usage.output > 0:
+                return usage.input + usage.output
+            answered = answered or entry.message.finish in {"stop", "tool-calls", "length"}
+    return None if answered else 0

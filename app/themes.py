@@ -234,10 +234,17 @@ OWN_THEMES: dict[str, Theme] = {name: own_theme(name, tones) for name, tones in 
 
 
 def register(app: App[object], *, dark: bool = True) -> None:
-    """Register our themes and Textual's, all with tones, and choose our default one."""
-    for theme in (*OWN_THEMES.values(), *BUILTIN_THEMES.values()):
-        app.register_theme(with_tones(theme))
+    """Register our themes and choose the default one."""
+    for theme in OWN_THEMES.values():
+        app.register_theme(theme)
     app.theme = DARK if dark else LIGHT
+
+
+def register_others(app: App[object]) -> None:
+    """Give Textual's themes their tones. Apart, since the first frame is in one of ours and
+    these take as long as its layout."""
+    for theme in BUILTIN_THEMES.values():
+        app.register_theme(with_tones(theme))
 
 
 def add(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:

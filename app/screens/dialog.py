@@ -7,6 +7,9 @@ from textual.screen import ModalScreen
 
 ResultT = TypeVar("ResultT")
 
+QUIET = 0.4
+"""Seconds for which a new dialog that asks ignores keys, counted from the last one (spec 4, M6)."""
+
 
 class Dialog(ModalScreen[ResultT]):
     """Keys that were typed behind the answer still reach a screen that is being closed: closing

@@ -17,7 +17,7 @@ from agent.display import DiffBlock, ShellBlock
 from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import hung, need_rows, offer, reach
-from app.screens.dialog import Dialog
+from app.screens.dialog import QUIET, Dialog
 from app.screens.page import Laid
 from app.widgets.command_editor import CommandEditor
 from app.widgets.field import Field
@@ -27,9 +27,6 @@ Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
 """What the dialog gives back: a reply, ``cancel`` for Ctrl+C (the turn is to be cancelled),
 or None when the question was withdrawn."""
-
-QUIET = 0.4
-"""Seconds for which a new dialog ignores keys, counted from the last one (spec 4, M6)."""
 
 QUIET_LIMIT = 2.0
 """Seconds after which it listens however fast somebody types."""

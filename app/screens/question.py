@@ -13,8 +13,8 @@ from textual.widgets.option_list import Option
 
 from agent.questions import Question, QuestionOption, QuestionReply
 from app.clean import clean, clean_line
-from app.screens.dialog import Dialog
-from app.screens.permission import QUIET, Grace
+from app.screens.dialog import QUIET, Dialog
+from app.screens.permission import Grace
 from app.widgets.field import Field
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None

@@ -2,35 +2,34 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import AwaitMount
 
-from agent.model import AssistantMessage, Busy, CompactionPart, Idle, Running, ToolPart
 from app.commands import TAKE_BACK, Action, by_slash, find, parse
 from app.mentions import TYPED, quoted
-from app.state import Change, SessionView
-from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
-from app.widgets.sidebar import Sidebar
-from app.widgets.slash import Entry, SlashList
 from app.widgets.status import StatusLine, tone_of
 from app.widgets.textarea import TextArea
-from app.widgets.transcript.view import Transcript
-from app.widgets.working import WorkingLine
+
+if TYPE_CHECKING:  # the first frame is without
+    from app.screens.session_parts import Parts
+    from app.state import Change, SessionView
+    from app.widgets.transcript.view import Transcript
 
 
 class SessionScreen(Screen[None]):
     """Shows one session, or the first-run page while it is empty. Knows nothing of the
-    runtime: it posts what the user wants and is told what to show."""
+    runtime: it posts what the user wants and is told what to show. It begins with what the
+    first frame shows, and is to be completed before it is told of a session."""
 
-    CSS_PATH = "session.tcss"
     AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "escape", "Close or interrupt", show=False),
@@ -66,9 +65,11 @@ class SessionScreen(Screen[None]):
     class Resumed(Message):
         """Nothing lies over this screen any more."""
 
-    def __init__(self, actions: Sequence[Action], facts: HomeFacts) -> None:
+    def __init__(self, facts: HomeFacts) -> None:
         super().__init__()
-        self._entries = entries_of(actions)
+        self._parts: Parts | None = None
+        self.stands = False
+        """Whether the first frame's widgets are there; the prompt takes keys from then on."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
@@ -76,28 +77,55 @@ class SessionScreen(Screen[None]):
         self._edge = ("", "")
 
     def compose(self) -> ComposeResult:
-        yield Breadcrumbs(id="breadcrumbs")
-        transcript = Transcript(id="transcript")
-        transcript.can_focus = False
-        transcript.display = False
-        with Horizontal(id="session-body"):
-            with VerticalScroll(id="home-scroll", can_focus=False):
-                yield Home(self._facts, id="home")
-            yield transcript
-            yield Sidebar(id="sidebar")
-        yield SlashList(self._entries, id="slash")
-        yield WorkingLine(id="working")
+        with (
+            Horizontal(id="session-body"),
+            VerticalScroll(id="home-scroll", can_focus=False),
+        ):
+            yield Home(self._facts, id="home")
         with Vertical(id="prompt-box"):
             yield Prompt(id="prompt")
         yield StatusLine(id="status")
+
+    def complete(self, parts: "Parts") -> None:
+        """Take in what the first frame does without."""
+        self._parts = parts
+        if self.stands:
+            self._place(parts)
+
+    def on_mount(self) -> None:
+        self.stands = True
+        if self._parts is not None:  # somebody was faster than the first frame
+            self._place(self._parts)
+
+    def _place(self, parts: "Parts") -> None:
+        """Nothing of *parts* shows yet, so nothing moves. What was typed until now is completed."""
+        mounts = (
+            self.mount(parts.breadcrumbs, before="#session-body"),
+            self.query_one("#session-body").mount(parts.transcript, parts.sidebar),
+            self.mount(parts.slash, parts.working, before="#prompt-box"),
+        )
+        self.call_next(self._placed, mounts)
+        self._offer()
+
+    async def _placed(self, mounts: Sequence[AwaitMount]) -> None:
+        """One layout for all of them, not one for each."""
+        with cast("App[object]", self.app).batch_update():
+            for one in mounts:
+                await one
+
+    @property
+    def parts(self) -> "Parts":
+        """What ``complete`` brought: not to be asked for before it."""
+        assert self._parts is not None  # noqa: S101 - a fault of the caller
+        return self._parts
 
     @property
     def prompt(self) -> Prompt:
         return self.query_one(Prompt)
 
     @property
-    def transcript(self) -> Transcript:
-        return self.query_one(Transcript)
+    def transcript(self) -> "Transcript":
+        return self.parts.transcript
 
     @property
     def status(self) -> StatusLine:
@@ -106,12 +134,11 @@ class SessionScreen(Screen[None]):
     @property
     def completing(self) -> bool:
         """Whether the list of commands is open."""
-        return self.query_one(SlashList).is_open
+        return self._parts is not None and self._parts.slash.is_open
 
     def set_actions(self, actions: Sequence[Action]) -> None:
         """Other commands to list."""
-        self._entries = entries_of(actions)
-        self.query_one(SlashList).set_entries(self._entries)
+        self.parts.list_actions(actions)
 
     def show_home(self, facts: HomeFacts) -> None:
         """Bring the first-run page up to date, or keep what is to be on it: a page that nobody
@@ -120,7 +147,7 @@ class SessionScreen(Screen[None]):
         if self.query_one("#home-scroll").display:
             self.query_one(Home).show(facts)
 
-    def show_view(self, view: SessionView | None) -> None:
+    def show_view(self, view: "SessionView | None") -> None:
         """Show another session, keeping what was being typed with the one before."""
         before, self._session_id = self._session_id, view.session_id if view else None
         if before != self._session_id:
@@ -133,10 +160,10 @@ class SessionScreen(Screen[None]):
             self.transcript.show(view)
         self._show_page(view)
 
-    def show_change(self, view: SessionView | None, change: Change) -> None:
+    def show_change(self, view: "SessionView | None", change: "Change") -> None:
         """Show what events changed in the open session."""
         if view is not None and change:
-            self.query_one(WorkingLine).heard(models_turn=models_turn(view))
+            self.parts.working.heard_in(view)
             if change.messages and self.transcript.following:
                 view.let_go()
             self.transcript.update(change)
@@ -159,28 +186,13 @@ class SessionScreen(Screen[None]):
         else:
             box.styles.border_left = ("outer", own)
 
-    def show_work(self, view: SessionView | None, to_send: int, preparing: float = 0.0) -> None:
+    def show_work(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
         """Bring the line above the prompt up to date; *preparing* is since when a command is
         made ready to be sent, 0 for none."""
         self.prompt.waiting = view is not None and bool(view.queued)
-        status = view.status if view is not None else Idle()
-        output = output_so_far(view)
-        if preparing and isinstance(status, Idle):
-            status, to_send, output = Busy(preparing), to_send - 1, 0
-        line = self.query_one(WorkingLine)
-        line.show(
-            replace(
-                line.work,
-                status=status,
-                since=status.since if isinstance(status, Busy) else line.work.since,
-                output=output,
-                queued=to_send + (len(view.queued) if view is not None else 0),
-                cancelling=isinstance(status, Busy) and status.cancelling,
-                waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
-            )
-        )
+        self.parts.working.follow(view, to_send, preparing)
 
-    def _show_page(self, view: SessionView | None) -> None:
+    def _show_page(self, view: "SessionView | None") -> None:
         filled = view is not None and bool(view.message_ids)
         self.transcript.display = filled
         self.query_one("#home-scroll").display = not filled
@@ -208,7 +220,7 @@ class SessionScreen(Screen[None]):
 
     def on_prompt_steer(self, event: Prompt.Steer) -> None:
         event.stop()
-        listing = self.query_one(SlashList)
+        listing = self.parts.slash
         if event.move in {"up", "down"}:
             listing.move(1 if event.move == "down" else -1)
             return
@@ -245,6 +257,10 @@ class SessionScreen(Screen[None]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
+        self._offer()
+
+    def _offer(self) -> None:
+        """Complete what is being typed."""
         text = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
         typed = text[1:] if NAME.fullmatch(text) else None
@@ -261,7 +277,7 @@ class SessionScreen(Screen[None]):
         """The files and *agents* (with what they are for) that fit *typed*; out of date once
         something else is typed."""
         if typed == self._file_typed:
-            self.prompt.completing = self.query_one(SlashList).show_files(paths, agents)
+            self.prompt.completing = self.parts.slash.show_files(paths, agents)
 
     def _put_file(self, path: str) -> None:
         """Complete the mention; a folder stays open for what is in it."""
@@ -272,7 +288,8 @@ class SessionScreen(Screen[None]):
             self.prompt.replace_before_cursor(len(typed[0]), quoted(path) + end)
 
     def _complete(self, typed: str | None) -> None:
-        self.prompt.completing = self.query_one(SlashList).filter(typed)
+        if self._parts is not None:
+            self.prompt.completing = self._parts.slash.filter(typed)
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
@@ -299,51 +316,3 @@ class SessionScreen(Screen[None]):
 
 NAME = re.compile(r"/[\w/:.-]+")
 """A command's name while it is typed."""
-
-
-def entries_of(actions: Sequence[Action]) -> list[Entry]:
-    """The rows of the list of commands."""
-    return [Entry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
-
-
-def output_so_far(view: SessionView | None) -> int:
-    """Tokens generated in the newest turn by the steps whose usage is known (R8: none is
-    made up for the one that streams)."""
-    total = 0
-    turn: str | None = None
-    for message_id in reversed(view.message_ids if view is not None else []):
-        entry = view.entry(message_id) if view is not None else None
-        if entry is None or not isinstance(entry.message, AssistantMessage):
-            continue
-        if turn is not None and entry.message.turn_id != turn:
-            break
-        turn = entry.message.turn_id
-        total += entry.message.usage.output if entry.message.usage is not None else 0
-    return total
-
-
-def models_turn(view: SessionView) -> bool:
-    """Whether the next word is the model's: a turn runs and none of its tools does."""
-    if isinstance(view.status, Idle) or not view.message_ids:
-        return False
-    entry = view.entry(view.message_ids[-1])
-    return entry is not None and not any(
-        isinstance(part, ToolPart) and isinstance(part.state, Running) for part in entry.parts
-    )
-
-
-def context_used(view: SessionView | None) -> int | None:
-    """Tokens of the context in use after the newest step or summary: 0 while nothing was
-    answered, None where answers came and nobody told of their usage."""
-    answered = False
-    for message_id in reversed(view.message_ids if view is not None else []):
-        entry = view.entry(message_id) if view is not None else None
-        for part in entry.parts if entry is not None else ():
-            if isinstance(part, CompactionPart) and part.after is not None:
-                return part.after
-        if entry is not None and isinstance(entry.message, AssistantMessage):
-            usage = entry.message.usage
-            if usage is not None and usage.output > 0:
-                return usage.input + usage.output
-            answered = answered or entry.message.finish in {"stop", "tool-calls", "length"}
-    return None if answered else 0

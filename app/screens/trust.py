@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.clean import clean, clean_line
-from app.screens.dialog import Dialog
-from app.screens.permission import QUIET, SCROLLS, Grace
+from app.screens.dialog import QUIET, Dialog
+from app.screens.permission import SCROLLS, Grace
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.permission.project_files import Steers

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from agent.model import Session
 from app.clean import clean
 from app.place import Place
 from app.words import count, day
 
 if TYPE_CHECKING:  # for their names alone
+    from agent.model import Session
     from app.launch import Launch
     from app.live import LiveSession
 
@@ -40,7 +40,7 @@ class HomeFacts:
     model: str = ""
     reason: str = ""
     local: tuple[str, ...] = ()
-    recent: tuple[Session, ...] = ()
+    recent: "tuple[Session, ...]" = ()
     now: float = 0.0
 
 
@@ -118,7 +118,7 @@ def _tries(model: str) -> list[Content]:
     return [*rows, help_row] if len(tries) < 3 else rows
 
 
-def _recent(sessions: Sequence[Session], now: float) -> list[Content]:
+def _recent(sessions: "Sequence[Session]", now: float) -> list[Content]:
     if not sessions:
         return []
     titles = [Content(clean(s.title or "Untitled").replace("\n", " ")) for s in sessions[:RECENT]]

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from app.pasted import Pasted, dropped
-from app.vim.keys import Mode, Vim
 from app.widgets.graphemes import GraphemeArea
+
+if TYPE_CHECKING:  # for those who want them
+    from app.vim.keys import Mode, Vim
 
 PLACEHOLDER = "Ask for anything, @ for files, / for commands"
 
@@ -52,7 +54,7 @@ class Prompt(GraphemeArea):
     class ModeChanged(Message):
         """Vim's mode is another one."""
 
-        mode: Mode
+        mode: "Mode"
 
     class TakeBack(Message):
         """Up on an empty prompt while messages wait: the newest is to be edited."""
@@ -120,9 +122,12 @@ class Prompt(GraphemeArea):
 
     def use_vim(self, *, on: bool) -> None:
         """Give the prompt Vim's keys, or take them away."""
-        if on != (self.vim is not None):
-            self.vim = Vim() if on else None
-            self.post_message(self.ModeChanged("insert"))
+        if on == (self.vim is not None):
+            return
+        from app.vim.keys import Vim  # noqa: PLC0415 - for those who want them
+
+        self.vim = Vim() if on else None
+        self.post_message(self.ModeChanged("insert"))
 
     def stash(self) -> bool:
         """Put the text aside, or bring the last one put aside back into the empty prompt.

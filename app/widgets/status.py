@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
-from textual.widgets import Static
+from textual.widget import Widget
 
-from agent.questions import PermissionMode
 from app.clean import clean, clean_line
 from app.servers import Languages, Servers
 from app.words import count, money, tokens
+
+if TYPE_CHECKING:  # for its name alone
+    from agent.questions import PermissionMode
 
 BAR_CELLS = 8
 MODE_TONES = {
@@ -47,7 +49,7 @@ class Status:
     limit: int | None = None
     cost: float | None = None
     cached: float | None = None
-    mode: PermissionMode | Literal[""] = ""
+    mode: 'PermissionMode | Literal[""]' = ""
     trusted: bool = True
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
@@ -146,11 +148,12 @@ def _width(parts: list[str]) -> int:
     return Content("   ".join(parts)).cell_length
 
 
-class StatusLine(Static):
-    """Shows a ``Status``; draws only when it changed."""
+class StatusLine(Widget):
+    """Shows a ``Status``; draws only when it changed. Its height is its screen's to say: no change
+    of it is worth a layout."""
 
-    def __init__(self, status: Status | None = None, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__("", id=id, markup=False)
+    def __init__(self, status: Status | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
+        super().__init__(id=id)
         self._status = status or Status()
 
     @property
@@ -162,11 +165,7 @@ class StatusLine(Static):
         changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType] - names are fields
         if changed != self._status:
             self._status = changed
-            self._draw()
+            self.refresh()
 
-    def on_resize(self) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        if self.content_size.width:
-            self.update(lay_out(self._status, self.content_size.width))
+    def render(self) -> Content:
+        return lay_out(self._status, max(1, self.content_size.width))

@@ -3,15 +3,19 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from agent.model import Busy, Idle, Retry, SessionStatus
+from agent.model import AssistantMessage, Busy, Idle, Retry, Running, SessionStatus, ToolPart
 from app.clean import clean
 from app.typed import app_of
 from app.words import count, duration, tokens
+
+if TYPE_CHECKING:  # for its name alone
+    from app.state import SessionView
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
@@ -90,6 +94,32 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
     return left.truncate(max(1, width), ellipsis=True)
 
 
+def output_so_far(view: "SessionView | None") -> int:
+    """Tokens generated in the newest turn by the steps whose usage is known (R8: none is
+    made up for the one that streams)."""
+    total = 0
+    turn: str | None = None
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is None or not isinstance(entry.message, AssistantMessage):
+            continue
+        if turn is not None and entry.message.turn_id != turn:
+            break
+        turn = entry.message.turn_id
+        total += entry.message.usage.output if entry.message.usage is not None else 0
+    return total
+
+
+def models_turn(view: "SessionView") -> bool:
+    """Whether the next word is the model's: a turn runs and none of its tools does."""
+    if isinstance(view.status, Idle) or not view.message_ids:
+        return False
+    entry = view.entry(view.message_ids[-1])
+    return entry is not None and not any(
+        isinstance(part, ToolPart) and isinstance(part.state, Running) for part in entry.parts
+    )
+
+
 class WorkingLine(Static):
     """Shows a ``Work``. Its timer runs only while there is something to move."""
 
@@ -114,6 +144,29 @@ class WorkingLine(Static):
         """Something came: silence counts from now on, if the next word is the model's."""
         silent = self._clock() if models_turn else 0.0
         self._work = replace(self._work, silent=silent)
+
+    def heard_in(self, view: "SessionView") -> None:
+        """Something came in the session of *view*."""
+        self.heard(models_turn=models_turn(view))
+
+    def follow(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
+        """Show how the session of *view* stands; *to_send* prompts wait here, *preparing* is
+        since when a command is made ready to be sent, 0 for none."""
+        status = view.status if view is not None else Idle()
+        output = output_so_far(view)
+        if preparing and isinstance(status, Idle):
+            status, to_send, output = Busy(preparing), to_send - 1, 0
+        self.show(
+            replace(
+                self._work,
+                status=status,
+                since=status.since if isinstance(status, Busy) else self._work.since,
+                output=output,
+                queued=to_send + (len(view.queued) if view is not None else 0),
+                cancelling=isinstance(status, Busy) and status.cancelling,
+                waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
+            )
+        )
 
     def show(self, work: Work) -> None:
         before, self._work = self._work, work

@@ -102,6 +102,23 @@ def test_u7_what_is_typed_before_the_first_frame_is_kept(run: Runner) -> None:
         assert not terminal.modes_now[3] & termios.ECHO
 
 
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ("/he", r"/help "),
+        ("/help\r", r"Keys of the prompt"),
+        ("\x10", r"All commands|Type to filter"),
+        ("\x1b[200~one\ntwo\x1b[201~", r"one\s+▌\s+two"),
+        ("@", r"README\.md"),
+    ],
+)
+def test_u15_every_key_works_before_the_first_frame(run: Runner, keys: str, shown: str) -> None:
+    """What they need is imported after it, or for them."""
+    with run() as terminal:
+        terminal.send(keys)
+        terminal.wait(shown)
+
+
 def test_v12_pasted_lines_are_one_prompt_with_and_without_markers(
     run: Runner, scripted: ServerThread
 ) -> None:

@@ -1,5 +1,6 @@
 """The command line (spec 11, F1 and F5; spec 8, U6 and U20)."""
 
+import json
 import os
 import pty
 import select
@@ -123,6 +124,81 @@ def test_the_first_frame_comes_before_the_harness() -> None:
     assert "painted True" in loaded
     assert "loaded []" in loaded
     assert "code 1 The database is newer than this program." in loaded
+
+
+def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
+    """What is loaded, parsed, styled and laid out until it stands: counted, since time is not."""
+    said = python(
+        """
+        import asyncio, collections, json, sys
+        from pathlib import Path
+        from textual.css.stylesheet import Stylesheet
+        from textual.screen import Screen
+        from textual.widget import Widget
+        from app.application import OpencodeApp
+        from app.launch import Launch
+
+        watched = {
+            Stylesheet.reparse.__code__: "reparsed",
+            Stylesheet.apply.__code__: "styled",
+            Screen._refresh_layout.__code__: "laid out",
+            Screen._compositor_refresh.__code__: "painted",
+            Widget._on_mount.__code__: "mounted",
+        }
+        counts = collections.Counter()
+
+        def called(frame, event, argument):
+            if event == "call" and frame.f_code in watched:
+                counts[watched[frame.f_code]] += 1
+
+        class First(OpencodeApp):
+            def _display(self, screen, renderable):
+                super()._display(screen, renderable)
+                if renderable is not None and "text" not in told:
+                    strips = screen._compositor.render_strips()
+                    told["text"] = ["".join(part.text for part in strip) for strip in strips]
+
+            def _painted(self):
+                sys.setprofile(None)
+                self.exit(0)
+
+        told = {}
+        app = First(Launch(directory=Path(".")), {}, None)
+        sys.setprofile(called)
+        asyncio.run(app.run_async(headless=True, size=(80, 24)))
+        late = ("app.controller", "app.actions", "app.widgets.transcript.view", "app.vim.keys",
+                "agent.model", "agent.events", "textual.widgets._markdown", "markdown_it",
+                "pygments", "importlib.metadata")
+        told["loaded"] = [name for name in late if name in sys.modules]
+        told["counts"] = counts
+        print(json.dumps(told))
+        """
+    )
+    told = json.loads(said)
+    text = "\n".join(told["text"])
+    for part in ("a coding agent for this folder", "Ask for anything", "  build  "):
+        assert part in text, text
+    assert told["loaded"] == []
+    counts = told["counts"]
+    assert 0 < counts["mounted"] <= 10, counts
+    assert 0 < counts["styled"] <= 90, counts
+    assert 0 < counts["laid out"] <= 6, counts
+    assert 0 < counts["painted"] <= 8, counts
+    assert counts.get("reparsed", 0) == 0, counts
+
+
+def test_f2_without_the_full_screen_none_of_it_is_loaded(tmp_path: Path) -> None:
+    loaded = python(
+        """
+        import sys
+        from app.cli import main
+        code = main(["run", "list", "-m", "demo/offline", "-C", sys.argv[1]])
+        print("code", code, sorted({"textual", "rich"} & sys.modules.keys()))
+        """,
+        str(tmp_path),
+        env={"OPENCODE_PY_DATA": str(tmp_path / "data"), "HOME": str(tmp_path)},
+    )
+    assert loaded.endswith("code 0 []\n")
 
 
 def test_plain_answers_asks_and_says_how_to_go_on(tmp_path: Path) -> None:

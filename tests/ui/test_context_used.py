@@ -2,7 +2,7 @@
 
 from agent.model import ErrorInfo, MessageWithParts
 from agent.usage import Usage
-from app.screens.session import context_used
+from app.spent import context_used
 from app.state import SessionView
 from tests.support.model_server import ModelServer
 from tests.support.records import assistant, open_assistant, snapshot, text_part, user

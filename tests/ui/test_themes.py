@@ -63,6 +63,7 @@ async def test_u20_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
 
     app = Probe()
     themes.register(app)
+    themes.register_others(app)
     app.theme = name
     async with app.run_test() as pilot:
         rows = app.query_one(OptionList)
@@ -92,6 +93,7 @@ async def test_every_registered_theme_has_tones_as_css_variables() -> None:
         def __init__(self) -> None:
             super().__init__()
             themes.register(self, dark=False)
+            themes.register_others(self)
 
     app = Probe()
     async with app.run_test():
