@@ -106,7 +106,7 @@ def read_text(path: Path) -> str:
 
 def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
     yield from _claude(home_of(env), env)
-    yield from _both(paths.config, "config")
+    yield from _ours(paths.config)
     shared = opencode_folder(env)
     yield shared / "config.json"
     further = env.get("OPENCODE_CONFIG_DIR")
@@ -132,7 +132,13 @@ def _of_project(directory: Path, project: Path, env: Mapping[str, str]) -> Itera
         for top in (folder, folder / ".opencode"):
             yield from _both(top, "opencode")
             yield from _both(top, "tui")
-        yield from _both(folder / ".opencode-py", "config")
+        yield from _ours(folder / ".opencode-py")
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    """Under opencode's name too: a file that was copied there is not passed over in silence."""
+    yield from _both(folder, "opencode")
+    yield from _both(folder, "config")
 
 
 def _claude(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:

@@ -45,6 +45,17 @@ def test_sources_in_order_later_wins(setting):
     assert not loaded.notices
 
 
+def test_our_folders_are_read_under_opencodes_name_too(setting):
+    """K1: ``opencode.json`` that was copied into our folder is no file that nobody reads."""
+    folder = setting.home / ".config" / "opencode-py"
+    setting.write(folder / "opencode.json", {"theme": "copied", "model": "lab/copied"})
+    setting.own({"theme": "own"})
+    setting.theirs({"permission": {"edit": "deny"}}, ".opencode-py/opencode.jsonc")
+    loaded = setting.load()
+    assert (loaded.config.theme, loaded.config.model) == ("own", "lab/copied")
+    assert ("edit", "*", "deny") in actions(loaded)
+
+
 def test_permission_rules_of_all_sources_follow_each_other(setting):
     """K1, M1."""
     setting.own({"permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow"}})
