@@ -1,13 +1,13 @@
 """The installed command on a pty, in its own home, on the demo model or a scripted server."""
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support.installed import Place, ServerThread, place, scripted
+from tests.support.installed import Place, ServerThread, left_as_found, place, scripted
 from tests.support.terminal import Terminal
 
 __all__ = ["Place", "Runner", "ServerThread", "place", "run", "scripted"]
@@ -20,17 +20,21 @@ Runner = Callable[..., AbstractContextManager[Terminal]]
 
 @pytest.fixture
 def run(place: Place) -> Runner:
-    """Start the command with arguments; *columns*, *rows* and *env* are keywords."""
+    """Start the command with arguments; *columns*, *rows* and *env* are keywords. Afterwards
+    everything must be as it was found."""
 
+    @contextmanager
     def start(
         *arguments: str, columns: int = 80, rows: int = 24, env: dict[str, str] | None = None
-    ) -> Terminal:
-        return Terminal(
+    ) -> Iterator[Terminal]:
+        with Terminal(
             [COMMAND, *arguments],
             cwd=place.project,
             env={**place.env, **(env or {})},
             columns=columns,
             rows=rows,
-        )
+        ) as terminal:
+            yield terminal
+            left_as_found(terminal, place)
 
     return start

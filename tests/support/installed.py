@@ -1,9 +1,12 @@
 """What tests of the installed command share: its home, a project, a server in a thread."""
 
 import asyncio
+import signal
+import sqlite3
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 
 from tests.support.harness import config_for, environment, write_config
 from tests.support.model_server import ModelServer
+from tests.support.terminal import Terminal, pids, read_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,6 +47,31 @@ def place(tmp_path: Path) -> Place:
             check=True,
         )
     return Place(home, project)
+
+
+def left_as_found(terminal: Terminal, place: Place) -> None:
+    """What holds after every trial: the program ends when it is told to, without a traceback and
+    with the terminal as before; nothing that it started is left, and its store is whole."""
+    code = terminal.end()
+    assert b"Traceback" not in terminal.raw, terminal.screen
+    if not terminal.hung_up and code != -signal.SIGKILL:
+        assert terminal.modes_now == terminal.modes_before
+    terminal.until(lambda: not started_in(place.home), f"{started_in(place.home)} live on")
+    stored = place.home / "data" / "sessions.db"
+    if stored.is_file() and stored.read_bytes()[:16] == b"SQLite format 3\0":
+        with closing(sqlite3.connect(stored)) as database:
+            assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def started_in(home: Path) -> list[str]:
+    """Command lines of the living processes whose home is *home*."""
+    mark = f"HOME={home}".encode()
+    return [
+        line
+        for pid in pids()
+        if mark in read_of(pid, "environ").split(b"\0")
+        and (line := read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace"))
+    ]
 
 
 class ServerThread:

@@ -63,7 +63,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for pid in _pids():
+        for pid in pids():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if os.getsid(pid) == self._process.pid:  # the jobs of a shell too
                     os.kill(pid, signal.SIGKILL)
@@ -209,6 +209,17 @@ class Terminal:
             pass
         return self._process.returncode
 
+    def end(self) -> int:
+        """Ask the program to end, where it has not, and wait for that; its exit code."""
+        if self._ended():
+            return self._process.returncode
+        self._process.terminate()
+        return self.exit_code()
+
+    @property
+    def hung_up(self) -> bool:
+        return self._master < 0
+
     def _ended(self) -> bool:
         return self._process.poll() is not None
 
@@ -228,20 +239,26 @@ def _take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def _pids() -> list[int]:
+def pids() -> list[int]:
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
 
 
 def processes_with(word: str) -> list[str]:
     """Command lines of living processes that hold *word*."""
     found = []
-    for pid in _pids():
-        with contextlib.suppress(OSError):
-            data = Path(f"/proc/{pid}/cmdline").read_bytes()
-            line = data.replace(b"\0", b" ").decode(errors="replace")
-            if word in line:
-                found.append(line)
+    for pid in pids():
+        line = read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
+        if word in line:
+            found.append(line)
     return found
+
+
+def read_of(pid: int, name: str) -> bytes:
+    """The file *name* that the system keeps of a process; nothing once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
 
 
 def children_of(pid: int) -> list[int]:
