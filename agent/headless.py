@@ -22,7 +22,7 @@ from agent.events import (
     SessionIdle,
 )
 from agent.model import ErrorInfo, Session, StepFinishPart, Usage
-from agent.permission.rules import matches
+from agent.permission.rules import BY_NAME, matches
 from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
 from agent.runtime import Runtime
 from agent.session.answers import last_answer
@@ -61,6 +61,8 @@ class Approval:
         command) is covered by ``*`` alone, what is guarded by nothing."""
         need = judged.need
         if not matches(need.permission, self.permission) or need.strict == "guarded":
+            return False
+        if need.permission in BY_NAME and self.permission != need.permission:
             return False
         return self.pattern == "*" or (not need.strict and matches(need.pattern, self.pattern))
 

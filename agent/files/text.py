@@ -17,6 +17,11 @@ SAMPLE = 64 * 1024
 WINDOW = SAMPLE // 2
 """Bytes to each side of a byte that did not decode."""
 
+FEW = 40
+"""Bytes beyond ASCII below which the letters of a text do not tell its encoding."""
+
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
+
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 _ASCII = bytes(range(32, 127)) + b"\t\r\n"
@@ -130,6 +135,8 @@ def _legacy(sample: bytes) -> Encoding:
     """The encoding of text that is not valid UTF-8."""
     if _mostly_utf8(sample):
         return Encoding("utf-8", errors="surrogateescape")
+    if name := _told_by_runs(sample):
+        return Encoding(name)
     # Slow to import, and needed for a few old files only.
     from charset_normalizer import from_bytes  # noqa: PLC0415 - kept off the usual path
 
@@ -144,6 +151,28 @@ def _legacy(sample: bytes) -> Encoding:
     if stateful or codec.decode(_ASCII)[0] != _ASCII.decode("ascii"):
         return Encoding("latin-1")
     return Encoding(codec.name)
+
+
+def _told_by_runs(sample: bytes) -> str:
+    """The codec of text with too few letters for statistics, "" where there are enough.
+
+    A letter beyond ASCII stands alone in Western words; Chinese ones come in pairs of bytes, and
+    short Chinese texts are written in GB 2312's rows (first byte from B0, both above A0).
+    """
+    runs = _BEYOND_ASCII.findall(sample[: -1 if len(sample) == SAMPLE else None])
+    if sum(len(run) for run in runs) > FEW:
+        return ""
+    if sum(len(run) == 1 for run in runs) * 2 > len(runs):
+        codec = "cp1252"
+    elif all(len(run) % 2 == 0 and min(run) > 0xA0 and min(run[::2]) >= 0xB0 for run in runs):
+        codec = "gb18030"
+    else:
+        return ""
+    try:
+        sample.decode(codec)
+    except UnicodeDecodeError:
+        return ""
+    return codec
 
 
 def _mostly_utf8(sample: bytes) -> bool:

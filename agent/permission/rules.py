@@ -37,6 +37,10 @@ STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 """The stricter, the higher."""
 
 
+BY_NAME = frozenset({"doom_loop"})
+"""What a rule allows only by its name: who allows everything does not mean the same for ever."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """*permission* and *pattern* may both hold wildcards. *source* is shown to the user.
@@ -51,6 +55,8 @@ class Rule:
     cautious: bool = False
 
     def matches(self, permission: str, text: str) -> bool:
+        if permission in BY_NAME and self.action == "allow" and self.permission != permission:
+            return False
         return matches(permission, self.permission) and matches(text, self.pattern)
 
 

@@ -18,7 +18,7 @@ from agent.errors import PermissionRejected
 from agent.events import PermissionAsked, PermissionReplied
 from agent.ids import new_id
 from agent.permission.deciding import allowed, answered, denial, refused
-from agent.permission.rules import ALWAYS, SAVED, Rule, accepted, judge, vouched
+from agent.permission.rules import ALWAYS, BY_NAME, SAVED, Rule, accepted, judge, vouched
 from agent.questions import (
     Action,
     JudgedNeed,
@@ -131,7 +131,7 @@ class PermissionService:
                 _tell(request, consent)
             return None
         record = _record(request, judged, heading, blocks)
-        if self.mode == "auto":
+        if self.mode == "auto" and not any(one.need.permission in BY_NAME for one in judged):
             reply = PermissionReply("once", by="mode")
             _tell(request, answered(record, reply))
             return reply

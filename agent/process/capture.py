@@ -27,7 +27,9 @@ _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?"
     r"|[ -/]*[0-~])?"
 )
-_OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
+_LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
+"""What programs write in place of a carriage return: to the first column, or this line away."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -36,8 +38,19 @@ def plain(text: str) -> str:
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
     if "\x08" in text:
-        text = _OVERSTRUCK.sub("", text)
+        text = _struck_out(text)
     return _CONTROL.sub("", text)
+
+
+def _struck_out(text: str) -> str:
+    """*text* after its backspaces, each of which takes a character of the same line with it."""
+    kept: list[str] = []
+    for char in text:
+        if char != "\x08":
+            kept.append(char)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
 
 
 def _last_overwrite(line: str) -> str:
@@ -102,6 +115,8 @@ class Capture:
 
     def _accept(self, text: str) -> None:
         text = self._pending + text
+        if "\x1b[" in text:
+            text = _LINE_AGAIN.sub("\r", text)
         end = text.rfind("\n") + 1
         if end:
             self._keep(text[:end])

@@ -35,6 +35,10 @@ DEFAULT_TIMEOUT = 120.0
 MAX_TIMEOUT = 600.0
 """Seconds (spec 3, ``bash``)."""
 
+LEAST_MILLISECONDS = 1_000
+"""A smaller limit is one in seconds: models mix the two up, and in so few milliseconds nothing
+would be done."""
+
 MAX_COMMAND = 100_000
 """Bytes of a command: Linux takes 131,072 in one argument."""
 
@@ -178,9 +182,13 @@ class BashTool:
     def _timeout(self, args: BashArgs) -> tuple[float | None, tuple[str, ...]]:
         if args.timeout is None:
             return (None if args.background else self._settings.default_timeout), ()
+        wanted, notes = args.timeout / 1000, ()
+        if args.timeout < LEAST_MILLISECONDS:
+            wanted = float(args.timeout)
+            notes = (f"timeout={args.timeout} was taken as seconds; it is in milliseconds.",)
         most = self._settings.max_timeout
-        if args.background or args.timeout <= most * 1000:
-            return args.timeout / 1000, ()
+        if args.background or wanted <= most:
+            return wanted, notes
         return most, (f"The time limit was lowered to {most * 1000:.0f} ms, the highest allowed.",)
 
     async def execute(

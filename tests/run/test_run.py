@@ -109,6 +109,16 @@ def test_f2_sessions_go_on_and_fork(place: Place, scripted: ServerThread) -> Non
     assert "the first words" in str(scripted.server.requests[-1].body["messages"])
 
 
+@pytest.mark.parametrize("words", [(), ("--auto",), ("--auto-approve", "*")])
+def test_m23_nobody_lets_a_loop_go_on(
+    place: Place, scripted: ServerThread, words: tuple[str, ...]
+) -> None:
+    scripted.server.always(answer(Call("list", {})))
+    done = run(place, "go", *words)
+    assert done.returncode == 3
+    assert len(scripted.server.requests) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

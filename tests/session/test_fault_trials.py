@@ -54,6 +54,26 @@ async def test_m23_a_name_that_is_no_tool_does_not_go_on_for_ever(
         await left_clean(harness, session, 0, "a tool that there is not")
 
 
+@pytest.mark.parametrize("allowed", ["allow", {"*": "allow"}, {"doom*": "allow", "*": "allow"}])
+async def test_m23_who_allows_everything_is_asked_about_a_loop_all_the_same(
+    tmp_path: Path, allowed: object
+) -> None:
+    async with open_harness(tmp_path, permission=allowed) as harness:
+        harness.server.always(answer(Call("list", {})))
+        session = await harness.session()
+        await harness.send(session, "go")
+        harness.answer(await harness.asked(), "reject")
+        await harness.idle(session)
+        assert len(harness.server.requests) == 3
+
+
+async def test_m23_a_loop_is_allowed_by_its_name(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"doom_loop": "allow"}) as harness:
+        harness.server.script(*[answer(Call("list", {}))] * 6, DONE)
+        assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
+        assert len(harness.server.requests) == 7
+
+
 async def test_t05_the_answers_share_of_the_window_is_counted(tmp_path: Path) -> None:
     """8,000 tokens and room for 3,000 do not fit 10,000: nothing is sent twice alike."""
     limit = {"context": 10_000, "output": 3_000}

@@ -189,6 +189,15 @@ async def test_timeout_defaults_and_limit(tmp_path: Path, make_context: MakeCont
     assert "lowered to 9000 ms" in done.output
 
 
+async def test_a_time_limit_in_seconds_is_taken_as_that(
+    tool: BashTool, make_context: MakeContext
+) -> None:
+    """Models mix the units up; two milliseconds would end every command at once."""
+    plan = await tool.prepare(BashArgs(command="echo hi", timeout=2), make_context())
+    assert plan.payload.timeout == 2.0
+    assert "taken as seconds" in (await tool.execute(plan, None, make_context())).output
+
+
 def test_a_timeout_that_makes_no_sense_teaches() -> None:
     with pytest.raises(InvalidArguments, match="timeout: must be more than 0, got -5"):
         validate(BashArgs, {"command": "true", "timeout": -5})

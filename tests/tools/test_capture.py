@@ -32,6 +32,18 @@ def test_capture_does_not_depend_on_how_the_bytes_are_split(size: int, spills: S
     assert text.encode()
 
 
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("again", ["\r", "\r\x1b[K", "\x1b[2K\x1b[1G", "\x1b[G", "\x1b[1K\x1b[1G"])
+def test_b14_a_line_that_is_drawn_again_comes_once(
+    again: str, size: int, spills: SpillStore
+) -> None:
+    data = f"first\n50%{again}75%{again}100%\nlast".encode()
+    drawn = capture(spills)
+    for start in range(0, len(data), size):
+        drawn.feed(data[start : start + size])
+    assert drawn.finish().text == "first\n100%\nlast"
+
+
 def test_an_endless_line_is_bounded(spills: SpillStore) -> None:
     endless = capture(spills)
     for _ in range(400):
@@ -146,6 +158,7 @@ def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
         ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
         ("a\tb\nc\x07\x9b", "a\tb\nc"),
         ("_\x08n\x1b", "n"),
+        ("abc\x08\x08\x08xyz\n\x08\x08end", "xyz\nend"),
     ],
 )
 def test_plain(text: str, shown: str) -> None:

@@ -41,6 +41,20 @@ def test_encodings(data: bytes, text: str, encoding: str) -> None:
     assert file.encode(text) == data
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("; straße\n", "latin-1"),
+        ("caf\u00e9 \u2014 na\u00efve, Gr\u00f6\u00dfe", "cp1252"),
+        ("n = 1  # 中文\n", "gbk"),
+        ("日本語テスト\n", "shift_jis"),
+        ("日本語テスト\n", "euc-jp"),
+    ],
+)
+def test_few_letters_are_read_as_they_were_meant(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
 def test_gbk_and_latin1_keep_their_bytes() -> None:
     for tail in (b"\xd6\xd0\xce\xc4", b"stra\xdfe"):
         file = decode(b"n = 1\n; " + tail + b"\n")

@@ -131,7 +131,7 @@ async def test_kill_ends_all_of_it_and_gives_the_last_words(desk: Desk) -> None:
 
 
 async def test_a_time_limit_holds_when_one_is_given(desk: Desk) -> None:
-    shell_id, _ = await desk.start("sleep 300", timeout=700)
+    shell_id, _ = await desk.start("sleep 300", timeout=1_000)
     assert "ended at its time limit" in await desk.read(shell_id)
     plan = await desk.bash.prepare(BashArgs(command="sleep 1", background=True), desk.ctx)
     assert plan.payload.timeout is None
