@@ -89,7 +89,10 @@ class Terminal:
         """The rows as text. What was read since the last look is interpreted only now."""
         self._stream.feed(bytes(self.raw[self._interpreted :]))
         self._interpreted = len(self.raw)
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        # Not ``display``, which stumbles over half of a wide character that was painted over.
+        rows = (self._screen.buffer[y] for y in range(self._screen.lines))
+        columns = range(self._screen.columns)
+        return "\n".join("".join(row[x].data for x in columns).rstrip() for row in rows)
 
     def colours(self) -> list[tuple[str, str, str]]:
         """The characters that are shown, each with its colour and its ground (six hex digits)."""
