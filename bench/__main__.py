@@ -12,13 +12,14 @@ from bench.opening import append, long_session
 from bench.place import Place, opened
 from bench.resting import idle
 from bench.row import Row, calibration, show
-from bench.starting import first, start
+from bench.starting import commands, first, start
 from bench.stepping import steps
 from bench.streaming import cancel, fast, keys, paced, rich
 from bench.transports import transports
 
 ROWS: dict[str, Callable[[Place], list[Row]]] = {
     "start": start,
+    "commands": commands,
     "first": first,
     "fast": fast,
     "rich": rich,

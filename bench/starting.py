@@ -1,14 +1,19 @@
-"""From the command to the first painted prompt, and from the first Enter to the model."""
+"""From the command to the first painted prompt, and from the first Enter to the model; the same
+for commands without a screen."""
 
+import os
+import subprocess
 import time
 from collections.abc import Callable
 
-from bench.place import PROMPT, Place, ask, cpu
+from app.cli import COMMANDS
+from bench.place import COMMAND, PROMPT, Place, ask, cpu
 from bench.row import Row, ms, ratio, spread, verdict
 from tests.support.terminal import Terminal
 
 ROUNDS = 7
 FIRSTS = 3
+HELPS = 4
 
 
 def start(place: Place) -> list[Row]:
@@ -60,3 +65,42 @@ def first(place: Place) -> list[Row]:
         ),
         Row("CPU from there to its answer on the screen", ms(min(used))),
     ]
+
+
+def commands(place: Place) -> list[Row]:
+    """What commands take before they do anything: those that only tell, and a headless run."""
+    asked = ("--version", "--help", *(f"{name} --help" for name in COMMANDS))
+    least = {words: min(_used(place, words) for _ in range(HELPS)) for words in asked}
+    slowest = max(least, key=least.__getitem__)
+    used: list[float] = []
+    took: list[float] = []
+    for _ in range(ROUNDS):
+        begun = time.monotonic()
+        used.append(_used(place, "run hello"))
+        took.append(place.events("request", begun)[0][0] - begun)
+    return [
+        Row(
+            f"CPU of --version and {len(asked) - 1} helps, the most",
+            f"{ms(least[slowest])}, {slowest}",
+            "≤ 150 ms",
+            verdict=verdict(least[slowest], 0.15),
+        ),
+        Row("run: from the command to the model", spread(took)),
+        Row("run: CPU in all, one short answer", spread(used)),
+    ]
+
+
+def _used(place: Place, words: str) -> float:
+    """The CPU seconds of the program from its start to its end."""
+    process = subprocess.Popen(
+        [COMMAND, *words.split()],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, words
+    return usage.ru_utime + usage.ru_stime
