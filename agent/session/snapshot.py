@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,10 +181,15 @@ class Snapshots:
         if len(paths) > MOST_FILES:
             self.why = f"The folder has over {MOST_FILES:,} files: changes cannot be undone."
             return False
-        await asyncio.to_thread(self._leave_out, paths)
+        # What was small when it was taken up may have grown.
+        changed = (await self._run("ls-files", "--modified", "-z") or "").split("\0")
+        large = await asyncio.to_thread(self._leave_out, [*paths, *filter(None, changed)])
+        if grown := sorted({*large} & {*changed}):
+            await self._run("rm", "--cached", "--force", "--quiet", "--", *grown)
         return True
 
-    def _leave_out(self, paths: list[str]) -> None:
+    def _leave_out(self, paths: list[str]) -> list[str]:
+        """Have git pass over those of *paths* that are too large, and return them."""
         large: list[str] = []
         for path in paths:
             with contextlib.suppress(OSError):
@@ -192,15 +198,25 @@ class Snapshots:
                     large.append(path)
         if large:
             lines = "".join(f"/{_literal(path)}\n" for path in large)
-            with (self._git / "info" / "exclude").open("a", encoding="utf-8") as exclude:
+            with (self._git / "info" / "exclude").open(
+                "a", encoding="utf-8", errors="surrogateescape"
+            ) as exclude:
                 exclude.write(lines)
+        return large
 
-    def covered(self, path: str) -> bool:
-        """Whether a file of this size can be covered at all."""
+    def left_out(self, since: float) -> tuple[str, ...]:
+        """The files that are not covered for their size and were written *since* (Unix time)."""
         try:
-            return Path(self._project, path).lstat().st_size <= LARGEST
+            lines = (self._git / "info" / "exclude").read_text("utf-8", "surrogateescape")
         except OSError:
-            return True
+            return ()
+        found: set[str] = set()
+        for line in lines.splitlines():
+            path = re.sub(r"\\(.)", r"\1", line.removeprefix("/"))
+            with contextlib.suppress(OSError):
+                if path != ".git" and Path(self._project, path).lstat().st_mtime >= since:
+                    found.add(path)
+        return tuple(sorted(found))
 
     async def _init(self) -> bool:
         try:

@@ -8,11 +8,12 @@ from agent.bus import Bus
 from agent.events import FileEdited, SessionDiff
 from agent.ids import new_id
 from agent.model import AssistantMessage, PatchPart
-from agent.session.snapshot import FileChange, Snapshots
+from agent.session.snapshot import TIMEOUT, FileChange, Snapshots
 from agent.store.store import Store
 
-PATIENCE = 10.0
-"""Seconds that the first change of a turn waits for the snapshot before it."""
+PATIENCE = TIMEOUT
+"""Seconds that the first change of a turn waits for the snapshot before it: a change that comes
+too early is in that snapshot and cannot be taken back. A busy machine needs more than ten."""
 
 
 class ChangeTracker:

@@ -91,15 +91,18 @@ class Undo:
         covered = {file.path for file in files}
         tree = patches[0].base if patches else ""
         apart: tuple[str, ...] = ()
+        large: tuple[str, ...] = ()
         if _commanded(gone) and (known := tree or await self._snapshots.take()):
             apart = await self._snapshots.nested(known)
+            since = gone[0].message.created
+            large = await asyncio.to_thread(self._snapshots.left_out, since)
         return UndoPlan(
             session_id=session_id,
             message_id=gone[0].message.id,
             text=_text(gone[0]),
             messages=len(gone),
             files=files,
-            uncovered=tuple(sorted(_edited(gone) - covered)),
+            uncovered=tuple(sorted((_edited(gone) | {*large}) - covered)),
             apart=apart,
             why=self._snapshots.why,
             tree=tree,

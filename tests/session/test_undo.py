@@ -1,5 +1,6 @@
 """Undo and redo of conversation and files (D5; trials SNAP-COST, UNDO-TRUTH)."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -151,6 +152,29 @@ async def test_u01_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
         await turn(harness, session, "go", answer(Call("write", write)))
         made = await plan(harness, session)
         assert [f.path for f in made.files] == ["small.txt"]
+        kept = sum(p.stat().st_size for p in (harness.home / "data").rglob("*") if p.is_file())
+        assert kept < 2_000_000
+
+
+async def test_u01_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> None:
+    """New, there before and grown out of what was small; what it left alone is not told."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        for name in ("old [1].bin", "still.bin"):
+            (harness.folder / name).write_bytes(b"x" * 3_000_000)
+            os.utime(harness.folder / name, (1, 1))
+        (harness.folder / "grown.log").write_text("small\n")
+        session = await harness.session()
+        flood = "python3 -c 'import os, sys; sys.stdout.buffer.write(os.urandom(3_000_000))'"
+        command = f"{flood} > new.bin; echo y >> 'old [1].bin'; {flood} >> grown.log; touch made"
+        await turn(harness, session, "go", bash(command))
+        made = await plan(harness, session)
+        assert made.uncovered == ("new.bin", "old [1].bin")
+        assert {f.path: f.now for f in made.files} == {
+            "made": "is deleted",
+            "grown.log": "comes back",
+        }
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True, touched=True)
+        assert (harness.folder / "grown.log").read_text() == "small\n"
         kept = sum(p.stat().st_size for p in (harness.home / "data").rglob("*") if p.is_file())
         assert kept < 2_000_000
 
