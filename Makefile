@@ -37,13 +37,15 @@ check: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) $(TESTS)
 
-# The property tests with every point instead of a sample, then a table of what was tried.
+# The property tests with every point instead of a sample, the trials of size at their full size,
+# then a table of what was tried.
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
 	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
+	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_trials_large.py
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
 
 # Changes the permission rules, the reading of shell commands, edit matching and the stream

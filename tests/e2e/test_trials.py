@@ -1,7 +1,6 @@
 """Faults that users report of terminal agents, against the installed program on a pty
 (``tests/trials.py`` tells which fault is tried where)."""
 
-import json
 import os
 import re
 import signal
@@ -29,36 +28,6 @@ SERVER = str(Path(__file__).parents[1] / "support" / "language_server.py")
 
 def allow(place: Place, scripted: ServerThread, **more: object) -> None:
     write_config(place.home, config_for(scripted.server, permission="allow", **more))
-
-
-def resident(pid: int) -> int:
-    """Bytes of memory that a process holds."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_b12_keys_work_during_a_flood_and_memory_stays(
-    run: Runner, place: Place, scripted: ServerThread
-) -> None:
-    flood = f"yes {'0123456789' * 4} | head -c 150000000; cat go"
-    os.mkfifo(place.project / "go")
-    scripted.server.script(answer(Call("bash", {"command": flood})), answer(Text("all seen")))
-    allow(place, scripted)
-    with run() as terminal:
-        terminal.wait(r"model-1")
-        before = resident(terminal.pid)
-        terminal.enter("go")
-        terminal.wait(r"0123456789")
-        terminal.send("my draft")
-        terminal.wait(r"▌ my draft")
-        terminal.until((place.project / "go").exists, "no pipe")
-        with (place.project / "go").open("w") as gate:  # it opens when the flood is over
-            gate.write("over\n")
-        terminal.wait(r"all seen")
-        assert resident(terminal.pid) - before < 150 * 1024 * 1024
-        assert "▌ my draft" in terminal.screen
-    (result,) = [m for m in scripted.server.requests[-1].body["messages"] if m["role"] == "tool"]
-    assert len(result["content"]) < 60_000
-    assert "150,000,005 bytes" in result["content"]
 
 
 def test_v10_the_line_that_is_read_stays_while_text_comes_and_a_question_opens(
@@ -144,53 +113,6 @@ def test_d01_programs_that_start_at_once_lose_no_turn(place: Place, scripted: Se
         assert database.execute("SELECT count(*) FROM session").fetchone() == (10,)
         assert database.execute("SELECT count(*) FROM message WHERE open").fetchone() == (0,)
         assert database.execute("SELECT count(*) FROM message").fetchone() == (70,)
-
-
-def test_d05_five_thousand_sessions_are_listed_filtered_and_left(
-    run: Runner, place: Place, scripted: ServerThread
-) -> None:
-    scripted.server.always(answer(Text("done")))
-    subprocess.run(
-        [COMMAND, "run", "the first"], cwd=place.project, env=place.env, check=True,
-        capture_output=True,
-    )  # fmt: skip
-    with closing(sqlite3.connect(place.home / "data" / "sessions.db")) as database, database:
-        (kept,) = database.execute("SELECT * FROM session").fetchall()
-        names = [column[1] for column in database.execute("PRAGMA table_info(session)")]
-        at = {name: number for number, name in enumerate(names)}
-        for number in range(5_000):
-            row = list(kept)
-            row[at["id"]] = f"{kept[at['id']][:-6]}{number:06}"
-            row[at["title"]] = f"number {number:04}"
-            data = json.loads(kept[at["data"]])
-            data |= {name: row[at[name]] for name in ("id", "title") if name in data}
-            row[at["data"]] = json.dumps(data)
-            marks = ",".join("?" * len(row))
-            database.execute(f"INSERT INTO session VALUES ({marks})", row)
-    with run() as terminal:
-        terminal.wait(r"model-1")
-        terminal.enter("/sessions")
-        terminal.wait(r"Sessions of this folder")
-        terminal.send("4321")  # most likely before the list has been read
-        terminal.wait(r"number 4321")
-        terminal.send(ESC)
-        terminal.wait(READY)
-
-
-def test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion(
-    run: Runner, place: Place, tmp_path: Path
-) -> None:
-    tree = tmp_path / "tree"
-    for folder in range(200):
-        (tree / f"folder{folder}").mkdir(parents=True)
-        for number in range(50):
-            (tree / f"folder{folder}" / f"file{number}").touch()
-    (tree / "folder77" / "needle.py").touch()
-    with run(str(tree)) as terminal:
-        terminal.wait(READY)
-        terminal.send("see @needle")
-        terminal.wait(r"▌ see @needle")
-        terminal.wait(r"folder77/needle\.py")
 
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGKILL"])
