@@ -29,6 +29,7 @@ class CompactionPart:
     """Where what came before was summed up (spec 2, C3). The conversation goes on behind it with
     *pins* (what is kept word for word), *summary* and the messages from *tail_start_id* on.
 
+    *tools* are those, of the ones that are offered on demand, that had been found or called.
     *before* and *after* are tokens of context in use, as estimated; *usage* and *cost* are what
     the summary took of *model*, None where unknown.
     """
@@ -40,9 +41,15 @@ class CompactionPart:
     auto: bool
     tail_start_id: str | None = None
     pins: str = ""
+    tools: tuple[str, ...] = ()
     before: int | None = None
     after: int | None = None
     model: str = ""
     usage: Usage | None = None
     cost: float | None = None
     type: Literal["compaction"] = "compaction"
+
+    @property
+    def goes_on_from(self) -> str:
+        """The id of the first message that is needed with this summary."""
+        return min(self.tail_start_id or self.message_id, self.message_id)

@@ -19,6 +19,7 @@ from agent.permission.rules import decide
 from agent.process import SpillStore
 from agent.provider.client import ModelInfo
 from agent.session.compaction import compacted, marker_of
+from agent.session.conversation import Conversation
 from agent.session.guidance import Guidance
 from agent.session.instructions import Instruction
 from agent.session.pins import late_pins
@@ -103,16 +104,16 @@ class Briefing:
     async def attached(
         self,
         session: Session,
-        history: Sequence[MessageWithParts],
+        conversation: Conversation,
         touched: Iterable[str],
         claimed: set[str],
     ) -> tuple[Instruction, ...]:
         """Instructions of deeper folders for a call that *touched* files (real paths), each
-        once: not what the session part holds, what *history* shows, or what is *claimed* by an
-        earlier call of the step (I4)."""
-        topics = known_facts(history)
+        once: not what the session part holds, what *conversation* shows, or what is *claimed* by
+        an earlier call of the step (I4)."""
+        topics = known_facts(conversation.all)
         known = {topic.removeprefix(FILE) for topic in topics if topic.startswith(FILE)}
-        shown = attached_in(compacted(history)) | claimed
+        shown = attached_in(conversation.visible) | claimed
         found: list[Instruction] = []
         for path in touched:
             collected = await self._deps.guidance.instructions.nested(
@@ -158,8 +159,12 @@ class Briefing:
         deps = self._deps
         pinned = await deps.store.pinned(session.id)
         topics = known_facts(history)
-        known = {t.removeprefix(PINNED) for t in topics if t.startswith(PINNED)}
-        return await asyncio.to_thread(late_pins, history, pinned, known, deps.spills.place_of)
+        told = {topic.removeprefix(PINNED) for topic in topics if topic.startswith(PINNED)}
+        told |= {item.message.id for item in compacted(history)}
+        read = [await deps.store.message(each) for each in sorted(pinned - told)]
+        found = [item for item in read if item is not None]
+        said = await asyncio.to_thread(late_pins, found, deps.spills.place_of)
+        return {each: said.get(each, "") for each in sorted(pinned)}
 
     def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
         """What those servers say that the agent may call a tool of."""

@@ -1,17 +1,18 @@
 """The calls of one turn: their executor, and the context in which each runs (spec 1, L7)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from agent.consent import Consent
 from agent.display import Block
 from agent.files import FileTracker
-from agent.model import AssistantMessage, MessageWithParts, Session, ToolPart, Usage
+from agent.model import AssistantMessage, Session, ToolPart, Usage
 from agent.permission.service import AskContext, PermissionService
 from agent.provider.catalog import Catalog
 from agent.questions import Need, PermissionReply
 from agent.session.briefing import Briefing
 from agent.session.completing import Completions
+from agent.session.conversation import Conversation
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
 from agent.session.spending import plus
@@ -71,10 +72,8 @@ class TurnCalls:
         before, known = self._children
         self._children = (before + usage, plus(known, cost))
 
-    def executor(
-        self, message: AssistantMessage, history: Sequence[MessageWithParts]
-    ) -> StepExecutor:
-        """The executor of the step *message*; *history* is what the session holds before it."""
+    def executor(self, message: AssistantMessage, conversation: Conversation) -> StepExecutor:
+        """The executor of the step *message*; *conversation* is what stands before it."""
         claimed: set[str] = set()
 
         async def ask_repeat(part: ToolPart, answered: Callable[[Consent], None]) -> None:
@@ -93,7 +92,7 @@ class TurnCalls:
                 context=lambda part, progress: self._context(message, part, progress),
                 ask_repeat=ask_repeat,
                 attach=lambda touched: self._deps.briefing.attached(
-                    self._session, history, touched, claimed
+                    self._session, conversation, touched, claimed
                 ),
                 clock=self._deps.clock,
             )

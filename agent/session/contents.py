@@ -173,8 +173,8 @@ class Window:
         else:
             session = await deps.store.session(session_id)
             callers = (await lineage_of(deps.store, session)).callers
-            stored = await deps.store.messages(session_id)
-            conversation = Conversation(m for m in stored if _is_sent(m, session.undone_at))
+            stored = await deps.store.since_summary(session_id, before=session.undone_at)
+            conversation = Conversation(item for item in stored if _is_sent(item))
             told = conversation.all
         setting = deps.setting(agent, model, told, callers)
         gauge = Gauge(session_id or "", conversation, deps.calibration, deps.room.reserved)
@@ -190,7 +190,6 @@ class Window:
         return await self._deps.briefing.begin(session, MessageWithParts(message, ()), ())
 
 
-def _is_sent(item: MessageWithParts, end: str | None) -> bool:
-    """Whether a message neither waits nor was taken back (from the id *end* on)."""
-    waits = isinstance(item.message, UserMessage) and item.message.turn_id is None
-    return not waits and (end is None or item.message.id < end)
+def _is_sent(item: MessageWithParts) -> bool:
+    """Whether a message does not wait."""
+    return not isinstance(item.message, UserMessage) or item.message.turn_id is not None

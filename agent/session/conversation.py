@@ -1,4 +1,8 @@
-"""A session's messages while a turn works on them: all of them, and what of them is sent."""
+"""A session's messages while a turn works on them, and what of them is sent.
+
+What a summary stands for is not held: it is in the store (``Store.since_summary`` reads what a
+turn begins with), and a session that goes on all day takes no more than its window does.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,8 +14,9 @@ from agent.session.history import Turns
 
 
 class Conversation:
-    """Messages, oldest first. What a step adds costs the same however many there are: what did
-    not change is neither looked through nor converted again."""
+    """Messages, oldest first, from the tail of the newest summary on. What a step adds costs the
+    same however many there are: what did not change is neither looked through nor converted
+    again."""
 
     def __init__(self, messages: Iterable[MessageWithParts] = ()) -> None:
         self._all = list(messages)
@@ -21,7 +26,7 @@ class Conversation:
 
     @property
     def all(self) -> list[MessageWithParts]:
-        """Every message. Not to be changed."""
+        """Every message that is held. Not to be changed."""
         return self._all
 
     @property
@@ -31,6 +36,9 @@ class Conversation:
             self._visible = list(compacted(self._all))
             markers = (found for item in reversed(self._all) if (found := marker_of(item)))
             self._marker = next(markers, None)
+            if self._marker is not None:
+                start = self._marker.goes_on_from
+                self._all = [item for item in self._all if item.message.id >= start]
         return self._visible
 
     @property

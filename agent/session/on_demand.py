@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from agent.display import ListingBlock
-from agent.model import Completed, MessageWithParts, ToolPart
+from agent.model import CompactionPart, Completed, MessageWithParts, ToolPart
 from agent.provider.client import ModelInfo, ToolSchema
 from agent.session.context import schema_tokens
 from agent.tools.registry import Registry
@@ -35,6 +35,14 @@ def wanted(
     if not finders.intersection(names) or not late or _size(registry, late) <= window * SHARE:
         return frozenset(names) - finders
     return frozenset(names) - (late - _known(history, finders))
+
+
+def known_by_name(registry: Registry, history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+    """The tools of *history*, found or called, that a request may leave out: what a summary has
+    to tell of. One whose server is away at the time is among them."""
+    finders = {tool.spec.name for tool in registry if tool.spec.finds}
+    always = {tool.spec.name for tool in registry if not tool.spec.on_demand}
+    return tuple(sorted(_known(history, finders) - always)) if finders else ()
 
 
 def _size(registry: Registry, names: Collection[str]) -> int:
@@ -64,6 +72,8 @@ def _known(history: Sequence[MessageWithParts], finders: Collection[str]) -> set
     known: set[str] = set()
     for item in history:
         for part in item.parts:
+            if isinstance(part, CompactionPart):
+                known.update(part.tools)
             if not isinstance(part, ToolPart):
                 continue
             known.add(part.tool)

@@ -2,14 +2,14 @@
 that the user pinned, the todo list, skills that were loaded. The project's instructions are
 told anew with the session part of the system prompt."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.display import TodoItem
 from agent.model import Completed, FilePart, MessageWithParts, TextPart, ToolPart
-from agent.session.compaction import compacted, is_request
+from agent.session.compaction import is_request
 from agent.session.estimate import tokens
 from agent.store.store import Store
 
@@ -35,7 +35,8 @@ def pins_of(
     todos: Sequence[TodoItem],
     tail: AbstractSet[str],
 ) -> tuple[Pin, ...]:
-    """What is to be kept of *messages*, all of a session's. *pinned* are the ids of those that
+    """What is to be kept of *messages*, of which there are at least those that outlast a summary
+    (``Store.outlasting``). *pinned* are the ids of those that
     the user pinned, *tail* of those that stand as they are anyway."""
     pins: list[Pin] = []
     first = next((item for item in messages if is_request(item)), None)
@@ -83,21 +84,10 @@ async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
         await store.save(replace(stored.message, pinned=pinned))
 
 
-def late_pins(
-    history: Sequence[MessageWithParts],
-    pinned: AbstractSet[str],
-    known: AbstractSet[str],
-    save: Callable[[str], str],
-) -> dict[str, str]:
-    """What the messages say that the user *pinned* after they were summed up, by id; "" for those
-    that are sent anyway, and for the *known* ones, which were told before. Of a long one there
-    are head and tail, and the file in which *save* keeps the whole."""
-    told = known | {item.message.id for item in compacted(history)}
-    return {
-        item.message.id: "" if item.message.id in told else _within(_said(item), LATE, save)
-        for item in history
-        if item.message.id in pinned
-    }
+def late_pins(messages: Iterable[MessageWithParts], save: Callable[[str], str]) -> dict[str, str]:
+    """What *messages* say, which the user pinned after they were summed up, by id. Of a long one
+    there are head and tail, and the file in which *save* keeps the whole."""
+    return {item.message.id: _within(_said(item), LATE, save) for item in messages}
 
 
 def _said(item: MessageWithParts) -> str:

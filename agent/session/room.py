@@ -45,12 +45,14 @@ from agent.session.conversation import Conversation
 from agent.session.estimate import Calibration, tokens
 from agent.session.gauge import Gauge
 from agent.session.hooked import SessionHooks
+from agent.session.on_demand import known_by_name
 from agent.session.pins import pinned_text, pins_of
 from agent.session.prompts import template
 from agent.session.prune import PROTECTED, excess, prunable, shorten
 from agent.session.setting import TurnSetting
 from agent.session.summary import Summariser, Summary
 from agent.store.store import Store
+from agent.tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ class RoomDeps:
     catalog: Catalog
     agents: Agents
     briefing: Briefing
+    registry: Registry
     spills: SpillStore
     calibration: Calibration
     rules: RoomRules
@@ -167,6 +170,7 @@ class Room:
             summary=summary.text,
             auto=auto,
             tail_start_id=visible[start].message.id if start < len(visible) else None,
+            tools=known_by_name(self._deps.registry, self._conversation.all),
             pins=await self._pins(visible[start:], budget.pins / factor),
             before=before,
             model=summariser.model.full_name,
@@ -246,8 +250,10 @@ class Room:
 
     async def _pins(self, tail: Sequence[MessageWithParts], most: float) -> str:
         store, session_id = self._deps.store, self._session.id
+        held = self._conversation.all
+        older = await store.outlasting(session_id, held[0].message.id)
         pins = pins_of(
-            self._conversation.all,
+            [*older, *held],
             await store.pinned(session_id),
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),

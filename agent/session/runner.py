@@ -124,7 +124,7 @@ class Runner:
                 "or fork the session."
             )
         try:
-            stored = await self._deps.store.messages(session_id)
+            stored = await self._deps.store.since_summary(session_id, before=record.undone_at)
         except BaseException:
             await self.disclaim(session_id)
             raise

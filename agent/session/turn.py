@@ -169,6 +169,7 @@ class Turn:
             catalog=deps.catalog,
             agents=deps.agents,
             briefing=deps.briefing,
+            registry=deps.registry,
             spills=deps.spills,
             calibration=deps.calibration,
             rules=deps.room,
@@ -257,7 +258,7 @@ class Turn:
         )
         deps = StepDeps(
             store=self._deps.store,
-            executor=lambda message: self._calls.executor(message, self._conversation.all),
+            executor=lambda message: self._calls.executor(message, self._conversation),
             set_status=self._set_status,
             retry=self._deps.retry,
             tracing=self._deps.tracing,

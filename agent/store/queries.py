@@ -1,11 +1,12 @@
 """Reading sessions, messages and parts: plain functions on one state of the database."""
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from agent.model import MessageWithParts, Session
+from agent.model import CompactionPart, MessageWithParts, Session
 from agent.store.codec import clean, decode_all, decode_message, decode_part, decode_session
 
 
@@ -90,10 +91,64 @@ def messages(
     return _with_parts(rows, parts)
 
 
+PINNED = "CASE WHEN json_valid(data) THEN json_extract(data, '$.pinned') END = 1"
+"""As the index has it, word for word."""
+
+
+def since_summary(
+    connection: sqlite3.Connection, session_id: str, before: str | None
+) -> list[MessageWithParts]:
+    """What a session goes on from, of its messages before the id *before*, oldest first: those
+    from the tail of the newest summary on, and those that wait wherever they stand; all where it
+    was never summed up."""
+    start = _start(connection, session_id, before)
+    rows = connection.execute(
+        "SELECT id, data FROM message "
+        "WHERE session_id = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3) "
+        # As the index of those that wait has it, word for word.
+        "UNION ALL SELECT id, data FROM message "
+        "WHERE session_id = ?1 AND id < ?2 AND role = 'user' AND turn_id IS NULL ORDER BY id",
+        (session_id, start, before),
+    ).fetchall()
+    return _with_parts(rows, _parts_of(connection, rows))
+
+
+def _start(connection: sqlite3.Connection, session_id: str, before: str | None) -> str:
+    """The id of the first message that the newest summary left as it is, "" without one."""
+    rows = connection.execute(
+        "SELECT message_id, data FROM part WHERE session_id = ?1 AND type = 'compaction' "
+        "AND (?2 IS NULL OR message_id < ?2) ORDER BY message_id DESC",
+        (session_id, before),
+    )
+    for _message_id, data in rows:
+        for part in decode_all(decode_part, (data,)):
+            if isinstance(part, CompactionPart):
+                return part.goes_on_from
+    return ""
+
+
+def outlasting(
+    connection: sqlite3.Connection, session_id: str, before: str
+) -> list[MessageWithParts]:
+    """The messages before the id *before* that a summary keeps word for word, oldest first: the
+    first request, those that are pinned, those that loaded a skill."""
+    rows = connection.execute(
+        "SELECT id, data FROM message WHERE id IN ("  # noqa: S608 - constants
+        "SELECT * FROM (SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND role = 'user' "
+        "AND turn_id IS NOT NULL AND CASE WHEN json_valid(data) "
+        "THEN coalesce(json_extract(data, '$.synthetic'), 0) END = 0 ORDER BY id LIMIT 1) "
+        f"UNION SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND {PINNED} "
+        "UNION SELECT message_id FROM part "
+        "WHERE session_id = ?1 AND message_id < ?2 AND tool = 'skill') ORDER BY id",
+        (session_id, before),
+    ).fetchall()
+    return _with_parts(rows, _parts_of(connection, rows))
+
+
 def pinned(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
     """The ids of the messages of a session that are pinned."""
     rows = connection.execute(
-        "SELECT id FROM message WHERE session_id = ? AND json_extract(data, '$.pinned') = 1",
+        f"SELECT id FROM message WHERE session_id = ? AND {PINNED}",  # noqa: S608 - constants
         (session_id,),
     ).fetchall()
     return frozenset(message_id for (message_id,) in rows)
@@ -105,6 +160,15 @@ def message_count(connection: sqlite3.Connection, session_id: str, before: str) 
         "SELECT COUNT(*) FROM message WHERE session_id = ? AND id < ?", (session_id, before)
     ).fetchone()
     return int(row[0])
+
+
+def _parts_of(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The parts of the messages in *rows*, those of a message together."""
+    return connection.execute(
+        "SELECT message_id, data FROM part WHERE message_id IN (SELECT value FROM json_each(?)) "
+        "ORDER BY message_id, id",
+        (json.dumps([message_id for message_id, _ in rows]),),
+    ).fetchall()
 
 
 def _with_parts(

@@ -82,6 +82,21 @@ class Reads(StoreCore):
         found = await self._consistent(work, session_id)
         return self._overlaid(found, session_id)
 
+    async def since_summary(
+        self, session_id: str, *, before: str | None = None
+    ) -> list[MessageWithParts]:
+        """What a session goes on from, oldest first: the newest summary with the messages that it
+        left as they are and all that came since, and what waits. All where it was never summed
+        up. *before*: as it was before that message."""
+        work = partial(queries.since_summary, session_id=session_id, before=before)
+        return self._overlaid(await self._consistent(work, session_id), session_id)
+
+    async def outlasting(self, session_id: str, before: str) -> list[MessageWithParts]:
+        """Of the messages before the message *before* those that summaries keep word for word,
+        oldest first (``agent.session.pins``)."""
+        work = partial(queries.outlasting, session_id=session_id, before=before)
+        return await self._database.read(work)
+
     async def page(self, session_id: str, *, before: str | None = None, limit: int) -> MessagePage:
         """The last *limit* messages before the message *before* (default: of all)."""
         messages = await self.messages(session_id, before=before, limit=limit)

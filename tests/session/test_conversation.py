@@ -1,0 +1,43 @@
+"""What a turn holds in memory of its session (spec 2, C3; 9, Q1: memory stays flat)."""
+
+from agent.model import CompactionPart, MessageWithParts, TextPart, UserMessage
+from agent.session.compaction import compacted
+from agent.session.conversation import Conversation
+
+
+def message(number: int, *parts: CompactionPart) -> MessageWithParts:
+    name = f"msg_{number:03}"
+    made = UserMessage(
+        id=name, session_id="s", created=0, agent="build", model="m/m", turn_id="t"
+    )  # fmt: skip
+    text = TextPart(id=f"prt_{number}", session_id="s", message_id=name, text="w", ended=1.0)
+    return MessageWithParts(made, parts or (text,))
+
+
+def marker(number: int, tail: int | None) -> MessageWithParts:
+    start = f"msg_{tail:03}" if tail is not None else None
+    part = CompactionPart(
+        id=f"prt_{number}", session_id="s", message_id=f"msg_{number:03}",
+        summary="so far", auto=True, tail_start_id=start,
+    )  # fmt: skip
+    return message(number, part)
+
+
+def test_q1_what_a_summary_stands_for_is_not_held() -> None:
+    history = [message(number) for number in range(10)]
+    conversation = Conversation(history)
+    for number in range(10, 400):
+        before = conversation.visible
+        assert len(conversation.all) <= 15
+        item = marker(number, number - 3) if len(before) > 12 else message(number)
+        conversation.add(item)
+        history.append(item)
+        # What is sent is what the whole history would send.
+        assert tuple(conversation.visible) == compacted(history)
+    assert conversation.marker is not None
+
+
+def test_c3_a_summary_of_all_leaves_itself_alone() -> None:
+    conversation = Conversation([*map(message, range(4)), marker(4, None)])
+    assert len(conversation.visible) == 1
+    assert [item.message.id for item in conversation.all] == ["msg_004"]
