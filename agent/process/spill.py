@@ -3,13 +3,15 @@
 A file has a random name in the ``spill`` folder of the data directory, mode 0600, and is
 made new each time (never through a link). At most 64 MB of a call are kept, its first and
 its last half; all files together stay below 1 GB, the oldest going first; none outlives
-seven days. Every method may raise ``OSError`` (a full disk): callers go on without.
+seven days by much. The folder, which may hold a hundred thousand files, is only looked through
+once what was written since may have filled it, or an hour has passed. Every method may raise ``OSError`` (a full disk): callers go on without.
 """
 
 import contextlib
 import os
 import secrets
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +21,11 @@ PER_CALL = 64 * 1024 * 1024
 IN_ALL = 1024 * 1024 * 1024
 MAX_AGE = 7 * 24 * 3600.0
 COPY_CHUNK = 1024 * 1024
+SWEPT_FOR = 3600.0
+"""Seconds after which files may have passed their age."""
+
+SHARE = 8
+"""What a look through the folder makes room for: that part of the limit."""
 
 
 def _boundary(data: bytes, index: int) -> int:
@@ -82,9 +89,10 @@ class SpillWriter:
     *left_out* counts the bytes in the middle that were not kept, once it is closed.
     """
 
-    def __init__(self, path: Path, fd: int, per_call: int) -> None:
+    def __init__(self, path: Path, fd: int, per_call: int, done: Callable[[int], None]) -> None:
         self.path = path
         self._fd = fd
+        self._done = done
         self._half = per_call // 2
         self._first = 0
         self.left_out = 0
@@ -123,16 +131,18 @@ class SpillWriter:
 
     def discard(self) -> None:
         """Close and remove the file."""
-        self._shut()
+        self._shut(kept=False)
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def _shut(self) -> None:
+    def _shut(self, *, kept: bool = True) -> None:
         if self._ring is not None:
             self._ring.close()
         if self._fd >= 0:
+            size = os.fstat(self._fd).st_size if kept else 0
             os.close(self._fd)
             self._fd = -1
+            self._done(size)
 
 
 class SpillStore:
@@ -152,14 +162,26 @@ class SpillStore:
         self._in_all = in_all
         self._max_age = max_age
         self._clock = clock
+        self._lock = threading.Lock()
+        self._left = 0
+        self._swept = -SWEPT_FOR
 
     def open(self) -> SpillWriter:
         """A new, empty file, after old ones made room for it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.sweep(room=self._per_call)
+        with self._lock:
+            if self._left < self._per_call or self._clock() - self._swept >= SWEPT_FOR:
+                self._left = self._in_all - self._sweep()
+                self._swept = self._clock()
+            self._left -= self._per_call
         path = self.folder / f"{secrets.token_hex(12)}.txt"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        return SpillWriter(path, os.open(path, flags, 0o600), self._per_call)
+        return SpillWriter(path, os.open(path, flags, 0o600), self._per_call, self._written)
+
+    def _written(self, size: int) -> None:
+        """A file has *size* bytes in the end; while it was written, it might have had all."""
+        with self._lock:
+            self._left += self._per_call - size
 
     def save(self, text: str) -> Spilled:
         """Keep *text* in a new file."""
@@ -179,10 +201,10 @@ class SpillStore:
         except OSError as error:
             return f"no file ({error.strerror or error})"
 
-    def sweep(self, *, room: int = 0) -> None:
-        """Remove files past their age, then the oldest until *room* bytes fit below the limit."""
-        if not self.folder.is_dir():
-            return
+    def _sweep(self) -> int:
+        """Remove files past their age, then the oldest until there is room below the limit; the
+        bytes of those that stay."""
+        room = max(self._per_call, self._in_all // SHARE)
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.txt"):
             with contextlib.suppress(OSError):
@@ -197,3 +219,4 @@ class SpillStore:
             with contextlib.suppress(OSError):
                 path.unlink()
                 total -= size
+        return total

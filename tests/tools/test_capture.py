@@ -132,10 +132,12 @@ def test_spill_without_gap_is_whole(tmp_path: Path) -> None:
 def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
     """T5: seven days, 1 GB in all, the oldest first."""
     now = 1_000_000_000.0
-    store = SpillStore(tmp_path / "spill", per_call=10, in_all=40, clock=lambda: now)
+    later = now - 3_600
+    store = SpillStore(tmp_path / "spill", per_call=10, in_all=40, clock=lambda: later)
     paths = [Path(store.save("x" * 10).path) for _ in range(3)]
     for age, path in zip((8 * 86_400, 20, 10), paths, strict=True):
         os.utime(path, (now - age, now - age))
+    later = now
     fourth = Path(store.save("y" * 10).path)
     assert [path.exists() for path in paths] == [False, True, True]
     os.utime(fourth, (now - 5, now - 5))
@@ -143,6 +145,37 @@ def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
     os.utime(fifth, (now - 1, now - 1))
     store.save("z" * 10)
     assert [path.exists() for path in (*paths, fourth, fifth)] == [False, False, True, True, True]
+
+
+def test_q1_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path: Path) -> None:
+    """A file that is past its age stays until the folder is looked through again: after an hour,
+    or once what was written meanwhile may have filled it."""
+    now = 1_000_000_000.0
+    clock = [now]
+    store = SpillStore(tmp_path / "spill", per_call=100, in_all=4_000, clock=lambda: clock[0])
+
+    def old() -> Path:
+        path = tmp_path / "spill" / f"{len(list((tmp_path / 'spill').iterdir()))}-old.txt"
+        path.write_text("x")
+        os.utime(path, (now - 8 * 86_400, now - 8 * 86_400))
+        return path
+
+    store.save("first")
+    left = old()
+    for _ in range(300):
+        store.save("y" * 10)
+    assert left.exists(), "3,000 bytes of 4,000: nobody had to look"
+    for _ in range(100):
+        store.save("y" * 10)
+    assert not left.exists(), "full: looked through"
+    sizes = [path.stat().st_size for path in (tmp_path / "spill").iterdir()]
+    assert sum(sizes) <= 4_000
+    left = old()
+    store.save("z")
+    assert left.exists()
+    clock[0] = now + 3_600
+    store.save("z")
+    assert not left.exists()
 
 
 def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
