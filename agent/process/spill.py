@@ -4,7 +4,8 @@ A file has a random name in the ``spill`` folder of the data directory, mode 060
 made new each time (never through a link). At most 64 MB of a call are kept, its first and
 its last half; all files together stay below 1 GB, the oldest going first; none outlives
 seven days by much. The folder, which may hold a hundred thousand files, is only looked through
-once what was written since may have filled it, or an hour has passed. Every method may raise ``OSError`` (a full disk): callers go on without.
+once what was written since may have filled it, or an hour has passed. Every method may raise
+``OSError`` (a full disk): callers go on without.
 """
 
 import contextlib

@@ -1,0 +1,130 @@
+"""What a turn holds of a session that was summed up (spec 2, C3, C4; spec 9, Q1): from the tail
+of the newest summary on, however long the session is."""
+
+import json
+from pathlib import Path
+
+from agent.ids import new_id
+from agent.model import MessageWithParts, UserMessage
+from agent.session.conversation import Conversation
+from agent.session.pins import pin
+from agent.told import CompactionPart
+from tests.support.harness import Harness
+from tests.support.script import Call, Text, answer
+
+SUMMARY = answer(Text("## Goal\nso far"))
+FILLER = "lorem ipsum " * 3_000
+
+
+async def talk(harness: Harness, session, numbers: range) -> None:
+    for number in numbers:
+        harness.server.script(answer(Text(f"answer {number} {FILLER}")))
+        await harness.turn(session, f"question {number}")
+
+
+async def compact(harness: Harness, session) -> None:
+    harness.server.script(SUMMARY)
+    before = len(harness.events)
+    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.idle(session, after=before)
+
+
+def write_skill(folder: Path) -> None:
+    place = folder / ".opencode" / "skills" / "knots"
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text("---\nname: knots\ndescription: ties\n---\nover, under\n")
+
+
+def markers(messages: list[MessageWithParts]) -> list[CompactionPart]:
+    return [p for item in messages for p in item.parts if isinstance(p, CompactionPart)]
+
+
+async def test_c3_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
+    harness: Harness,
+) -> None:
+    session, store = await harness.session(), harness.runtime.store
+    await talk(harness, session, range(3))
+    assert await store.since_summary(session.id) == await store.messages(session.id)
+    read: list[int] = []
+    for round_ in range(1, 4):
+        await compact(harness, session)
+        await talk(harness, session, range(3 * round_, 3 * round_ + 3))
+        every = await store.messages(session.id)
+        newest = markers(every)[-1]
+        held = await store.since_summary(session.id)
+        assert held == [m for m in every if m.message.id >= newest.goes_on_from]
+        assert Conversation(held).turns() == Conversation(every).turns()
+        read.append(len(held))
+    assert max(read) <= read[0] + 1, "three times as long, and no more to begin with"
+
+
+async def test_c3_a_conversation_lets_go_of_what_was_summed_up(harness: Harness) -> None:
+    session, store = await harness.session(), harness.runtime.store
+    await talk(harness, session, range(3))
+    conversation = Conversation(await store.messages(session.id))
+    before = len(conversation.visible)
+    await compact(harness, session)
+    every = await store.messages(session.id)
+    conversation.add(*every[before:])
+    sent = conversation.turns()
+    newest = markers(every)[-1]
+    assert [m.message.id for m in conversation.all if m.message.id < newest.goes_on_from] == []
+    assert len(conversation.all) < len(every)
+    assert conversation.turns() == sent
+    assert conversation.marker == newest
+
+
+async def test_c4_what_waits_before_the_tail_is_found(harness: Harness) -> None:
+    session, store = await harness.session(), harness.runtime.store
+    early = new_id("msg")
+    await talk(harness, session, range(3))
+    await compact(harness, session)
+    waits = UserMessage(
+        id=early, session_id=session.id, created=1.0, agent="build", model="p/m", turn_id=None
+    )
+    await store.save(waits)
+    held = await store.since_summary(session.id)
+    assert held[0].message == waits
+    assert early < markers(held)[-1].goes_on_from
+
+
+async def test_c3_before_a_message_the_summaries_after_it_do_not_count(harness: Harness) -> None:
+    session, store = await harness.session(), harness.runtime.store
+    await talk(harness, session, range(3))
+    await compact(harness, session)
+    every = await store.messages(session.id)
+    carrier = markers(every)[-1].message_id
+    assert await store.since_summary(session.id, before=carrier) == [
+        item for item in every if item.message.id < carrier
+    ]
+
+
+async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harness) -> None:
+    session, store = await harness.session(), harness.runtime.store
+    write_skill(harness.folder)
+    await talk(harness, session, range(2))
+    harness.server.script(answer(Call("skill", {"name": "knots"})), answer(Text("loaded")))
+    await harness.turn(session, "load it")
+    await talk(harness, session, range(2, 5))
+    every = await store.messages(session.id)
+    asked = [m for m in every if isinstance(m.message, UserMessage)]
+    await pin(store, asked[4].message.id, pinned=True)
+    kept = await store.outlasting(session.id, "~")
+    loads = [m.message.id for m in every if any(getattr(p, "tool", "") == "skill" for p in m.parts)]
+    wanted = {asked[0].message.id, asked[4].message.id, *loads}
+    assert loads
+    assert {item.message.id for item in kept} == wanted
+    assert await store.outlasting(session.id, asked[0].message.id) == []
+    await compact(harness, session)
+    await compact_again(harness, session)
+    body = json.dumps(harness.server.requests[-1].body)
+    assert "question 0" in body
+    assert "question 3" in body, "pinned: word for word behind both summaries"
+
+
+async def compact_again(harness: Harness, session) -> None:
+    """A turn, a second summary, and a turn."""
+    await talk(harness, session, range(10, 12))
+    await compact(harness, session)
+    harness.server.script(answer(Text("fine")))
+    await harness.turn(session, "go on")
