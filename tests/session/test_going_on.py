@@ -4,8 +4,7 @@ of the newest summary on, however long the session is."""
 import json
 from pathlib import Path
 
-from agent.ids import new_id
-from agent.model import MessageWithParts, UserMessage
+from agent.model import MessageWithParts, Session, UserMessage
 from agent.session.conversation import Conversation
 from agent.session.pins import pin
 from agent.told import CompactionPart
@@ -16,13 +15,13 @@ SUMMARY = answer(Text("## Goal\nso far"))
 FILLER = "lorem ipsum " * 3_000
 
 
-async def talk(harness: Harness, session, numbers: range) -> None:
+async def talk(harness: Harness, session: Session, numbers: range) -> None:
     for number in numbers:
         harness.server.script(answer(Text(f"answer {number} {FILLER}")))
         await harness.turn(session, f"question {number}")
 
 
-async def compact(harness: Harness, session) -> None:
+async def compact(harness: Harness, session: Session) -> None:
     harness.server.script(SUMMARY)
     before = len(harness.events)
     await harness.runtime.sessions.compacting.start(session.id)
@@ -58,47 +57,6 @@ async def test_c3_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
     assert max(read) <= read[0] + 1, "three times as long, and no more to begin with"
 
 
-async def test_c3_a_conversation_lets_go_of_what_was_summed_up(harness: Harness) -> None:
-    session, store = await harness.session(), harness.runtime.store
-    await talk(harness, session, range(3))
-    conversation = Conversation(await store.messages(session.id))
-    before = len(conversation.visible)
-    await compact(harness, session)
-    every = await store.messages(session.id)
-    conversation.add(*every[before:])
-    sent = conversation.turns()
-    newest = markers(every)[-1]
-    assert [m.message.id for m in conversation.all if m.message.id < newest.goes_on_from] == []
-    assert len(conversation.all) < len(every)
-    assert conversation.turns() == sent
-    assert conversation.marker == newest
-
-
-async def test_c4_what_waits_before_the_tail_is_found(harness: Harness) -> None:
-    session, store = await harness.session(), harness.runtime.store
-    early = new_id("msg")
-    await talk(harness, session, range(3))
-    await compact(harness, session)
-    waits = UserMessage(
-        id=early, session_id=session.id, created=1.0, agent="build", model="p/m", turn_id=None
-    )
-    await store.save(waits)
-    held = await store.since_summary(session.id)
-    assert held[0].message == waits
-    assert early < markers(held)[-1].goes_on_from
-
-
-async def test_c3_before_a_message_the_summaries_after_it_do_not_count(harness: Harness) -> None:
-    session, store = await harness.session(), harness.runtime.store
-    await talk(harness, session, range(3))
-    await compact(harness, session)
-    every = await store.messages(session.id)
-    carrier = markers(every)[-1].message_id
-    assert await store.since_summary(session.id, before=carrier) == [
-        item for item in every if item.message.id < carrier
-    ]
-
-
 async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harness) -> None:
     session, store = await harness.session(), harness.runtime.store
     write_skill(harness.folder)
@@ -122,7 +80,7 @@ async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harn
     assert "question 3" in body, "pinned: word for word behind both summaries"
 
 
-async def compact_again(harness: Harness, session) -> None:
+async def compact_again(harness: Harness, session: Session) -> None:
     """A turn, a second summary, and a turn."""
     await talk(harness, session, range(10, 12))
     await compact(harness, session)
