@@ -46,14 +46,15 @@ _KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
 def unmarked_paste(data: str) -> tuple[str, str] | None:
     """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
 
-    Nobody types a line break and more text within one read. A last carriage return after
-    lines that were broken by line feeds is the Enter key.
+    Nobody types a line break amid text within one read. A last carriage return after lines
+    that were broken by line feeds is the Enter key, and so is a first one: over a slow line it
+    comes with what was typed after it.
     """
     if "\x1b" in data:
         return None
     body = data.rstrip("\r\n")
     inner = body.lstrip("\r\n")
-    if "\n" not in body and "\r" not in body:
+    if "\n" not in body and "\r" not in body.lstrip("\r"):
         return None
     if not inner or any(ord(char) < 32 and char not in "\t\r\n" for char in inner):
         return None

@@ -61,12 +61,22 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "S03": ("tools/test_fault_trials.py::test_search_silent",),
     "S05": ("tools/test_fault_trials.py::test_tree_walk",),
     # Commands
-    "B01": ("tools/test_fault_trials.py::test_pipe_hold",),
-    "B04": ("tools/test_fault_trials.py::test_stdin_wait",),
-    "B06": ("tools/test_fault_trials.py::test_stdin_wait",),
+    "B01": (
+        "tools/test_fault_trials.py::test_pipe_hold",
+        "e2e/test_trials_processes.py::test_b01_what_goes_on_in_the_background_ends_with_the_program",
+    ),
+    "B04": (
+        "tools/test_fault_trials.py::test_stdin_wait",
+        "e2e/test_trials_processes.py::test_b04_b06_nothing_asks_pages_or_edits",
+    ),
+    "B06": (
+        "tools/test_fault_trials.py::test_stdin_wait",
+        "e2e/test_trials_processes.py::test_b04_b06_nothing_asks_pages_or_edits",
+    ),
     "B08": (
         "tools/test_process.py::test_a_timeout_ends_the_whole_tree",
         "session/test_cleanup.py::test_l10a_l11_a_cancel_ends_whatever_a_command_left_running",
+        "e2e/test_trials_processes.py::test_b08_the_whole_tree_of_a_command_ends",
     ),
     "B12": (
         "tools/test_fault_trials.py::test_output_flood_and_control_chars",
@@ -132,6 +142,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "run/test_run.py::test_h01_a_run_that_failed_says_so",
         "provider/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_tries",
         "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
+        "e2e/test_trials_processes.py::test_t01_a_server_that_always_fails_is_given_up_and_says_why",
     ),
     "T03": (
         "session/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
@@ -234,6 +245,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V12": (
         "e2e/test_terminal.py::test_v12_pasted_lines_are_one_prompt_with_and_without_markers",
         "ui/test_keys.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
+        "ui/test_keys.py::test_what_is_typed_after_enter_may_come_with_it",
     ),
     "V14": (
         "ui/test_prompt.py::test_wide_characters_are_deleted_whole",
@@ -276,6 +288,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "Q01": (
         "e2e/test_stopping.py::test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order",
         "e2e/test_stopping.py::test_q01_a_waiting_message_outlives_the_program",
+        "e2e/test_trials_processes.py::test_q01_what_is_typed_with_enter_is_the_next_message",
     ),
     # Settings, instructions, servers
     "F01": (
@@ -296,11 +309,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "N01": (
         "mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
         "mcp/test_turns.py::test_a_server_that_hangs_holds_up_no_turn",
+        "e2e/test_trials_processes.py::test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end",
     ),
     "N03": (
         "mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
         "mcp/test_servers.py::test_a_server_that_crashes_comes_back",
         "mcp/test_servers.py::test_nothing_of_a_server_is_left",
+        "e2e/test_trials_processes.py::test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end",
     ),
     "N05": (
         "mcp/test_servers.py::test_one_bad_schema_leaves_out_one_tool",
@@ -319,6 +334,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "L03": (
         "lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",
         "e2e/test_trials.py::test_l03_no_language_server_outlives_the_program",
+        "e2e/test_trials_processes.py::test_l03_quitting_ends_every_language_server",
     ),
     "W01": (
         "tools/test_webfetch.py::test_a_page_without_end_ends_at_its_time",

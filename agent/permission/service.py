@@ -198,7 +198,7 @@ class PermissionService:
     def cancel_session(self, session_id: str) -> None:
         """Withdraw every question of one session; the calls that wait are rejected."""
         gone = PermissionRejected(
-            "The question was withdrawn: the session was stopped.", withdrawn=True
+            "Cancelled by the user before the question was answered.", withdrawn=True
         )
         for waiting in list(self._waiting.values()):
             if waiting.request.session_id == session_id:

@@ -35,7 +35,7 @@ from agent.provider.client import (
 )
 from agent.told import ContextPart
 
-ABORTED = "Tool execution aborted"
+ABORTED = "Tool execution aborted: cancelled by the user"
 """What the model reads for a call that never got its result (spec 1, L10)."""
 
 STEERED = (

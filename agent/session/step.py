@@ -149,7 +149,11 @@ class Step:
         error = end.error
         if error is None or (why := reason_to_stop(attempt, error, self._deps.retry)) is None:
             return end
-        told = ProviderError(error.kind, f"{error.message} {why}", status=error.status)
+        # The server's own words end as they like.
+        said = (
+            error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
+        )
+        told = ProviderError(error.kind, f"{said} {why}", status=error.status)
         return replace(end, error=told)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:

@@ -205,16 +205,17 @@ class SessionScreen(Screen[None]):
         command = parse(event.text)
         if command is None:
             if event.text.strip():
-                self.prompt.remember(self.prompt.take())
+                self.prompt.remember(event.text)
                 self.post_message(self.Sent(self.prompt.unfolded(event.text)))
         elif command.action is None:
+            self.prompt.put(event.text + self.prompt.text)
             self.notify(
                 f"There is no command /{command.name}. Type / to see them all.",
                 severity="warning",
                 markup=False,
             )
         else:
-            self.prompt.remember(self.prompt.take())
+            self.prompt.remember(event.text)
             argument = self.prompt.unfolded(command.argument)
             self.post_message(self.Called(command.action, argument))
 

@@ -25,7 +25,8 @@ JOINERS = frozenset("\u200c\u200d")
 
 
 class Prompt(GraphemeArea):
-    """Posts ``Submitted`` with the text; keeps the history of prompts; grows with its text.
+    """Posts ``Submitted`` with the text that was in it; keeps the history of prompts; grows
+    with its text.
 
     While a popup of completions is open (*completing*), the keys that steer it are posted
     as ``Steer`` instead of being acted on.
@@ -224,14 +225,15 @@ class Prompt(GraphemeArea):
         self.move_cursor(result.end_location)
 
     def _enter(self) -> None:
-        """Send, unless a backslash right before the cursor asks for a new line."""
+        """Send what is there, unless a backslash right before the cursor asks for a new line."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         if before.endswith("\\"):
             self.replace("\n", (row, column - 1), (row, column))
             self.move_cursor((row + 1, 0))
         else:
-            self.post_message(self.Submitted(self.text))
+            # Taken at once: what is typed before the message is read is no part of it.
+            self.post_message(self.Submitted(self.take()))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """A paste is one unit, whatever line ends it came with."""

@@ -86,6 +86,12 @@ def test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key() -> None:
     assert unmarked_paste("a\rb\rc\r") == ("a\rb\rc\r", "")
 
 
+def test_what_is_typed_after_enter_may_come_with_it() -> None:
+    assert unmarked_paste("\r/exit") is None
+    assert read(KeyParser(), "\rok") == ["enter", "o", "k"]
+    assert unmarked_paste("\ra\rb") == ("\ra\rb", "")
+
+
 def test_bytes_that_are_no_text_are_dropped() -> None:
     """INPUT-BYTES: an old mouse report and line noise, as the driver decodes them."""
     noise = b"\x1b[M \x80!".decode("utf-8", "surrogateescape")
