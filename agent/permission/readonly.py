@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.permission.git_commands import parse, reads_only
+from agent.permission.lexicon import names
 from agent.permission.readonly_table import (
     FIND_FILE,
     FIND_PLAIN,
@@ -165,18 +166,32 @@ def _tail(word: Word, start: int) -> Word:
     return Word(word.raw[start:], word.source, word.parts)
 
 
+_CONTENTS = names(
+    "diff log show blame annotate ls-files status grep cat-file whatchanged diff-tree diff-index "
+    "diff-files add rm mv checkout restore clone apply"
+)
+"""Subcommands of git that show or take what is in the files that they are given."""
+_GIVES_PATTERN = re.compile(r"-\w*[ef]")
+_PATTERN_FILE = re.compile(r"-\w*f(?=.)")
+_LINES_OF = re.compile(r"-L(?=.*:)", re.DOTALL)
+"""Flags with a file in the same word: ``-fFILE`` of grep, ``-L1,9:FILE`` of what shows history."""
+_REVISION = re.compile(r".*:(\([^)]*\))?", re.DOTALL)
+"""What stands before the path in ``HEAD:FILE`` and ``:(top)FILE``."""
+
+
 def _git(_base: str, words: Sequence[Word]) -> Reading:
     call = parse(words)
     paths: list[Word] = []
-    shown = call.subcommand in ("diff", "log", "show", "blame", "ls-files", "status", "grep")
-    if shown or call.subcommand in ("add", "rm", "mv", "checkout", "restore", "clone", "apply"):
-        operands = [word for word in call.rest if not word.text.startswith("-")]
-        if call.subcommand == "grep" and not any(word.text == "-e" for word in call.rest):
-            operands = operands[1:]
-        paths = [
-            Word(re.sub(r"^[\w./^~@-]*:", "", word.raw), word.source, word.parts)
-            for word in operands
-        ]
+    if call.subcommand in _CONTENTS:
+        paths = [word for word in call.rest if not word.text.startswith("-")]
+        if call.subcommand == "grep" and not any(_GIVES_PATTERN.match(w.text) for w in call.rest):
+            paths = paths[1:]
+        behind = _PATTERN_FILE if call.subcommand == "grep" else _LINES_OF
+        for word in call.rest:
+            flag = behind.match(word.text)
+            if flag is not None:
+                paths.append(_tail(word, flag.end()))
+        paths = [Word(_REVISION.sub("", word.raw), word.source, word.parts) for word in paths]
         paths = [word for word in paths if word.known]
     return Reading(reads_only(call), tuple(paths))
 
@@ -200,6 +215,10 @@ def _find(_base: str, words: Sequence[Word]) -> Reading:
     return Reading(proven, tuple(paths))
 
 
+_JOINED_SCRIPT = re.compile(r"--(e|fi)\w*=|-[a-zA-Z]*[ef].")
+"""sed's ``--expression=…``, ``--file=…``, ``-eSCRIPT`` and ``-fFILE``, shortened too."""
+
+
 def _script(base: str, words: Sequence[Word]) -> Reading:
     """sed and awk: the caller has judged the script; what follows it are files."""
     operands: list[Word] = []
@@ -212,6 +231,8 @@ def _script(base: str, words: Sequence[Word]) -> Reading:
             skip = True
         elif word.text in ("-e", "--expression"):
             skip = True
+            scripts += 1
+        elif base == "sed" and _JOINED_SCRIPT.match(word.text):
             scripts += 1
         elif word.text.startswith("-") and word.text != "-":
             continue

@@ -51,6 +51,31 @@ python3 - <<'END'|print(open(".env").read())|END
 python3 <<< 'open(".env")'
 node <<'END'|require("fs").readFileSync("keys/server.pem")|END
 git diff --no-index /dev/null .env
+git grep -n KEY .env
+git grep -eKEY .env
+git grep -e KEY .env
+git grep -fwords .env
+git grep -f .env
+git grep -f.env
+git grep KEY ':(top,icase)keys/id_rsa'
+git cat-file -p HEAD:.env
+git cat-file blob HEAD@{1}:keys/id_rsa
+git show HEAD~2:./keys/id_rsa
+git log -L1,5:.env
+git log -L:main:keys/id_rsa
+git show -L 1,5:.env
+git annotate .env
+git blame -L 1,5 .env
+git whatchanged -p .env
+git diff-tree -p HEAD .env
+git diff-index -p HEAD .env
+git diff-files -p .env
+sed --expression=p .env
+sed -n --expression p .env
+sed -n -e p .env
+sed -ep .env
+sed --file=x .env
+jq . .env.json .env
 diff .env .env.example
 while read l; do echo $l; done < .env
 """
@@ -90,6 +115,13 @@ jq '.key' data.json
 awk -F= '{ print $1 }' .env.example
 grep -rn '.env' src
 git log --oneline -- .env.example
+git grep .env src
+git grep '.env' -- src
+git log -L1,5:lib/api.py
+git show HEAD~2:lib/api.py
+sed -n '/.env/p' lib/api.py
+sed --expression=s/.env/x/ lib/api.py
+jq .env package.json
 ruby -e 'puts "a.b/c"'
 echo "see .env"
 git commit -m "read '.env' later"
