@@ -7,8 +7,9 @@ is tried again, and what was said before.
 import asyncio
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.model_server import ModelServer
@@ -63,6 +64,7 @@ class Model:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._holds: list[Hold] = []
+        self._flows = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -82,6 +84,20 @@ class Model:
                 self._holds.pop().gate.set()
 
         self._call(go_on())
+
+    @contextmanager
+    def flowing(self) -> Iterator[None]:
+        """Nothing is held while this lasts, neither what is held now nor what comes to it yet."""
+
+        async def flow(on: bool) -> None:
+            self._flows = on
+
+        self._call(flow(True))
+        self.release()
+        try:
+            yield
+        finally:
+            self._call(flow(False))
 
     def close(self) -> None:
         self.release()
@@ -108,6 +124,8 @@ class Model:
     def _step(self, word: str, number: str, place: Path) -> Answer:
         match word:
             case "hold":
+                if self._flows:
+                    return answer(Text("I think about "), Text("it."))
                 hold = Hold()
                 self._holds.append(hold)
                 return answer(Text("I think about "), hold, Text("it."))

@@ -238,12 +238,11 @@ class Chaos(RuleBasedStateMachine):
     @rule(word=st.sampled_from(["once", "reject"]))
     def settle(self, word: str) -> None:
         """Let everything come to its end, then look at it."""
-        self.model.release()
-        for _ in range(2):  # what ends in the one may go on in the other
-            for instance in self.instances:
-                turns = instance.do("settle", word=word)
-                assert len(turns) == len(set(turns)), "a turn was said to be over twice"
-            self.model.release()
+        with self.model.flowing():
+            for _ in range(2):  # what ends in the one may go on in the other
+                for instance in self.instances:
+                    turns = instance.do("settle", word=word)
+                    assert len(turns) == len(set(turns)), "a turn was said to be over twice"
         for instance in self.instances:
             assert instance.running == [], "a tool's process was left"
         self.look(settled=True)
