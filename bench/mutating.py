@@ -68,7 +68,21 @@ GROUPS = {
             "agent/permission/embedded.py",
             "agent/permission/interpreters.py",
         ),
-        ("tests/permission",),
+        tuple(
+            f"tests/permission/test_{name}.py"
+            for name in (
+                "bash",
+                "bash_attacks",
+                "bash_denied",
+                "bash_lines",
+                "bash_secrets",
+                "everyday",
+                "fetching",
+                "git_reading",
+                "judging",
+                "trust",
+            )
+        ),
     ),
     "edit": Group(
         ("agent/tools/edit_match/*.py", "agent/tools/editing.py", "agent/tools/edit.py"),
