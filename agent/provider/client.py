@@ -102,7 +102,7 @@ class ReasoningContent:
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolCallContent:
     call_id: str
     name: str
@@ -125,7 +125,7 @@ class UserTurn:
     role: Literal["user"] = "user"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class AssistantTurn:
     """Made by *model* (``provider/model``), so that reasoning is replayed only to its maker."""
 
@@ -145,7 +145,7 @@ class ToolTurn:
 Turn: TypeAlias = UserTurn | AssistantTurn | ToolTurn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolSchema:
     """A tool as the model sees it. *parameters* is a JSON schema of type object."""
 

@@ -24,12 +24,37 @@ SLICES = 10
 SLICE = 20_000
 """Characters of a slice: of a text longer than all slices together only these are looked at."""
 
+LONG = 100
+"""Characters from which on it is worth while to remember what a text was estimated at."""
+
+MOST_KNOWN = 8_192
+"""Texts of which that is remembered."""
+
 NARROW, WIDE = 0.5, 2.5
 """No tokenizer is further from the estimate than this; a report that is, was made up."""
 
 
+known: dict[tuple[int, int], int] = {}
+
+
 def tokens(text: str) -> int:
-    """The estimated tokens of *text*, 0 for none. Some 80 ns a character."""
+    """The estimated tokens of *text*, 0 for none. Some 80 ns a character, and a hundredth of
+    that where the text was met lately: each turn weighs its session anew."""
+    if len(text) < LONG:
+        return _estimated(text)
+    # The texts themselves are not held. Two that agree in both are met by nobody, and what is
+    # told is an estimate anyway.
+    key = len(text), hash(text)
+    found = known.get(key)
+    if found is None:
+        found = _estimated(text)
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[key] = found
+    return found
+
+
+def _estimated(text: str) -> int:
     if len(text) <= SLICES * SLICE:
         return round(_tokens(text))
     step = len(text) // SLICES

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.session import estimate
 from agent.session.estimate import NARROW, SLICE, SLICES, WIDE, Calibration, tokens
 
 TEXTS = Path(__file__).parent / "texts"
@@ -123,3 +124,18 @@ def test_c8_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None
     assert calibration.factor("s", "m") == WIDE
     calibration.observe("s", "m", 100, 0)
     assert calibration.factor("s", "m") == WIDE, "no report is no news"
+
+
+def test_q1_a_text_is_estimated_once_however_often_it_is_weighed() -> None:
+    text = "def once(upon, a_time): return 7\n" * 2_000
+    counted = tokens(text)
+    before = len(estimate.known)
+    again = "".join(list(text))
+    assert again is not text
+    assert tokens(again) == counted
+    assert len(estimate.known) == before, "an equal text of another turn is no new one"
+    assert tokens(text + "more words") > counted
+    assert len(estimate.known) == before + 1
+    for number in range(estimate.MOST_KNOWN + 10):
+        tokens(f"{number:0>100}")
+    assert len(estimate.known) <= estimate.MOST_KNOWN

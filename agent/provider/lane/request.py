@@ -75,6 +75,11 @@ def _add_proofs(message: JsonObject, turn: AssistantTurn) -> None:
         message["thinking_blocks"] = blocks
     if signatures:
         message["provider_specific_fields"] = {"thought_signatures": signatures}
-    for entry, call in zip(objects_in(message, "tool_calls"), calls, strict=True):
+    sent = objects_in(message, "tool_calls")
+    for place, call in enumerate(calls):
         if signature := (call.opaque or {}).get(SIGNATURE):
-            entry["provider_specific_fields"] = {"thought_signature": signature}
+            # A copy: the next request of the session is made of the same entries.
+            signed: JsonObject = {"thought_signature": signature}
+            sent[place] = {**sent[place], "provider_specific_fields": signed}
+    if sent:
+        message["tool_calls"] = list[Json](sent)

@@ -28,7 +28,7 @@ def messages_of(request: ModelRequest) -> list[Json]:
             case UserTurn():
                 messages.append({"role": "user", "content": _user_content(turn.content)})
             case AssistantTurn():
-                messages.append(_assistant(turn))
+                messages.append({**_ASSISTANT(turn)})
             case ToolTurn():
                 messages.extend(
                     {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
@@ -67,7 +67,7 @@ def _assistant(turn: AssistantTurn) -> JsonObject:
         entry: JsonObject = {
             "id": call.call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": _ARGUMENTS(call)},
+            "function": {"name": call.name, "arguments": arguments_of(call.input)},
         }
         opaque = call.opaque or {}
         if "extra_content" in opaque:
@@ -112,8 +112,5 @@ def _details(opaque: JsonObject) -> list[Json]:
     return details if isinstance(details, list) else []
 
 
-def _arguments(call: ToolCallContent) -> str:
-    return arguments_of(call.input)
-
-
-_ARGUMENTS = Remembered(_arguments)
+_ASSISTANT = Remembered(_assistant)
+"""Of what is made each request has a copy, to which it may add; what is in it stays as it is."""

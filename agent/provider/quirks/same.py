@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import Generic, TypeVar
+from weakref import ref
 
 from agent.provider.client import (
     AssistantTurn,
@@ -21,28 +22,28 @@ from agent.provider.client import (
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
-MOST_HELD = 4_096
-"""Records that are remembered; the oldest is forgotten first."""
-
 Content = TextContent | ReasoningContent | ToolCallContent
 
 
 class Remembered(Generic[Given, Made]):
     """*make*, called once for each record as long as that is the same object: the turns and tools
-    of a session come again with each of its requests. What is made is not to be changed."""
+    of a session come again with each of its requests. What is made is not to be changed, and is
+    forgotten with the record."""
 
     def __init__(self, make: Callable[[Given], Made]) -> None:
         self._make = make
-        self._held: dict[int, tuple[Given, Made]] = {}
+        self._held: dict[int, tuple[ref[Given], Made]] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
 
     def __call__(self, given: Given) -> Made:
-        held = self._held.get(id(given))
-        if held is not None and held[0] is given:
-            return held[1]
+        held, key = self._held, id(given)
+        known = held.get(key)
+        if known is not None and known[0]() is given:
+            return known[1]
         made = self._make(given)
-        if len(self._held) >= MOST_HELD:
-            del self._held[next(iter(self._held))]
-        self._held[id(given)] = (given, made)
+        held[key] = (ref(given, lambda _: held.pop(key, None)), made)
         return made
 
 

@@ -7,6 +7,7 @@ of the same name. The order of the lines is the order in which they are applied.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from agent.jsontypes import JsonObject
@@ -189,9 +190,8 @@ def prepared(request: ModelRequest, without: frozenset[str] = frozenset()) -> Mo
     result for each of them in the turn after it; the user begins and ends.
     """
     target = Target.of(request.model, without)
-    for line in REQUESTS:
-        if line.holds(target):
-            request = line.quirk(request, target)
+    for quirk in _of_requests(target):
+        request = quirk(request, target)
     return request
 
 
@@ -200,7 +200,16 @@ def finished(
 ) -> JsonObject:
     """The *body* that was made of the prepared *request*, as its provider takes it."""
     target = Target.of(request.model, without)
-    for line in BODIES:
-        if line.holds(target):
-            body = line.quirk(body, request, target)
+    for quirk in _of_bodies(target):
+        body = quirk(body, request, target)
     return body
+
+
+@lru_cache(maxsize=64)
+def _of_requests(target: Target) -> tuple[RequestQuirk, ...]:
+    return tuple(line.quirk for line in REQUESTS if line.holds(target))
+
+
+@lru_cache(maxsize=64)
+def _of_bodies(target: Target) -> tuple[BodyQuirk, ...]:
+    return tuple(line.quirk for line in BODIES if line.holds(target))
