@@ -1,0 +1,132 @@
+"""Corners of the analysis in which a small slip would let something through, or ask for nothing
+(spec 3, B2 to B4): loops that change the folder, names in disguise, lines half understood."""
+
+import pytest
+
+from agent.permission.bash import bash_needs, read_only
+from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
+from agent.questions import Action, Need
+
+PLACE, HOME = "/srv/shop", "/home/ann"
+
+
+def needs(line: str) -> tuple[Need, ...]:
+    return tuple(bash_needs(line, directory=PLACE, project=PLACE, home=HOME))
+
+
+def under(line: str, *rules: Rule) -> Action:
+    """The strictest verdict where every command is allowed and *rules* come after that."""
+    everything = Rule("bash", "*", "allow", "user")
+    judged = (judge(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs(line))
+    actions: list[Action] = ["allow", *judged]
+    return strictest(*actions)
+
+
+def covered(line: str) -> bool:
+    """Whether a rule for each command of the line, by its first word, lets it run unasked."""
+    found = needs(line)
+    rules = [Rule("bash", f"{n.pattern.split()[0]} *", "allow", "user") for n in found if n.pattern]
+    return all(judge(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["'my prog' x", "my\\ prog x", "'-x' y", "'a\\b' x", "shéll x"],
+)
+def test_b2_no_rule_covers_a_program_with_an_odd_name(line: str) -> None:
+    """Its pattern would read as another program with arguments."""
+    assert not covered(line)
+    assert all(need.always is None for need in needs(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "while :; do cat notes; cd ..; done",
+        "until false; do cat notes; pushd /; done",
+        "for f in a b; do cat notes; cd ..; done",
+        "for ((i = 0; i < 3; i++)); do cat notes; cd ..; done",
+        "while :; do cat notes; eval 'cd ..'; done",
+    ],
+)
+def test_b4_a_loop_that_changes_the_folder_reads_elsewhere_the_second_time(line: str) -> None:
+    told = [need for need in needs(line) if need.pattern == "cat notes"]
+    assert told
+    assert all(need.strict == "unknown" for need in told)
+    assert not covered(line)
+
+
+def test_b4_a_loop_that_stays_reads_where_it_began() -> None:
+    assert read_only("for f in a b; do cat notes; done", directory=PLACE, project=PLACE, home=HOME)
+
+
+@pytest.mark.parametrize("line", ["cd $X; cat /opt/keys/a", "ln -s x y; cd y; cat /opt/keys/a"])
+def test_b4_a_path_from_the_root_is_known_in_any_folder(line: str) -> None:
+    found = [n.pattern for n in needs(line) if n.permission == "external_directory"]
+    assert "/opt/keys/*" in found
+    deny = Rule("external_directory", "/opt/keys/*", "deny", "user")
+    assert under(line, deny) == "deny"
+
+
+def test_b4_a_rule_may_name_one_file_outside() -> None:
+    deny = Rule("external_directory", "/opt/data/ledger", "deny", "user")
+    assert under("cat /opt/data/ledger", deny) == "deny"
+    assert under("cat /opt/data/other", deny) == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "( ; rm x",
+        "if; then; rm x )",
+        "cat <<'E'\nit's\nE\nr\\\nm x",
+        'cat <<E\n"\nE\nr\\\nm x',
+        "cat <<-E\n\t'\n\tE\nr\\\nm x",
+        "echo $((1 << 2)); r\\\nm x",
+        "echo rm x | chroot /y",
+    ],
+)
+def test_b2_a_denied_command_is_seen_in_a_line_half_understood(line: str) -> None:
+    assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls | xargs -I% % x",
+        "ls | xargs -I % sh-% x",
+        "ls | xargs -i {} x",
+        "ls | xargs --replace=@ @ x",
+    ],
+)
+def test_b2_a_program_that_is_read_at_run_time_is_asked_for(line: str) -> None:
+    assert not covered(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export LD_PRELOAD=/tmp/x.so",
+        "export LD_PRELOAD=/tmp/x.so y",
+        "export y LD_PRELOAD=/tmp/x.so z",
+        "declare -x PATH=/tmp y",
+        "readonly BASH_ENV=/tmp/x y=1",
+    ],
+)
+def test_b2_no_rule_covers_a_variable_that_changes_what_runs(line: str) -> None:
+    assert not covered(line)
+
+
+@pytest.mark.parametrize("line", ["export y", "export y=1 z=2", "export y=1 z"])
+def test_b2_a_variable_of_ones_own_is_covered_by_a_rule(line: str) -> None:
+    assert covered(line)
+
+
+@pytest.mark.parametrize("line", ["echo it costs 5$", "grep 'x'$ lib/api.py", "echo $'\\uf900'"])
+def test_b6_a_sign_that_expands_nothing_is_no_riddle(line: str) -> None:
+    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+
+
+@pytest.mark.parametrize("sign", ["\\ue000", "\\uf8ff", "\\ud800"])
+def test_b2_an_unassigned_sign_is_asked_about(sign: str) -> None:
+    assert not covered(f"echo $'{sign}'")
