@@ -153,6 +153,7 @@ RUNNERS: dict[tuple[str, ...], Wrapper] = {
                            "--env-file --with-requirements --with-editable --no-group "
                            "--only-group"),
     ("uv", "tool", "run"): Wrapper("q", "", "--quiet", "--from --with --python"),
+    ("poetry", "shell"): _PLAIN, ("pipenv", "shell"): _PLAIN, ("hatch", "shell"): _PLAIN,
     ("poetry", "run"): _PLAIN, ("pdm", "run"): Wrapper("sv", "p"), ("pipenv", "run"): _PLAIN,
     ("rye", "run"): _PLAIN, ("hatch", "run"): _PLAIN, ("pixi", "run"): Wrapper("q", "e"),
     ("bundle", "exec"): Wrapper(long="--keep-file-descriptors"),
@@ -213,6 +214,7 @@ OPAQUE = names(
     "batch crontab capsh run-parts gtester ansible ansible-console salt pssh pdsh clush fab "
     "sbatch qsub bsub ld.so osascript runas psexec cmd powershell.exe cmd.exe mosh rsh rlogin "
     "telnet lftp ftp sftp dsh xterm gnome-terminal konsole kitty alacritty wezterm foot st "
-    "setarch incrontab nsjail bwrap systemd-nspawn flatpak-spawn distrobox toolbox"
+    "setarch incrontab nsjail bwrap systemd-nspawn flatpak-spawn distrobox toolbox newgrp login "
+    "schroot proot"
 )
 """Run something elsewhere, as someone else, later or in a way that is not followed."""

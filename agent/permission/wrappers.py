@@ -40,8 +40,12 @@ _OPTIONS = names(
 )
 """Options of a shell that change no command."""
 _COMPOSE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
-_LATER = frozenset({"at", "batch", "crontab", "ssh", "mosh", "telnet", "gdb", "lldb", "nc"})
-"""Run what they read from standard input."""
+_OBEYING = names(
+    "at batch crontab ssh mosh rsh rlogin telnet gdb lldb nc script su newgrp login nix-shell "
+    "expect machinectl capsh bwrap nsjail systemd-nspawn flatpak-spawn schroot proot toolbox "
+    "distrobox lxc-attach wsl limactl cmd cmd.exe powershell.exe osascript"
+)
+"""Run what they read from standard input, most of them with a shell."""
 
 
 _RUNNER_NAMES = frozenset(first for first, *_ in RUNNERS)
@@ -128,10 +132,10 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
             break
         taken = 0 if name == "nice" and re.fullmatch(r"-\d+", text) else _taken(wrapper, text)
         if taken is None:
-            return Inner(strict=f"the flag {text} of {name} is not known")
+            return Inner(strict=f"the flag {text} of {name} is not known", obeys=True)
         at += taken
     if not all(word.literal for word in words[at : at + wrapper.skip]):
-        return Inner(strict=f"an operand of {name} is known at run time only")
+        return Inner(strict=f"an operand of {name} is known at run time only", obeys=True)
     at += wrapper.skip
     if wrapper.skip and at < len(words) and words[at].text == "--":
         at += 1
@@ -141,7 +145,7 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
         if found is None:
             break
         if not words[at].known and not all(part.quoted for part in words[at].parts):
-            return Inner(strict=f"{words[at].source} may split into other words")
+            return Inner(strict=f"{words[at].source} may split into other words", obeys=True)
         sets.append((found[1], words[at].text[found.end() :]))
         at += 1
     rest = tuple(words[at:])
@@ -184,7 +188,7 @@ def _code_of(wrapper: Wrapper, words: Sequence[Word], at: int) -> Inner | None:
         ends = short and re.fullmatch(rf"-[a-zA-Z]*{flag[1:]}", text) is not None
         if text == flag or ends:
             if at + 1 >= len(words):
-                return Inner(strict=f"{text} has no code")
+                return Inner(strict=f"{text} has no code", obeys=True)
             code = words[at + 1]
             rest = words[at + 2 :]
         elif (text.startswith(flag) and short) or text.startswith(flag + "="):
@@ -254,7 +258,7 @@ def _shell(base: str, words: Sequence[Word]) -> Inner:
 def _opaque(base: str, words: Sequence[Word]) -> Inner:
     """Runs something elsewhere or as someone else; the last words are seen by deny rules too."""
     texts = [word.text for word in words]
-    obeys = base in _LATER
+    obeys = base in _OBEYING
     if base in _COMPOSE:
         runs = next(
             (at for at, text in enumerate(texts) if text in ("run", "exec", "create")), None
@@ -265,6 +269,7 @@ def _opaque(base: str, words: Sequence[Word]) -> Inner:
             return Inner(strict=f"{texts[0]} reaches another machine" if risky else "")
         if base in ("kubectl", "oc") and texts[runs] == "create":
             return Inner()
+        obeys = True
     if base == "crontab" and texts in (["-l"], ["-u"]):
         return Inner()
     return Inner(strict=f"{base} runs something that is not followed", obeys=obeys)

@@ -130,3 +130,25 @@ def test_b6_a_sign_that_expands_nothing_is_no_riddle(line: str) -> None:
 @pytest.mark.parametrize("sign", ["\\ue000", "\\uf8ff", "\\ud800"])
 def test_b2_an_unassigned_sign_is_asked_about(sign: str) -> None:
     assert not covered(f"echo $'{sign}'")
+
+
+READERS = """
+script -q /dev/null | su | su - bob | sudo -s | sudo -i | doas -s | nix-shell | newgrp wheel
+login bob | schroot | proot | bwrap --dev /dev | docker exec -i c sh | docker run -i x
+podman exec -i c bash | pipenv shell | poetry shell | hatch shell | chroot /y | timeout $T sh
+nsenter -t 1 | sg g | expect | machinectl shell
+"""
+
+
+@pytest.mark.parametrize(
+    "reader", [x for row in READERS.strip().split("\n") for x in row.split(" | ")]
+)
+@pytest.mark.parametrize("shape", ["echo rm x | {}", "{} <<< 'rm x'", "{} <<'E'\nrm x\nE"])
+def test_b2_a_denied_command_is_denied_where_a_shell_reads_it(reader: str, shape: str) -> None:
+    """Whatever starts the shell, another user's or a container's too."""
+    assert under(shape.format(reader), Rule("bash", "rm *", "deny", "user")) == "deny"
+
+
+@pytest.mark.parametrize("line", ["echo rm x | env", "echo rm x | docker ps", "echo rm x | cat"])
+def test_b2_a_word_that_nothing_runs_is_no_command(line: str) -> None:
+    assert under(line, Rule("bash", "rm *", "deny", "user")) != "deny"
