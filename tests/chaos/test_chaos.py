@@ -131,7 +131,8 @@ class Chaos(RuleBasedStateMachine):
     def prompt(self, who: int, which: int, work: list[str], delivery: str) -> None:
         known = self.pick(which)
         alone = not any(i.do("busy") for i in self.instances)
-        waiting = self.at(who).do("state", session=known.id)["queued"]
+        state = self.at(who).do("state", session=known.id)
+        waiting, gone = state["queued"], state["session"]["undone_at"]
         self.number += 1
         words = "".join(f" {word}" for word in work)
         text = f"#{self.number} in {known.place.name} do:{words}."
@@ -144,6 +145,8 @@ class Chaos(RuleBasedStateMachine):
             if number is not None:
                 del known.sent[number]
         known.undone.clear()
+        if gone is not None:
+            known.ended = {id_: m for id_, m in known.ended.items() if id_ < gone}
         known.sent[self.number] = delivery
         if alone and not waiting:
             known.before[self.number] = before
