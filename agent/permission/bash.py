@@ -81,7 +81,8 @@ def analyse(
     for text in (*found.data, *([command] if problem else [])) if found.programs or problem else ():
         in_code(found, text, frozenset({directory}))
     if not problem and found.code and found.evaluating:
-        found.unknown(command, "quoted text with code in it may be evaluated")
+        aliases = tuple(dict.fromkeys(alias for text in found.code for alias in guessed(text)))
+        found.unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
         found.plain(command, "tests or calculates only", "allow")
     return Analysis(

@@ -17,8 +17,8 @@ class Findings:
     """Collects needs in order, each once.
 
     *bound* maps the variables that the line sets to their possible values (None: unknown).
-    *code* tells that quoted text holds a substitution, *evaluating* that something in the
-    line evaluates text as an expression; both together may run that text (5.2). *data* are
+    *code* are texts with a substitution in them as data, *evaluating* tells that something in
+    the line evaluates text as an expression; both together may run it (5.2). *data* are
     texts that the line writes out, hands on or keeps; *obeys* tells that something in it runs
     text that is not known, which may be one of them; *programs* the same of a program in
     another language.
@@ -33,7 +33,7 @@ class Findings:
     bound: dict[str, tuple[str, ...] | None] = field(
         default_factory=dict[str, tuple[str, ...] | None]
     )
-    code: bool = False
+    code: dict[str, None] = field(default_factory=dict[str, None])
     evaluating: bool = False
     data: dict[str, None] = field(default_factory=dict[str, None])
     obeys: bool = False

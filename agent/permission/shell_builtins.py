@@ -1,5 +1,6 @@
 """Names that mean something of their own: variables, shell builtins, destructive programs."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -12,6 +13,9 @@ HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMN
 
 LOCAL = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*|[A-Z]")
 """Names of variables that only the line itself reads."""
+
+ELEMENT = re.compile(r"\w+(\[(\d+|[@*])\])?")
+"""A variable, or an element of it that no expression chooses."""
 
 KEYWORDS = names("then do done fi esac elif else in { } ]] function select case for while until if")
 FINDERS = frozenset({"find", "fd", "fdfind"})
@@ -30,7 +34,7 @@ BUILTINS = _CHANGES_STATE | names(
     "trap eval exec command builtin type kill wait jobs fg bg disown umask ulimit times suspend "
     "logout caller"
 )
-_SETTING = frozenset({"printf", "read", "set", "eval", "trap"})
+_SETTING = frozenset({"printf", "read", "set", "eval", "trap", "test", "["})
 _DESTRUCTIVE = names(
     "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
     "wipefs mkswap"
@@ -56,6 +60,10 @@ def builtin_reason(base: str, words: Sequence[Word]) -> str:
         return ""
     texts = [word.text for word in words]
     known = all(word.literal for word in words)
+    if base in ("test", "["):
+        named = [word for flag, word in itertools.pairwise(words) if flag.text in ("-v", "-R")]
+        plain = all(word.literal and ELEMENT.fullmatch(word.text) for word in named)
+        return "" if plain else f"{base} evaluates a name"
     if base == "printf" and any(text.startswith("-v") for text in texts[:1]):
         return "printf -v sets a variable"
     if base == "read":

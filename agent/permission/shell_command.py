@@ -88,7 +88,7 @@ class Commands:
         base = program(first.text)
         arguments = call.words[1:]
         self.found.names.append(base)
-        self.found.code = self.found.code or any(word.code for word in call.words)
+        self.found.code.update((word.text, None) for word in call.words if word.code)
         self.found.evaluating = self.found.evaluating or evaluates_text(base, arguments)
         inner = wrappers.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.strict:

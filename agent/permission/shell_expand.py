@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.findings import Findings
+from agent.permission.shell_builtins import ELEMENT
+from agent.permission.shell_guess import guessed
 from agent.permission.shell_operands import by_look
-from agent.permission.shell_parser import descendants, outermost, text_of
+from agent.permission.shell_parser import descendants, outermost, text_of, without
 from agent.permission.shell_paths import Dirs
 from agent.permission.shell_text import (
     CannotAnalyseError,
@@ -61,6 +63,10 @@ _INSIDE = WORDS | {
 _PLAIN = frozenset({"word", "command_name", "concatenation", "brace_expression", "number"})
 _INERT = re.compile(r"[\w./:@%+=,{}*?-]+", re.ASCII)
 """Text in which nothing is run, quoted or put in."""
+_QUOTES = ("string", "raw_string", "ansi_c_string", "translated_string")
+_OPERANDS = ("concatenation", "word", *_QUOTES)
+_CODED = re.compile(r"[$`\\]")
+_PLACE = re.compile(r"\[(\w+)\]\+?=")
 _NUMBER = re.compile(r"-?\d+")
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
 
@@ -101,7 +107,7 @@ class Expander:
             text = text_of(group[0])
             known = self._plain.get(text)
             if known is None and (_INERT.fullmatch(text) or not group[0].child_count):
-                known = self._plain[text] = read_word(text, ())
+                known = self._plain[text] = self._read(text, ())
             if known is not None:
                 return known
         pieces: list[str] = []
@@ -118,8 +124,12 @@ class Expander:
                 values = (STREAM,) if stream else self._values(source)
                 parts.append(Part(start, start + len(source), source, values))
             pieces.append(raw.decode())
-        word = read_word("".join(pieces), parts)
-        self.found.code = self.found.code or word.code
+        return self._read("".join(pieces), parts)
+
+    def _read(self, source: str, parts: Sequence[Part]) -> Word:
+        word = read_word(source, parts)
+        if word.code:
+            self.found.code[word.text] = None
         return word
 
     def _values(self, source: str) -> tuple[str, ...] | None:
@@ -157,6 +167,7 @@ class Expander:
         if evaluates(text):
             self.found.unknown(text, f"{text} may run text that is held in a variable")
         self.hidden(text[2:-1], dirs)
+        self._calculated(text)
 
     def hidden(self, text: str, dirs: Dirs) -> None:
         for code in hidden_code(text):
@@ -174,8 +185,12 @@ class Expander:
                 self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
         if descendants(node, "variable_name", "subscript"):
             self.found.evaluating = True
-        if any(text_of(quote).count("$(") for quote in descendants(node, "raw_string")):
-            self.found.unknown(text_of(node), "quoted code is evaluated as an expression")
+        for quote in outermost(node, "word", *_QUOTES):
+            if _CODED.search(without(quote, *EXPANDED)):
+                word = self._word([quote], frozenset(), follow=False)
+                aliases = tuple(guessed(word.text))
+                reason = "quoted code is evaluated as an expression"
+                self.found.unknown(text_of(node), reason, aliases=aliases)
 
     def test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
         """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated. The
@@ -184,20 +199,36 @@ class Expander:
         for child in node.children:
             self.inside(child, dirs)
         operators = [text_of(each) for each in descendants(node, "test_operator")]
-        self.found.code = self.found.code or any(
-            re.search(r"\$\(|`", text_of(each)) for each in descendants(node, "raw_string")
-        )
-        if any(operator in ("-v", "-R") for operator in operators):
-            self.found.evaluating = True
+        for each in outermost(node, *_OPERANDS):
+            self._word([each], dirs, follow=False)
         if double and any(map(_COMPARES.fullmatch, operators)):
             self.found.evaluating = True
             self._compared(node)
         for each in descendants(node, "unary_expression"):
             if each.child_count == 2 and re.fullmatch("-[a-zA-Z]", text_of(each.children[0])):
                 word = self._word(each.children[1:], dirs, follow=False)
-                if text_of(each.children[0]) not in ("-n", "-z", "-v", "-o", "-t", "-R"):
+                operator = text_of(each.children[0])
+                if operator in ("-v", "-R"):
+                    self._named(word, text_of(node))
+                elif operator not in ("-n", "-z", "-o", "-t"):
                     self._looked_at(word, dirs)
         return dirs, dirs
+
+    def _named(self, word: Word, text: str) -> None:
+        """*word* of the test *text* names a variable, whose subscript is evaluated."""
+        if word.parts or not ELEMENT.fullmatch(word.text):
+            reason = f"{word.text} is evaluated"
+            self.found.unknown(text, reason, aliases=tuple(guessed(word.text)))
+
+    def element(self, word: Word) -> None:
+        """*word* is one of a list; ``[…]=`` in front says which, and that is evaluated."""
+        if not word.source.startswith("[") or "=" not in word.text:
+            return
+        place = _PLACE.match(word.source)
+        values = self.found.bound.get(place[1], ("0",)) if place else None
+        if values is None or not all(map(_NUMBER.fullmatch, values)):
+            reason = "its place in the list is evaluated"
+            self.found.unknown(word.source, reason, aliases=tuple(guessed(word.text)))
 
     def _compared(self, node: "Node") -> None:
         for each in descendants(node, "word", "variable_name"):
@@ -211,11 +242,18 @@ class Expander:
     def body(self, text: str, dirs: Dirs) -> None:
         """A here-document that bash expands; the grammar misses parts, so it is read by hand."""
         self.hidden(text, dirs)
+        self._calculated(text)
         for found in re.finditer(r"(?<!\\)\$\{[^}]*\}", text):
             if evaluates(found[0]):
                 self.found.unknown(found[0], f"{found[0]} may run text held in a variable")
+
+    def _calculated(self, text: str) -> None:
+        """Arithmetic in a text that is expanded and that the grammar doesn't show."""
         for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
             rest = text[found.end() :].split("\n", 1)[0]
             for name in re.findall(r"[A-Za-z_]\w*", rest):
                 if name in self.found.bound:
                     self.found.unknown(rest, f"{name} is evaluated as an expression")
+            if re.search(r"['\"\\]", rest):
+                aliases = tuple(guessed(rest))
+                self.found.unknown(rest, "quoted text is evaluated", aliases=aliases)

@@ -50,6 +50,14 @@ def outermost(node: "Node", *types: str) -> "list[Node]":
     return [each for child in node.children for each in outermost(child, *types)]
 
 
+def without(node: "Node", *types: str) -> str:
+    """The text of *node*, what nodes of these *types* hold left out."""
+    data = bytearray(node.text or b"")
+    for each in reversed(outermost(node, *types)):
+        del data[each.start_byte - node.start_byte : each.end_byte - node.start_byte]
+    return data.decode()
+
+
 _WHOLE = frozenset(
     {"string", "raw_string", "ansi_c_string", "expansion", "heredoc_body", "comment", "regex"}
 )

@@ -89,7 +89,10 @@ class Variables:
         nodes = [child for child in node.children[1:] if child.type in WORDS]
         for child in node.children[1:]:
             if child.type == "array":
-                nodes += [item for item in child.children if item.type in WORDS]
+                items = [item for item in child.children if item.type in WORDS]
+                for word in self.words.words(items, dirs, follow=False):
+                    self.words.element(word)
+                nodes += items
         values = [word.text for word in self.words.words(nodes, dirs, follow=False)]
         self.found.data.update(dict.fromkeys(values))
         name = node.children[0]

@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ _ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue
 _TILDE = "\ue006"
 _PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
+_WILD = _GLOBS[:2]
+_SET = re.compile("\ue005[^/]*\\]")
 _GLOB = re.compile(f"[{''.join(_GLOBS)}]")
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
@@ -141,9 +143,14 @@ def has_tilde(value: str) -> bool:
 
 
 def glob_pattern(value: str) -> str:
-    """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept."""
+    """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept.
+
+    ``[…]`` becomes ``*``, which matches all that it may: bash knows classes and ``[^…]``, and a
+    quote in it takes the meaning from ``!`` and ``]``.
+    """
+    value = _SET.sub(_ACTIVE["*"], value)
     return "".join(
-        char.translate(_PLAIN) if char in _GLOBS else glob.escape(char.translate(_PLAIN))
+        char.translate(_PLAIN) if char in _WILD else glob.escape(char.translate(_PLAIN))
         for char in value
     )
 
@@ -195,7 +202,19 @@ def read_word(source: str, parts: Sequence[Part]) -> Word:
         return Word(source, source)
     reader = _Reader(source, {part.start: part for part in parts})
     reader.run()
-    return Word("".join(reader.raw), source, tuple(reader.parts), reader.code)
+    word = Word("".join(reader.raw), source, tuple(reader.parts))
+    return replace(word, code=True) if _holds_code(word) else word
+
+
+def _holds_code(word: Word) -> bool:
+    """Whether a substitution stands in the text that is left when the quotes are gone.
+
+    Each quote can hold one character of it (``"\\$"'(x)'``) and so can a variable, so the whole
+    is looked at. What bash itself runs here is a part, which has a mark.
+    """
+    if word.raw.isascii() and "$" not in word.raw and "`" not in word.raw:
+        return False
+    return any(_CODE.search(text) for text in word.values or (word.raw,))
 
 
 class _Reader:
@@ -206,7 +225,6 @@ class _Reader:
         self.raw: list[str] = []
         self.parts: list[Part] = []
         self.double = False
-        self.code = False
 
     def run(self) -> None:
         while self.at < len(self.source):
@@ -232,7 +250,7 @@ class _Reader:
             closing = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.source, self.at)
             if closing is None:
                 raise CannotAnalyseError("a quote is not closed")
-            self.quoted(ansi_text(closing[1]))
+            self.raw.append(ansi_text(closing[1]))
             self.at = closing.end()
         elif self.source[self.at] == "$" and not self.double and after == '"':
             self.at += 1
@@ -246,7 +264,7 @@ class _Reader:
         char = self.source[self.at]
         after = self.source[self.at + 1 : self.at + 2]
         if char == "\\" and after and after in '$`"\\\n':
-            self.quoted(after)
+            self.raw.append(after)
             self.at += 2
         else:
             self.take(_IN_DOUBLE)
@@ -255,13 +273,13 @@ class _Reader:
         char = self.source[self.at]
         after = self.source[self.at + 1 : self.at + 2]
         if char == "\\":
-            self.quoted(after or "\\")
+            self.raw.append(after or "\\")
             self.at += 2
         elif char == "'":
             end = self.source.find("'", self.at + 1)
             if end < 0:
                 raise CannotAnalyseError("a quote is not closed")
-            self.quoted(self.source[self.at + 1 : end])
+            self.raw.append(self.source[self.at + 1 : end])
             self.at = end + 1
         elif char in "()" or (char in "<>" and after == "("):
             raise CannotAnalyseError("it holds a pattern or substitution that is not followed")
@@ -279,10 +297,6 @@ class _Reader:
         found = run.match(self.source, self.at)
         self.raw.append(found[0] if found else self.source[self.at])
         self.at = found.end() if found else self.at + 1
-
-    def quoted(self, text: str) -> None:
-        self.code = self.code or _CODE.search(text) is not None
-        self.raw.append(text)
 
 
 _BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")

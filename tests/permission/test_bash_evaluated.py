@@ -1,0 +1,178 @@
+"""B3: text that bash evaluates as an expression runs the substitutions in it, however quoted.
+
+``[[ "a[\\$(x)]" -eq 0 ]]`` looks like a comparison and runs x. A real bash tells which lines do.
+"""
+
+import itertools
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.permission.bash import bash_needs
+from agent.permission.rules import DEFAULT_RULES, Rule, judge
+from agent.permission.shell_paths import Place, paths_of
+from agent.permission.shell_words import read_word
+
+NAME = "forbidden"
+
+EVALUATING = (
+    "[ -v {} ]",
+    "[[ -v {} ]]",
+    "test -v {}",
+    "[ 1 -eq 1 -a -v {} ]",
+    "[[ -n x && -v {} ]]",
+    "[[ {} -eq 0 ]]",
+    "[[ 0 -lt {} ]]",
+    "[[ ! {} -ne 0 ]]",
+    "while [[ {} -lt 0 ]]; do :; done",
+    "echo $(( {} ))",
+    "echo $[ {} ]",
+    "(( y = {} ))",
+    "case 1 in $(( {} ))) ;; esac",
+    "cat <<< $(( {} ))",
+    "echo ${{q:-$(( {} ))}}",
+    "let z={}",
+    "declare -i z={}",
+    "y=([{}]=3)",
+    "y=(1 2); y[{}]=3",
+    "y=(1 2); echo ${{y[{}]}}",
+    "y=abc; echo ${{y:0:{}}}",
+    "printf -v {} x",
+    "read {} <<< y",
+    "unset {}",
+)
+"""Where text is an expression, or a name whose subscript is one."""
+
+WRITTEN = (
+    "'a[$(forbidden x)]'",
+    '"a[\\$(forbidden x)]"',
+    "a[\\$\\(forbidden\\ x\\)]",
+    "'a[`forbidden x`]'",
+    '"a[\\`forbidden x\\`]"',
+    "$'a[\\x24(forbidden x)]'",
+    "$'a[$\\x28forbidden x)]'",
+    "$'a[\\x60forbidden x\\x60]'",
+    "'a[$''(forbidden x)]'",
+    '"a["\'$\'"(forbidden x)]"',
+    'a["\\$(forbidden x)"]',
+    "\"a[\\$\"'(forbidden x)]'",
+)
+"""The text ``a[$(forbidden x)]``, spelled in the ways of a shell."""
+
+KEPT = (
+    "d='$'; ",
+    "d='a[$(forbidden x)]'; ",
+    'd="a[\\$(forbidden x)]"; ',
+    "for d in 'a[$(forbidden x)]'; do :; done; ",
+)
+GIVEN = ('"a[${d}(forbidden x)]"', '"$d"', "$d", "d", "a[d]")
+"""The same held by a variable, whole or in part."""
+
+LINES = [
+    *(place.format(text) for place in EVALUATING for text in WRITTEN),
+    *(
+        kept + place.format(text)
+        for kept, place, text in itertools.product(KEPT, EVALUATING, GIVEN)
+    ),
+]
+
+NARROW = (
+    Rule("bash", "*", "ask", "test"),
+    *(Rule("bash", f"{name} *", "allow", "test") for name in ("echo", "test", "cat", "read", "[")),
+)
+DENIED = (Rule("*", "*", "allow", "test"), Rule("bash", f"{NAME} *", "deny", "test"))
+
+
+def answer(folder: Path, line: str, rules: tuple[Rule, ...] = ()) -> str:
+    needs = bash_needs(line, directory=str(folder), project=str(folder), home=str(folder / "home"))
+    judged = [judge(need, (*DEFAULT_RULES, *rules)).action for need in needs]
+    return max(judged, key=["allow", "ask", "deny"].index, default="allow")
+
+
+def run(folder: Path, script: str, *arguments: str) -> str:
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-s", *arguments],
+        cwd=folder, input=script, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={"PATH": f"{folder}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}, timeout=300, check=False,
+    ).stdout  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluated")
+    program = folder / "bin" / NAME
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n: > {folder}/ran\n", "utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+def running(folder: Path) -> list[str]:
+    """The lines for which bash runs the stand-in, tried by one bash in subshells."""
+    tries = (
+        f"rm -f ran; (eval {shlex.quote(line)}) < /dev/null > /dev/null; [ -f ran ] && echo {at}"
+        for at, line in enumerate(LINES)
+    )
+    return [LINES[int(at)] for at in run(folder, "\n".join(tries)).split()]
+
+
+def test_b3_code_in_text_that_is_evaluated_is_never_run_unasked(folder: Path) -> None:
+    found = running(folder)
+    assert len(found) > len(LINES) // 3
+    for rules in ((), NARROW, DENIED):
+        assert [line for line in found if answer(folder, line, rules) == "allow"] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[ -v HOME ]",
+        "[[ -v list[3] ]]",
+        "[[ $# -eq 0 ]] && echo 'costs $5'",
+        "n=3; [[ $n -gt 2 ]] && echo yes",
+        'echo $(( 2 * 3 )) "a\\$b"',
+        "x=([0]=a [1]=b); echo ${x[1]}",
+        'x=(a "b c" [d]); echo done',
+        "if [[ 3 -lt 4 ]]; then awk '{print $1}' list.txt; fi",
+        "[[ $line == *'$('* ]] && echo found",
+    ],
+)
+def test_b3_plain_tests_and_sums_ask_nothing(folder: Path, line: str) -> None:
+    assert answer(folder, line) == "allow"
+
+
+PATTERNS = (
+    ".[^x]nv", ".[!x]nv", ".[[:alpha:]]nv", ".[[:lower:]e]nv", ".[a-f]nv", ".[\\!e]nv", ".[\\^e]nv",
+    '.[e"*"]nv', '.[e"]"]nv', ".[]e]nv", ".[e]nv", ".[[=e=]]nv", ".[d-]nv", ".[e-]n[v]", ".?nv",
+    "sub/[^a]ey", "sub/[[:print:]]ey", "s[^a]b/key", "[^a]ey.pem", "[[]x]", "k*.pem", "[a/b]",
+)  # fmt: skip
+
+
+def test_p_a_pattern_is_looked_up_for_all_that_bash_finds_by_it(folder: Path) -> None:
+    """What a pattern names decides whether a secret is read: none may be overlooked."""
+    (folder / "sub").mkdir()
+    for name in (".env", "key.pem", "sub/key", "[x]", "a-b"):
+        (folder / name).touch()
+    place = Place(str(folder), str(folder), str(folder / "home"))
+    script = "\n".join(f"printf '%s\\t' {pattern}; echo" for pattern in PATTERNS)
+    matched = [line.split("\t") for line in run(folder, script).splitlines()]
+    assert len(matched) == len(PATTERNS)
+    hits = 0
+    for pattern, names in zip(PATTERNS, matched, strict=True):
+        paths = paths_of(read_word(pattern, ()), frozenset({str(folder)}), place)
+        assert paths is not None
+        named = {os.path.normpath(path) for path in paths}
+        for name in filter(None, names):
+            if (folder / name).exists():
+                hits += 1
+                assert str(folder / name) in named, pattern
+    assert hits > len(PATTERNS) // 2
+
+
+def test_p_a_secret_behind_a_class_is_asked_about(folder: Path) -> None:
+    (folder / ".env").touch()
+    assert answer(folder, "cat .[^x]nv") == "ask"
+    assert answer(folder, "cat .[[:alpha:]]nv") == "ask"
