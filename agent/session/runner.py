@@ -68,12 +68,13 @@ class Runner:
         self._clock = deps.clock
         self._running: dict[str, Running] = {}
         self._status: dict[str, SessionStatus] = {}
+        self._following: set[str] = set()
         self._closing = False
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs in any session."""
-        return bool(self._running)
+        """Whether a turn runs in any session, or one follows at once on what waits."""
+        return bool(self._running or self._following)
 
     def running(self, session_id: str) -> Running | None:
         return self._running.get(session_id)
@@ -213,7 +214,11 @@ class Runner:
         )
         waits = bool(self._deps.queues.ids(session_id))
         if waits and (running.go_on or end.outcome in {"completed", "failed"}):
-            await self._go_on(session_id)
+            self._following.add(session_id)
+            try:
+                await self._go_on(session_id)
+            finally:
+                self._following.discard(session_id)
 
     async def _go_on(self, session_id: str) -> None:
         """Start a turn on what still waits; if that fails, it goes on waiting."""

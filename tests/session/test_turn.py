@@ -26,7 +26,7 @@ from agent.model import (
     UserMessage,
 )
 from agent.questions import PermissionReply
-from tests.support.harness import Harness, open_harness
+from tests.support.harness import GUARD, Harness, open_harness
 from tests.support.script import (
     Call,
     Cut,
@@ -369,6 +369,30 @@ async def test_l3_a_follow_up_waits_for_the_end(harness: Harness) -> None:
     await harness.idle(session)
     assert "later" not in json_text(harness.server.requests[1].body["messages"])
     assert "later" in json_text(harness.server.requests[2].body["messages"][-1])
+
+
+async def test_l3_between_a_turn_and_the_one_that_follows_the_program_is_busy(
+    harness: Harness,
+) -> None:
+    """Whoever waits for the end of all work must not take the moment between them for it."""
+    hold = Hold()
+    harness.server.script(answer(Text("one")), answer(hold, Text("a summary")), answer(Text("two")))
+    session = await harness.session()
+    await harness.turn(session, "first")
+    sessions = harness.runtime.sessions
+    with harness.runtime.bus.subscribe() as events:
+        await sessions.compacting.start(session.id)
+        await hold.reached.wait()
+        await harness.send(session, "later")
+        hold.gate.set()
+        ends: list[bool] = []
+        async with asyncio.timeout(GUARD):
+            async for event in events:
+                if isinstance(event, SessionIdle):
+                    ends.append(sessions.busy)
+                    if len(ends) == 2:
+                        break
+    assert ends == [True, False]
 
 
 async def test_l12_a_broken_stream_before_any_call_is_tried_again(harness: Harness) -> None:
