@@ -7,7 +7,7 @@ import pytest
 from agent.events import PartDelta, PartUpdated
 from agent.model import AssistantMessage, ReasoningPart, StepFinishPart, TextPart, ToolPart
 from tests.support.harness import Harness
-from tests.support.script import Call, Cut, Finish, Hold, Reason, Text, Tokens, answer
+from tests.support.script import Call, Cut, Finish, Hold, Raw, Reason, Text, Tokens, answer
 
 
 def deltas(harness: Harness, part_id: str, field: str) -> str:
@@ -128,3 +128,24 @@ async def test_l6_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) ->
     texts = [p.text for p in await harness.parts(session) if isinstance(p, TextPart)]
     assert texts == ["go"]
     assert not any(isinstance(p, ReasoningPart) for p in await harness.parts(session))
+
+
+async def test_l6_what_a_provider_signs_a_call_with_comes_back_to_it(harness: Harness) -> None:
+    """Gemini refuses a call in the history without its signature."""
+    signature = {"google": {"thought_signature": "c2lnbmVk"}}
+    call = {
+        "index": 0,
+        "id": "one",
+        "type": "function",
+        "function": {"name": "list", "arguments": "{}"},
+        "extra_content": signature,
+    }
+    body = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+    harness.server.script(
+        answer(Raw(f"data: {json.dumps(body)}\n\n".encode()), Finish("calls")), answer(Text("ok"))
+    )
+    session = await harness.session()
+    assert (await harness.turn(session, "go")).outcome == "completed"
+    (tool,) = await harness.tools(session)
+    assert tool.opaque == {"extra_content": signature}
+    assert json.dumps(signature) in json.dumps(harness.server.requests[1].body["messages"])
