@@ -90,7 +90,7 @@ def literal_code(base: str, words: Sequence[Word]) -> str | None:
     if base == "eval":
         return as_written(words)
     first = words[0].text if words else "-"
-    return first if base == "trap" and not first.startswith("-") else None
+    return None if first.startswith("-") else first
 
 
 PROGRAM_READERS = names("python python3 node deno bun perl ruby php lua make gmake psql mysql")

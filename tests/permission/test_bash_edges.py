@@ -1,6 +1,8 @@
 """Corners of the analysis in which a small slip would let something through, or ask for nothing
 (spec 3, B2 to B4): loops that change the folder, names in disguise, lines half understood."""
 
+from pathlib import Path
+
 import pytest
 
 from agent.permission.bash import bash_needs, read_only
@@ -152,3 +154,23 @@ def test_b2_a_denied_command_is_denied_where_a_shell_reads_it(reader: str, shape
 @pytest.mark.parametrize("line", ["echo rm x | env", "echo rm x | docker ps", "echo rm x | cat"])
 def test_b2_a_word_that_nothing_runs_is_no_command(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) != "deny"
+
+
+def test_m4a_a_search_below_a_folder_that_holds_secrets_is_asked_about(tmp_path: Path) -> None:
+    for name in ("conf/deep/.env", "lib/api.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("x")
+    where = str(tmp_path)
+    assert read_only("grep -r KEY lib", directory=where, project=where, home=HOME)
+    for line in ("grep -r KEY conf", "grep -rn KEY lib conf", "rg --hidden KEY conf", "grep -r x"):
+        assert not read_only(line, directory=where, project=where, home=HOME), line
+
+
+def test_b2_a_trap_that_is_taken_away_runs_nothing() -> None:
+    assert [need.pattern for need in needs("trap - EXIT")] == ["trap - EXIT"]
+    assert "rm x" in [need.pattern for need in needs("trap -- 'rm x' EXIT")]
+
+
+def test_b6_a_number_that_the_shell_counts_is_known() -> None:
+    for line in ("echo $# $?", "test $# -gt 0 && ls", "head -n $# a.txt"):
+        assert read_only(line, directory=PLACE, project=PLACE, home=HOME), line
