@@ -106,7 +106,9 @@ def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
 
 def calls_of(items: Sequence[Item], sessions: AbstractSet[str]) -> set[str]:
     """The messages with the calls that *sessions* of sub-agents belong to."""
-    return {item.message_id for item in items if sessions and leads_to(item) in sessions}
+    if not sessions:
+        return set()
+    return {item.message_id for item in items if leads_to(item) in sessions}
 
 
 def askers(view: SessionView | None) -> dict[str, str]:
