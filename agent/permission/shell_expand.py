@@ -12,8 +12,10 @@ from agent.permission.shell_parser import descendants, outermost, text_of, witho
 from agent.permission.shell_paths import Dirs
 from agent.permission.shell_text import (
     CannotAnalyseError,
+    counts,
     evaluates,
     hidden_code,
+    sum_at,
     unescape_backticks,
 )
 from agent.permission.shell_words import STREAM, Part, Word, read_word
@@ -192,6 +194,15 @@ class Expander:
                 reason = "quoted code is evaluated as an expression"
                 self.found.unknown(text_of(node), reason, aliases=aliases)
 
+        for each in outermost(node, "command_substitution"):
+            self._output(text_of(each))
+
+    def _output(self, substitution: str) -> None:
+        """What a command writes is evaluated: a file that it shows may hold code."""
+        inner = re.sub(r"^\$\(|^`|[)`]$", "", substitution)
+        if not counts(inner):
+            self.found.unknown(substitution, "its output is evaluated as an expression")
+
     def test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
         """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated. The
         folders stay as they are."""
@@ -235,6 +246,10 @@ class Expander:
             values = self.found.bound.get(text_of(each), ("0",))
             if values is None or not all(_NUMBER.fullmatch(value) for value in values):
                 self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
+        for each in descendants(node, "binary_expression"):
+            if any(_COMPARES.fullmatch(text_of(child)) for child in each.children):
+                for output in outermost(each, "command_substitution"):
+                    self._output(text_of(output))
 
     def _looked_at(self, word: Word, dirs: Dirs) -> None:
         by_look(self.found, [word], dirs)
@@ -250,7 +265,9 @@ class Expander:
     def _calculated(self, text: str) -> None:
         """Arithmetic in a text that is expanded and that the grammar doesn't show."""
         for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
-            rest = text[found.end() :].split("\n", 1)[0]
+            rest = sum_at(text, found.end())
+            for code in hidden_code(rest):
+                self._output(code)
             for name in re.findall(r"[A-Za-z_]\w*", rest):
                 if name in self.found.bound:
                     self.found.unknown(rest, f"{name} is evaluated as an expression")

@@ -229,6 +229,31 @@ def _paren_end(text: str, at: int) -> int:
     raise CannotAnalyseError("a substitution is not closed")
 
 
+def sum_at(text: str, at: int) -> str:
+    """The expression of a ``$((…))`` or ``$[…]`` that opens in front of *at*."""
+    depth = 2 if text[at - 1] == "(" else 1
+    for end in range(at, len(text)):
+        depth += (text[end] in "([") - (text[end] in ")]")
+        if not depth:
+            return text[at:end]
+    return text[at:]
+
+
+_COUNTS = re.compile(
+    r"""([^;&|\n]+\|)*\s*
+    (wc(\s+-[lwcm]+)*(\s*<\s*[\w./-]+)?
+    |nproc|date\s+\+%\w+
+    |grep\s+-[iEFvwx]*c[iEFvwx]*\s+([\w.^]+|'[^']*'|"[^"$`]*")(\s+[\w./][\w./-]*)?
+    )\s*""",
+    re.VERBOSE,
+)
+
+
+def counts(code: str) -> bool:
+    """Whether *code* writes a number and nothing that it read, such as a name or a line."""
+    return _COUNTS.fullmatch(code) is not None
+
+
 _PLAIN = re.compile(r"#?\w+|[?#$!@*-]|#[@*]")
 _OPERATOR = re.compile(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|:)")
 _LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")

@@ -138,10 +138,37 @@ def test_b3_code_in_text_that_is_evaluated_is_never_run_unasked(folder: Path) ->
         'x=(a "b c" [d]); echo done',
         "if [[ 3 -lt 4 ]]; then awk '{print $1}' list.txt; fi",
         "[[ $line == *'$('* ]] && echo found",
+        "[[ $(cat list.txt) == x && 2 -lt 3 ]] && echo same",
+        "[[ $(ls | wc -l) -gt 3 ]] && echo many",
+        "echo $(( $(wc -l < list.txt) * 2 ))",
+        "[[ $(grep -c '^a' list.txt) -gt 0 ]] && echo yes",
+        'cat <<X\n{"n": $(( 1 + 2 )), "of": "x"}\nX',
     ],
 )
 def test_b3_plain_tests_and_sums_ask_nothing(folder: Path, line: str) -> None:
     assert answer(folder, line) == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[[ $(cat list.txt) -eq 0 ]]",
+        "[[ 0 -lt `cat list.txt` ]]",
+        "[[ 0 -lt $(<list.txt) ]]",
+        "echo $(( $(cat list.txt) + 1 ))",
+        "(( $(head -1 list.txt) ))",
+        "echo ${q:-$(( $(cat list.txt) ))}",
+        "cat <<X\n$(( (2) * $(cat list.txt) ))\nX",
+        "echo $(( $(cat list.txt; ls | wc -l) ))",
+        "echo $(( $(cat list.txt || ls | wc -l) ))",
+        "echo $(( $(wc -l *) ))",
+        "echo $(( $(grep -c x * list.txt) ))",
+        "echo $(( $(grep -o . list.txt) ))",
+    ],
+)
+def test_b3_what_a_file_holds_is_not_evaluated_unasked(folder: Path, line: str) -> None:
+    """``a[$(x)]`` in a repository's file would run x."""
+    assert answer(folder, line) == "ask"
 
 
 PATTERNS = (
