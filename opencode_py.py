@@ -9,7 +9,11 @@ commands.
 import contextlib
 import gc
 import os
+import signal
 import sys
+from types import FrameType
+
+STOPPED = b"Stopped. Nothing was sent.\n"
 
 
 def _own_path(entries: list[str], environment: str | None) -> list[str]:
@@ -27,8 +31,26 @@ def _absolute(entry: str) -> str:
     return os.path.abspath(entry) if entry else entry  # noqa: PTH100
 
 
+def _leave_on_signals() -> None:
+    """End at once, with the exit code of a shell, until what runs takes the signals itself: so far
+    nothing was begun, and a traceback out of the imports tells nobody anything. What is ignored
+    (``nohup``, a job of a script in the background) stays so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    del frame
+    if sys.argv[1:2] == ["run"]:
+        with contextlib.suppress(OSError):  # nobody reads it
+            os.write(2, STOPPED)
+    os._exit(128 + number)
+
+
 def main() -> int:
     """Run the command line and return its exit code."""
+    _leave_on_signals()
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
     from app.cli import main as run  # noqa: PLC0415
 

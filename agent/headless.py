@@ -105,6 +105,7 @@ class Headless:
     approved: tuple[Approval, ...] = ()
     refused: list[str] = field(default_factory=list[str])
     ending: Ending | None = None
+    _stopped: bool = False
     _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
 
     async def session(self, *, resume: bool, session_id: str | None, fork: bool) -> Session:
@@ -147,6 +148,15 @@ class Headless:
             if isinstance(event, PermissionAsked):
                 self._answer(event.request)
 
+    async def servers(self) -> None:
+        """Wait until the MCP servers were tried, for a prompt that is to have their tools."""
+        await self.runtime.mcp.tried(SERVERS)
+
+    async def stop(self, session: Session) -> None:
+        """Cancel the turn that ``run`` runs, or the one that it is about to begin."""
+        self._stopped = True
+        await self.runtime.sessions.cancel(session.id)
+
     async def run(self, session: Session, prompt: PromptInput) -> AsyncGenerator[Event, None]:
         """The events of the session's tree until the turn is over; then *ending* is set."""
         tree = {session.id}
@@ -157,8 +167,9 @@ class Headless:
             )
         )
         try:
-            await self.runtime.mcp.tried(SERVERS)
             asked = await self.runtime.sessions.prompt(session.id, prompt)
+            if self._stopped:  # while it was stored
+                await self.runtime.sessions.cancel(session.id)
             async for event in subscription:
                 match event:
                     case SessionCreated(session=child) if child.parent_id in tree:

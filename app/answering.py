@@ -3,6 +3,7 @@ sentence, its exit code returned."""
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -16,9 +17,11 @@ def answer(
     work: Callable[[argparse.Namespace], int],
     *,
     interrupted: str = "",
+    takes_signals: bool = False,
 ) -> int:
     """Do *work* with the words in *argv* and return the exit code. *interrupted* is said when the
-    user stops it."""
+    user stops it. Work that *takes_signals* has handlers of its own; until they stand, a signal
+    ends the program at once."""
     try:
         given = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help or the usage
@@ -26,6 +29,8 @@ def answer(
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
 
     try:
+        if not takes_signals:
+            usual_signals()
         code = work(given)
         sys.stdout.flush()
     except OpencodePyError as error:
@@ -37,6 +42,18 @@ def answer(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     return code
+
+
+def usual_signals() -> None:
+    """From here on signals do what they do in any Python program: SIGINT unwinds. Before, they
+    ended this one at once (see the launcher)."""
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def say(sentence: str, code: int = DONE) -> int:

@@ -196,9 +196,11 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
 def _run(launch: "Launch") -> int:
     from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
     from app import garbage  # noqa: PLC0415 - as above
+    from app.answering import usual_signals  # noqa: PLC0415 - as above
 
     garbage.put_off()  # until the harness is loaded: see ``opening.load``
     try:
+        usual_signals()
         if launch.plain:
             from app.plain import run_plain  # noqa: PLC0415 - the other front end
 

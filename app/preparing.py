@@ -4,9 +4,11 @@ stopped (spec 10, K8; spec 8, U6)."""
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from agent.errors import NothingToDo
-from agent.session.view import PromptInput
+
+Made = TypeVar("Made")
 
 STOPPED = "Stopped. Nothing was sent."
 
@@ -21,10 +23,10 @@ class Preparing:
     ) -> None:
         self._changed = changed
         self._clock = clock
-        self._task: asyncio.Task[PromptInput] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self.since = 0.0
 
-    async def run(self, work: Coroutine[object, object, PromptInput]) -> PromptInput:
+    async def run(self, work: Coroutine[object, object, Made]) -> Made:
         """What *work* makes. Raises ``NothingToDo`` once it was stopped."""
         task = asyncio.create_task(work, name="preparing a prompt")
         self._task, self.since = task, self._clock()

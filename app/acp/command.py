@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Serve until the client ends the input; return the exit code."""
-    return answer(parser(), argv, _work)
+    return answer(parser(), argv, _work, takes_signals=True)
 
 
 def _work(_: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ import argparse
 import asyncio
 import contextlib
 import os
-import signal
 import stat
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from agent.headless import Ending, Headless
     from agent.model import Session
     from agent.runtime import Runtime
-    from app.preparing import Preparing
+    from agent.session.view import PromptInput
+    from app.run.stopping import Stopping
 
-TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-"""Exit codes after a signal, as shells give them."""
 MOST_INPUT = 10_000_000
 """Characters of standard input that are taken."""
 PATIENCE = 3.0
@@ -36,6 +35,15 @@ class Writer(Protocol):
     def take(self, event: "Event") -> None: ...
 
     def end(self, ending: "Ending") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a turn begins with."""
+
+    headless: "Headless"
+    session: "Session"
+    prompt: "PromptInput"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -87,7 +95,7 @@ def _positive(text: str) -> int:
 
 def main(argv: list[str]) -> int:
     """Run and return the exit code."""
-    return answer(parser(), argv, _work)
+    return answer(parser(), argv, _work, takes_signals=True)
 
 
 def _work(given: argparse.Namespace) -> int:
@@ -133,17 +141,41 @@ def _piped(source: TextIO) -> str:
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
+    from app.run.stopping import Stopping  # noqa: PLC0415 - brings the harness
+
+    stopping = Stopping()
     garbage.put_off()
-    from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
+    from agent.errors import NothingToDo  # noqa: PLC0415 - brings the harness
     from app.logs import start_log  # noqa: PLC0415 - as above
+    from app.preparing import STOPPED  # noqa: PLC0415 - as above
 
     start_log(os.environ)
+    async with contextlib.AsyncExitStack() as opened:
+        try:
+            ready = await stopping.preparing.run(_made_ready(given, message, piped, opened))
+        except NothingToDo as error:
+            return say(error.message, stopping.code or 1)
+        if stopping.code is not None:  # at the very end of it
+            return say(STOPPED, stopping.code)
+        return await _turn(given, ready, stopping)
+
+
+async def _made_ready(
+    given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
+) -> "Ready":
+    """Everything that comes before the turn. What is to be closed is put on *opened*."""
+    from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
+    from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
+
     runtime = await _open(given)
-    try:
-        approved = tuple(Approval.parse(one) for one in given.auto_approve)
-        return await _turn(given, message, piped, Headless(runtime, approved))
-    finally:
-        await runtime.close()
+    opened.push_async_callback(runtime.close)
+    headless = Headless(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
+    for notice in runtime.notices:
+        say(notice, 0)
+    session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
+    prompt = await prompt_of(given, message, piped, headless, session)
+    await headless.servers()
+    return Ready(headless, session, prompt)
 
 
 async def _open(given: argparse.Namespace) -> "Runtime":
@@ -168,54 +200,21 @@ async def _open(given: argparse.Namespace) -> "Runtime":
     )
 
 
-async def _turn(given: argparse.Namespace, message: str, piped: str, headless: "Headless") -> int:
-    from agent.errors import NothingToDo  # noqa: PLC0415 - brings the harness
-    from app.preparing import Preparing  # noqa: PLC0415 - as above
-    from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
-
-    for notice in headless.runtime.notices:
-        say(notice, 0)
-    session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
-    preparing = Preparing()
-    stopped = _stop_on_signals(headless.runtime, session, preparing)
-    try:
-        prompt = await preparing.run(prompt_of(given, message, piped, headless, session))
-    except NothingToDo as error:
-        return say(error.message, TERMINATED[stopped[0]] if stopped else 1)
+async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping") -> int:
+    headless, session = ready.headless, ready.session
+    stopping.cancels(lambda: headless.stop(session))
     writer = _writer(given)
     garbage.resume()
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)
-    async with contextlib.aclosing(headless.run(session, prompt)) as events:
+    async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
         async for event in events:
             writer.take(event)
     ending = headless.ending
     if ending is None:  # the bus was closed under us
         return say("The run was cut off.", 1)
     writer.end(ending)
-    return TERMINATED[stopped[0]] if stopped else ending.code
-
-
-def _stop_on_signals(
-    runtime: "Runtime", session: "Session", preparing: "Preparing"
-) -> list[signal.Signals]:
-    """Cancel the turn, or what is made ready for it, on the first signal, leave at once on the
-    second; those that came."""
-    came: list[signal.Signals] = []
-    loop = asyncio.get_running_loop()
-    cancelling: list[asyncio.Task[bool]] = []
-
-    def stop(number: signal.Signals) -> None:
-        if came:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        came.append(number)
-        if not preparing.stop():
-            cancelling.append(loop.create_task(runtime.sessions.cancel(session.id)))
-
-    for number in TERMINATED:
-        loop.add_signal_handler(number, stop, number)
-    return came
+    return ending.code if stopping.code is None else stopping.code
 
 
 def _writer(given: argparse.Namespace) -> Writer:

@@ -113,6 +113,7 @@ async def test_x4_with_nobody_there_a_rule_is_needed(tmp_path: Path, allowed: bo
         harness.server.script(call(), *answers, answer(Text("done")))
         headless = Headless(harness.runtime)
         session = await headless.session(resume=False, session_id=None, fork=False)
+        await headless.servers()
         async for _ in headless.run(session, PromptInput(text="go")):
             pass
         said = await told(harness, session)

@@ -123,6 +123,7 @@ async def test_with_nobody_there_the_servers_are_waited_for(tmp_path: Path) -> N
         harness.server.script(answer(Call("shop_echo", {"text": "hi"})), answer(Text("done")))
         headless = Headless(harness.runtime)
         session = await headless.session(resume=False, session_id=None, fork=False)
+        await headless.servers()
         async for _ in headless.run(session, PromptInput(text="go")):
             pass
         assert headless.ending is not None

@@ -27,9 +27,10 @@ def run(
     )  # fmt: skip
 
 
-def start(place: Place, *words: str) -> subprocess.Popen[bytes]:
+def start(place: Place, *words: str, python: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    interpreter, *rest = LAUNCHER
     return subprocess.Popen(
-        [*LAUNCHER, *words],
+        [interpreter, *python, *rest, *words],
         cwd=place.project,
         env=place.env,
         stdin=subprocess.DEVNULL,
@@ -262,6 +263,68 @@ def test_f2_a_signal_ends_it_clean(
     assert run(place, "-c", "go on").stdout == b"and on\n"
 
 
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize("loaded", ["app.cli", "argparse", "asyncio", "agent.events"])
+def test_f2_a_signal_while_it_loads_ends_it_with_a_word(
+    place: Place, scripted: ServerThread, loaded: str, number: int, code: int
+) -> None:
+    """From the first line of the launcher on: no traceback of the imports, no silent death."""
+    process = start(place, "go", python=("-X", "importtime"))
+    assert process.stderr is not None
+    while process.stderr.readline().split()[-1:] != [loaded.encode()]:
+        assert process.poll() is None
+    process.send_signal(number)
+    out, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, out) == (code, b"")
+    said = [line for line in err.splitlines() if not line.startswith(b"import time:")]
+    assert said == [b"Stopped. Nothing was sent."]
+    assert not scripted.server.requests
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_f2_a_signal_while_servers_are_waited_for_ends_it(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    mute = ["sh", "-c", "echo $$ > pids; exec sleep 1000"]
+    more_settings(place, mcp={"mute": {"type": "local", "command": mute}})
+    process = start(place, "go")
+    while not (pids := pids_in(place.project / "pids", 1)):
+        assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, err) == (code, b"Stopped. Nothing was sent.\n")
+    assert all(map(gone, pids))
+    assert not scripted.server.requests
+
+
+@pytest.mark.parametrize("name", ["INT", "HUP"])
+def test_f2_a_signal_that_was_ignored_stays_ignored(
+    place: Place, scripted: ServerThread, name: str
+) -> None:
+    """As ``nohup`` and scripts that put a job into the background have it."""
+    hold = Hold()
+    scripted.server.script(answer(Text("whole"), hold))
+    process = subprocess.Popen(
+        ["sh", "-c", f'trap "" {name}; exec "$@"', "sh", *LAUNCHER, "go"],
+        cwd=place.project, env=place.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not hold.reached.is_set():
+        assert process.poll() is None
+    process.send_signal(getattr(signal, f"SIG{name}"))
+    scripted.set(hold.gate)
+    out, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, out, err) == (0, b"whole\n", b"")
+
+
+def more_settings(place: Place, **more: object) -> None:
+    settings = place.home / "config/config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_k8_a_signal_ends_what_a_command_runs(
     place: Place, scripted: ServerThread, number: int, code: int
@@ -269,12 +332,7 @@ def test_k8_a_signal_ends_what_a_command_runs(
     folder = place.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "slow.md").write_text("!`sleep 1000 & echo $$ $! > pids; wait`")
-    settings = place.home / "config/config.json"
-    settings.write_text(
-        json.dumps(
-            {**json.loads(settings.read_text()), "permission": {"bash": "allow", "edit": "allow"}}
-        )
-    )
+    more_settings(place, permission={"bash": "allow", "edit": "allow"})
     process = start(place, "--command", "slow")
     while not (pids := pids_in(place.project / "pids", 2)):
         assert process.poll() is None
