@@ -9,7 +9,8 @@ PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python
 # Half of a test's time is waiting for a screen to settle: more of them than cores.
 JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
-.PHONY: run test check unit bench bench-peers bench-soak bench-store soak conformance snapshots lock clean
+.PHONY: run test check unit bench bench-peers bench-soak bench-store soak mutate conformance \
+	snapshots docs lock clean
 
 run: $(STAMP)
 	@$(BIN)/opencode-py $(ARGS)

@@ -101,6 +101,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "M03": (
         "tools/test_pipeline.py::test_no_arguments",
         "provider/test_openai_chat_request.py::test_m03_call_without_arguments_carries_an_empty_object",
+        "session/test_fault_trials.py::test_m03_a_call_without_arguments_runs_and_is_sent_back_as_that",
     ),
     "M05": (
         "provider/test_openai_chat_decode.py::test_call_assembly_same_index_with_new_id_is_a_new_call",
@@ -115,6 +116,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "M13": (
         "provider/test_native_sessions.py::test_m13_ids_used_again_in_every_step_keep_their_own_results",
         "provider/test_histories.py::test_m13_ids_that_repeat_from_step_to_step_are_told_apart",
+        "session/test_fault_trials.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M15": ("provider/test_openai_chat_decode.py::test_m15_usage_wherever_it_comes",),
     "M17": (
@@ -124,6 +126,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "provider/test_openai_chat_request.py::test_m19_reasoning_goes_back_under_its_own_name",
         "provider/test_openai_chat_client.py::test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it",
         "provider/test_native_sessions.py::test_thought_and_called_and_said_back",
+        "session/test_fault_trials.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M21": (
         "provider/test_native_sessions.py::test_m21_cancel_in_thinking_leaves_a_history_that_is_taken",
@@ -273,6 +276,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "ui/test_copying.py::test_v20_what_is_sent_decodes_to_the_text",
         "ui/test_copying.py::test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it",
         "ui/test_copying.py::test_v20_it_is_told_how_it_went",
+        "e2e/test_trials.py::test_v20_without_a_clipboard_program_the_terminal_gets_the_text",
     ),
     "V22": (
         "ui/test_markdown.py::test_no_line_passes_the_frame",

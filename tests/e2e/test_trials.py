@@ -1,6 +1,7 @@
 """Faults that users report of terminal agents, against the installed program on a pty
 (``tests/trials.py`` tells which fault is tried where)."""
 
+import base64
 import os
 import re
 import signal
@@ -166,3 +167,22 @@ def test_h01_a_redirected_answer_is_bare(place: Place, scripted: ServerThread) -
     with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
         assert terminal.exit_code() == 0
     assert (place.project / "out.txt").read_bytes() == b"**bold** `code`\n"
+
+
+@pytest.mark.parametrize("tmux", [False, True])
+def test_v20_without_a_clipboard_program_the_terminal_gets_the_text(
+    run: Runner, scripted: ServerThread, tmux: bool
+) -> None:
+    said = "漢字かな text " * 20 + "end"
+    scripted.server.always(answer(Text(said)))
+    where = {"TMUX": "/tmp/nowhere,1,0"} if tmux else {}
+    with run(env={"PATH": "/usr/bin:/bin", **where}) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"text end")
+        terminal.wait(BUSY, gone=True)
+        terminal.enter("/copy")
+        terminal.wait(r"Sent \d+ characters")
+        sent = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)", bytes(terminal.raw))
+        assert [base64.b64decode(one).decode() for one in sent] == [said] * (2 if tmux else 1)
+        assert (b"\x1bPtmux;" in terminal.raw) is tmux

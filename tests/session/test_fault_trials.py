@@ -264,3 +264,38 @@ async def again(harness: Harness, session_id: str) -> bool:
     return (
         "abc" in json.dumps(harness.server.requests[-1].body, ensure_ascii=False).encode().decode()
     )
+
+
+async def test_m13_m19_same_ids_and_reasoning_outlive_the_program(tmp_path: Path) -> None:
+    """Three steps under one id, each with its reasoning; after a resume every call has its own
+    result, and its reasoning under the name it came with."""
+    steps = [
+        answer(Reason(f"thought {n}"), Call("bash", {"command": f"echo N{n}"}, id="call_0"))
+        for n in range(3)
+    ]
+    async with open_harness(tmp_path, **FREE) as harness:
+        harness.server.script(*steps, DONE)
+        session = await harness.session()
+        assert (await harness.turn(session, "go")).outcome == "completed"
+    async with open_harness(tmp_path, **FREE) as harness:
+        harness.server.script(DONE)
+        assert (await harness.turn(session, "and on")).outcome == "completed"
+        sent = harness.server.requests[0].body["messages"]
+        asked = [m for m in sent if m.get("tool_calls")]
+        told = {m["tool_call_id"]: m["content"] for m in sent if m["role"] == "tool"}
+        assert [told[m["tool_calls"][0]["id"]] for m in asked] == ["N0", "N1", "N2"]
+        assert [m["reasoning_content"] for m in asked] == [f"thought {n}" for n in range(3)]
+
+
+@pytest.mark.parametrize("arguments", ["", " ", "null", None])
+async def test_m03_a_call_without_arguments_runs_and_is_sent_back_as_that(
+    tmp_path: Path, arguments: str | None
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Call("list", arguments)), DONE)
+        session = await harness.session()
+        assert (await harness.turn(session, "go")).outcome == "completed"
+        (call,) = harness.server.requests[1].body["messages"][-2]["tool_calls"]
+        assert call["function"]["arguments"] == "{}"
+        (tool,) = await harness.tools(session)
+        assert isinstance(tool.state, Completed)
