@@ -184,7 +184,8 @@ def _change(folder: Path, mutant: str) -> tuple[list[str], list[str]]:
 def _is_wording(before: list[str], after: list[str]) -> bool:
     """Whether only a text with a space in it was marked with XX or changed its case."""
     was, now = ("".join(line[1:].strip() for line in each) for each in (before, after))
-    return '"' in was and " " in was and was.casefold() == now.replace("XX", "").casefold()
+    before_case, after_case = (text.casefold().replace("xx", "") for text in (was, now))
+    return '"' in was and " " in was and before_case == after_case
 
 
 if __name__ == "__main__":

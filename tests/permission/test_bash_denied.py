@@ -82,6 +82,7 @@ def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
         pytest.param("rm x; " + "true; " * 5_000, id="first of 5000"),
         pytest.param("true; " * 5_000 + "rm x", id="last of 5000"),
         pytest.param("# " + "a" * 41_000 + "\nrm x", id="after 41000 characters"),
+        pytest.param(";\n rm x # " + "a" * 201_000, id="behind nothing, before 201000 characters"),
     ],
 )
 def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:

@@ -97,6 +97,9 @@ awk '{ print > ".git/config" }' x
 sed 'w .git/hooks/x' y
 echo x > .git/hooks/pre-commit
 tee AGENTS.md < x
+git mv x AGENTS.md
+cd sub; git mv x ../AGENTS.md
+git checkout main -- AGENTS.md
 echo "open('.git/config', 'w')" | python
 """
 
