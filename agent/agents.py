@@ -168,6 +168,9 @@ EDITS = frozenset({"write", "edit", "multiedit", "apply_patch"})
 SHELLS = frozenset({"bash_output", "bash_kill"})
 """Tools that are of use only with ``bash``."""
 
+SUBAGENTS = frozenset({"task_output"})
+"""Tools that are of use only with ``task``."""
+
 
 class Agents:
     """The agents of an opened folder: those built in, as the settings change or add to them."""
@@ -241,6 +244,7 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = "edit" if tool in EDITS else "bash" if tool in SHELLS else tool
+    permission = "task" if tool in SUBAGENTS else permission
     # What a project allows lifts no deny of the user's, so it does not bring a tool back.
     # What only tightens doesn't either.
     ours = (

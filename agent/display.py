@@ -112,13 +112,15 @@ class ImageBlock:
 @dataclass(frozen=True, slots=True)
 class SubtaskBlock:
     """A sub-agent's work. *session_id* is its session, *prompt* what it was asked, *activity* what
-    it does at the moment (a line), *text* its report (markdown) once it is done."""
+    it does at the moment (a line), *text* its report (markdown) once it is done. Work in the
+    *background* outlives the call, and its report comes as a message of its own."""
 
     session_id: str
     agent: str
     prompt: str = ""
     activity: str = ""
     text: str = ""
+    background: bool = False
     kind: Literal["subtask"] = "subtask"
 
 

@@ -178,6 +178,17 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrandTold:
+    """What a sub-agent in the background does at the moment, for the session that it is for. That
+    it begins and ends is told by ``SessionUpdated`` of its own session."""
+
+    session_id: str
+    child_id: str
+    activity: str
+    type: Literal["errand.told"] = "errand.told"
+
+
+@dataclass(frozen=True, slots=True)
 class FileEdited:
     """A step changed the file at *path* (relative to the project), by whatever tool."""
 
@@ -242,6 +253,7 @@ Event: TypeAlias = (
     | QueueChanged
     | SessionDiff
     | Compacted
+    | ErrandTold
     | FileEdited
     | McpChanged
     | LspChanged

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from agent.consent import Consent
 from agent.display import Block, ToolLabel
 from agent.jsontypes import JsonObject
-from agent.told import CompactionPart, ContextPart
+from agent.told import CompactionPart, ContextPart, Errand, ReportPart
 from agent.usage import Usage
 
 Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
@@ -46,7 +46,8 @@ class Session:
     From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
     snapshot of the files before that. *usage* and *cost* are the session's own, summaries and
     titles included; *below* and *below_cost* those of its sub-agents, at any depth. *beside* tells
-    by model what of its own went for calls of which it keeps no message.
+    by model what of its own went for calls of which it keeps no message. *errand* is what a
+    sub-agent's session does in the background.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Session:
     below: Usage = field(default_factory=Usage)
     below_cost: float | None = None
     beside: tuple[Beside, ...] = ()
+    errand: Errand | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +344,7 @@ Part: TypeAlias = (
     | RetryPart
     | AgentPart
     | ContextPart
+    | ReportPart
 )
 
 

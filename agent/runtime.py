@@ -129,6 +129,7 @@ async def open_runtime(
     stop_hooks: tuple[StopHook, ...] = (),
     ask_trust: AskTrust | None = None,
     editor: Editor | None = None,
+    holds: bool = True,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
@@ -166,6 +167,7 @@ async def open_runtime(
                 stop_hooks=stop_hooks,
                 plugins=plugins,
                 editor=editor,
+                holds=holds,
             )
         )
     except BaseException:
@@ -222,6 +224,7 @@ def _turn_deps(
         spills=truncator.spills,
         room=room_rules(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
+        holds=opened.holds,
     )
 
 

@@ -1,4 +1,5 @@
-"""Parts of user messages that say what the model was told beside the user's words."""
+"""Parts of user messages that say what the model was told beside the user's words, and what of
+it is still owed: the report of a sub-agent that works in the background."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -53,3 +54,53 @@ class CompactionPart:
     def goes_on_from(self) -> str:
         """The id of the first message that is needed with this summary."""
         return min(self.tail_start_id or self.message_id, self.message_id)
+
+ErrandState = Literal[
+    "running", "completed", "cancelled", "rejected", "limit_reached", "failed", "interrupted"
+]
+"""How work in the background stands: it runs, or ended like a turn does, or with the program."""
+
+QUIET: frozenset[ErrandState] = frozenset({"cancelled", "rejected", "interrupted"})
+"""Ends that are the user's doing or nobody's: they are told, but nothing is begun for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """What a sub-agent's session does, or did last, in the background: the work of the call
+    *call_id* of the message *message_id* of its parent, which did not wait for it. Times are
+    seconds since the epoch; *facts* are short words about what it took."""
+
+    message_id: str
+    call_id: str
+    started: float
+    state: ErrandState = "running"
+    ended: float | None = None
+    facts: tuple[str, ...] = ()
+
+    def is_of(self, message_id: str, call_id: str) -> bool:
+        """Whether that call began it."""
+        return (self.message_id, self.call_id) == (message_id, call_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPart:
+    """What came of work in the background, as it is drawn; the model reads the text beside it.
+
+    *child_id* is the session of the sub-agent *agent*, *description* its work in a few words.
+    *text* is its report (markdown), *error* says why there is none. *usage* and *cost* are what
+    it took; *facts* are short words about that.
+    """
+
+    id: str
+    session_id: str
+    message_id: str
+    child_id: str
+    agent: str
+    description: str
+    outcome: ErrandState
+    text: str = ""
+    error: str = ""
+    facts: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    type: Literal["report"] = "report"

@@ -50,6 +50,7 @@ class Opened:
     stop_hooks: tuple[StopHook, ...]
     plugins: Plugins
     editor: Editor | None = None
+    holds: bool = True
 
 
 def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:

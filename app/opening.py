@@ -15,15 +15,25 @@ if TYPE_CHECKING:
 
 
 async def load(
-    launch: Launch, env: Mapping[str, str], ask_trust: "AskTrust | None" = None
+    launch: Launch,
+    env: Mapping[str, str],
+    ask_trust: "AskTrust | None" = None,
+    *,
+    holds: bool = False,
 ) -> "Runtime":
     """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
-    is asked about what the folder's files would run; without it nobody is there to ask."""
+    is asked about what the folder's files would run; without it nobody is there to ask. *holds*: turns wait
+    for their sub-agents in the background."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime")
     garbage.resume()
     from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
     return await open_runtime(
-        launch.directory, env=env, overrides=overrides, auto=launch.auto, ask_trust=ask_trust
+        launch.directory,
+        env=env,
+        overrides=overrides,
+        auto=launch.auto,
+        ask_trust=ask_trust,
+        holds=holds,
     )

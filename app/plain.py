@@ -63,7 +63,7 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
         return await ask_trust(question, printer, lines)
 
     # A pipe is nobody: it never trusts by itself (spec 4, M9).
-    runtime = await load(launch, env, ask if sys.stdin.isatty() else None)
+    runtime = await load(launch, env, ask if sys.stdin.isatty() else None, holds=True)
     try:
         plain = Plain(runtime, launch, printer, lines)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)

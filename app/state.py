@@ -12,6 +12,7 @@ from typing import assert_never
 from agent.display import TodoItem
 from agent.events import (
     Compacted,
+    ErrandTold,
     Event,
     FileEdited,
     LspChanged,
@@ -209,6 +210,7 @@ class SessionView:
                 | ShellChanged()
                 | SessionDiff()
                 | Compacted()
+                | ErrandTold()
                 | FileEdited()
                 | McpChanged()
                 | LspChanged()

@@ -21,9 +21,8 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.usage import cost as cost_of
-from agent.session.calls import SpawnFor
 from agent.session.spending import spend
-from agent.session.subagents import lineage_of
+from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
 
 NOTHING = "Nothing was said in this session yet: just ask."
@@ -45,12 +44,12 @@ class Asides:
         self,
         deps: TurnDeps,
         files: FileTracker,
-        spawn: SpawnFor,
+        subagents: Subagents,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._deps = deps
         self._files = files
-        self._spawn = spawn
+        self._subagents = subagents
         self._clock = clock
 
     async def ask(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
@@ -83,7 +82,7 @@ class Asides:
         store = self._deps.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
-        turn = Turn(self._deps, session, lineage, self._files, _silent, self._spawn)
+        turn = Turn(self._deps, session, lineage, self._files, _silent, self._subagents)
         stored = await store.since_summary(session_id, before=session.undone_at)
         turn.begin_with(stored)
         users = [i.message for i in stored if isinstance(i.message, UserMessage)]

@@ -16,13 +16,10 @@ from agent.session.conversation import Conversation
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
 from agent.session.spending import plus
-from agent.session.subagents import Lineage
+from agent.session.subagents import Lineage, Subagents
 from agent.store.store import Store
-from agent.tools.base import Aftercare, SpawnRequest, SpawnResult, ToolContext
+from agent.tools.base import Aftercare, ToolContext
 from agent.tools.pipeline import Pipeline
-
-SpawnFor = Callable[[Session, SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
-"""Runs a sub-agent for a session (``tools.base.Spawn`` with the caller named)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +50,13 @@ class TurnCalls:
         session: Session,
         lineage: Lineage,
         files: FileTracker,
-        spawn: SpawnFor,
+        subagents: Subagents,
     ) -> None:
         self._deps = deps
         self._session = session
         self._lineage = lineage
         self._files = files
-        self._spawn = spawn
+        self._subagents = subagents
         self._doom = DoomLoop(deps.repeats)
         self._children: tuple[Usage, float | None] = (Usage(), None)
 
@@ -68,7 +65,8 @@ class TurnCalls:
         children, self._children = self._children, (Usage(), None)
         return children
 
-    def _used(self, usage: Usage, cost: float | None) -> None:
+    def used(self, usage: Usage, cost: float | None) -> None:
+        """Note what was taken beside the turn's own steps."""
         before, known = self._children
         self._children = (before + usage, plus(known, cost))
 
@@ -122,12 +120,7 @@ class TurnCalls:
             reply = await self._deps.permissions.ask(context, needs, heading, blocks)
             return reply or PermissionReply("once")
 
-        async def spawn(request: SpawnRequest, tell: Callable[[str], None]) -> SpawnResult:
-            caller = replace(self._session, agent=message.agent, model=message.model)
-            done = await self._spawn(caller, request, tell)
-            self._used(done.usage, done.cost)
-            return done
-
+        caller = replace(self._session, agent=message.agent, model=message.model)
         return ToolContext(
             session_id=self._session.id,
             root_id=self._lineage.root_id,
@@ -142,8 +135,8 @@ class TurnCalls:
             vision=model.vision,
             documents=model.documents,
             callers=self._lineage.callers,
-            spawn=spawn,
-            completer=self._deps.completions.of(self._session.id, message.model, self._used),
+            children=self._subagents.of(caller, self.used),
+            completer=self._deps.completions.of(self._session.id, message.model, self.used),
             before_change=self._deps.before_change,
             aftercare=self._deps.aftercare,
             saved=self._deps.saved,

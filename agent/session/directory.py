@@ -7,9 +7,16 @@ from dataclasses import replace
 from agent.errors import SessionNotFound
 from agent.ids import new_id
 from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.store.errands import report_of, waiting_report
 from agent.store.listing import Scope, SessionHit, SessionLine
 from agent.store.recovery import closed_part
 from agent.store.store import Store
+from agent.told import ReportPart
+
+FORKED = (
+    "This conversation is a copy that was made while it worked: it reports to the other one. Start "
+    "it anew if its report is wanted here."
+)
 
 
 class Directory:
@@ -115,7 +122,7 @@ class Directory:
         Raises ``SessionNotFound`` if that message is not in the session.
         """
         source = await self._store.session(session_id)
-        messages = await self._store.messages(session_id)
+        every = messages = await self._store.messages(session_id)
         if at_message is not None:
             ids = [m.message.id for m in messages]
             if at_message not in ids:
@@ -132,6 +139,7 @@ class Directory:
             forked_from=source.id,
             pinned=False,
             archived=False,
+            errand=None,
         )
         await self._store.save(copy)
         renamed: dict[str, str] = {}
@@ -140,7 +148,25 @@ class Directory:
                 continue  # what waits in the source's queue stays there
             moved = _copied(item, copy.id, renamed, now)
             await self._store.save(moved.message, *moved.parts)
+        for child in await self._store.children(session_id):
+            if child.errand is not None and child.errand.message_id in renamed:
+                owed = child.errand.state == "running" or _reports(every, child.id)
+                if owed and not _reports(messages, child.id, sent=True):
+                    # Its report goes to the other one.
+                    report = report_of(child, "interrupted", FORKED)
+                    await self._store.save(*waiting_report(copy, report, now))
         return copy
+
+
+def _reports(messages: Sequence[MessageWithParts], child_id: str, *, sent: bool = False) -> bool:
+    """Whether one of *messages* brings the report of that child; with *sent* one that does not
+    wait."""
+    return any(
+        isinstance(part, ReportPart) and part.child_id == child_id
+        for item in messages
+        if item.message.turn_id is not None or not sent
+        for part in item.parts
+    )
 
 
 def _copied(

@@ -19,11 +19,17 @@ MAX_CUT_CALLS = 3
 
 @dataclass(frozen=True, slots=True)
 class TurnTotals:
-    """What a turn has used so far, children included. *cost* is None while unknown."""
+    """What a turn has used so far, children included. *cost* is None while unknown. Of the turns
+    before it that the user did not begin, all is in there but the steps, which are *earlier*."""
 
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    earlier: int = 0
+
+    def carried(self) -> "TurnTotals":
+        """What a turn begins with that goes on where this one ended."""
+        return replace(self, steps=0, earlier=self.earlier + self.steps)
 
     def beside(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
         """With a model call that was no step of the turn, such as a summary."""
@@ -31,7 +37,8 @@ class TurnTotals:
 
     def add(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
         total = self.cost if cost is None else (self.cost or 0.0) + cost
-        return TurnTotals(self.steps + 1, self.usage + (usage or Usage()), total)
+        used = self.usage + (usage or Usage())
+        return replace(self, steps=self.steps + 1, usage=used, cost=total)
 
 
 class Guard(Protocol):
@@ -49,12 +56,12 @@ class StepLimit:
     steps: int
 
     def before_step(self, totals: TurnTotals) -> str | None:
-        if totals.steps > self.steps:
+        if totals.steps + totals.earlier > self.steps:
             return f"Stopped after {self.steps} steps, the limit of this agent."
         return None
 
     def is_last(self, totals: TurnTotals) -> bool:
-        return totals.steps == self.steps
+        return totals.steps + totals.earlier == self.steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,8 @@ async def run_turn(
     on_continue: Callable[[LoopState], Awaitable[None]] | None = None,
 ) -> TurnEnd:
     """Run one turn to its end. Cancelling it leaves the clean-up to the caller."""
-    state = LoopState()
     newest = await _newest(host, None, first=True)
+    state = LoopState(totals=host.totals)
     if newest is None:
         return TurnEnd("completed")
     while True:
@@ -123,9 +123,10 @@ async def _one_step(
     )
     result = await host.run_step(step, setting, request)
     totals = state.totals.add(result.usage, result.cost).beside(*result.children)
+    host.totals = totals
     state = replace(state, totals=totals)
     if last and result.error is None:
-        limit = ErrorInfo("limit", LAST_STEP.format(steps=state.totals.steps - 1))
+        limit = ErrorInfo("limit", LAST_STEP.format(steps=totals.steps + totals.earlier - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)
     if result.error is not None and result.error.kind is ProviderErrorKind.OVERFLOW:
         return await _overflowed(host, setting, state, result, newest)
@@ -206,6 +207,9 @@ async def _at_rest(
     taken = await host.take_queued(first=False, ending=True)
     if taken:
         return replace(state, reason=Reason.USER_MESSAGE, resumed=0, hooked=0), taken[-1]
+    reports = await host.reports()
+    if reports:
+        return replace(state, reason=Reason.REPORT, totals=host.totals), reports[-1]
     message = _assistant(result)
     if state.hooked < MAX_HOOKED and (why := await host.stop_hooks(message)) is not None:
         reminder = await host.nudge(why, newest)

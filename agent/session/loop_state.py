@@ -32,6 +32,7 @@ class Reason(StrEnum):
     BUDGET = "budget"
     STREAM_LOST = "stream_lost"
     USER_MESSAGE = "user_message"
+    REPORT = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,17 @@ class TurnEnd:
 
 
 class TurnHost(Protocol):
-    """What the loop needs of the service that runs it."""
+    """What the loop needs of the service that runs it. *totals* are kept up to date by it."""
+
+    totals: TurnTotals
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
         """Take up waiting messages: steers, and follow-ups when the turn is *ending*."""
+        ...
+
+    async def reports(self) -> list[UserMessage]:
+        """What is taken up of sub-agents in the background, after waiting for them; nothing where
+        the turn may end before they have."""
         ...
 
     async def setting(self, newest: UserMessage) -> TurnSetting: ...

@@ -8,17 +8,18 @@ published exactly once (L15).
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus
 from agent.errors import OpencodePyError, SessionBusy
 from agent.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.files import FileTracker
-from agent.model import Busy, ErrorInfo, Idle, SessionStatus
-from agent.session.calls import SpawnFor
+from agent.model import Busy, ErrorInfo, Idle, Outcome, SessionStatus
+from agent.session.errands import follows, speaks
+from agent.session.guards import TurnTotals
 from agent.session.loop_state import TurnEnd
-from agent.session.subagents import lineage_of
+from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
 from agent.tracing import Tracing
 
@@ -46,14 +47,13 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class RunnerDeps:
-    """*turn* is what turns work with; *spawn* starts a sub-agent and *children* tells which of
-    a session's work; *usual* is what a turn does unless it was started for something else."""
+    """*turn* is what turns work with, *usual* what one does unless it was started for something
+    else."""
 
     turn: TurnDeps
     bus: Bus
     files: FileTracker
-    spawn: SpawnFor
-    children: Callable[[str], Iterable[str]]
+    subagents: Subagents
     usual: Work
     clock: Callable[[], float] = time.time
 
@@ -69,6 +69,7 @@ class Runner:
         self._running: dict[str, Running] = {}
         self._status: dict[str, SessionStatus] = {}
         self._following: set[str] = set()
+        self._last: dict[str, tuple[Outcome, TurnTotals]] = {}
         self._closing = False
 
     @property
@@ -109,7 +110,7 @@ class Runner:
             lineage,
             self._own.files,
             lambda status: self.set_status(session_id, status),
-            self._own.spawn,
+            self._own.subagents,
         )
         running = Running(turn, work or self._own.usual)
         self._running[session_id] = running
@@ -138,7 +139,7 @@ class Runner:
         self._running.pop(session_id, None)
         if self.status(session_id) != Idle():
             self.set_status(session_id, Idle())
-        await self._deps.store.release_lease(session_id)
+        await self.rest(session_id)
 
     def launch(self, session_id: str, running: Running) -> None:
         running.supervisor = asyncio.create_task(
@@ -199,7 +200,7 @@ class Runner:
             lambda: self._deps.update(
                 session_id, lambda s: replace(s, turns=s.turns + 1, updated=self._clock())
             ),
-            lambda: store.release_lease(session_id),
+            lambda: self._release(session_id),
         ):
             try:  # each for itself: a full disk must not keep the lease
                 await last()
@@ -212,34 +213,59 @@ class Runner:
         self._bus.publish(
             SessionIdle(session_id, running.turn.id, end.outcome, end.finish, end.error)
         )
-        waits = bool(self._deps.queues.ids(session_id))
-        if waits and (running.go_on or end.outcome in {"completed", "failed"}):
-            self._following.add(session_id)
-            try:
-                await self._go_on(session_id)
-            finally:
-                self._following.discard(session_id)
+        used = running.turn.totals
+        self._last[session_id] = (end.outcome, used)
+        queues = self._deps.queues
+        waits = bool(queues.ids(session_id))
+        if (waits and running.go_on) or follows(queues, session_id, end.outcome):
+            await self._go_on(session_id, None if speaks(queues, session_id) else used)
 
-    async def _go_on(self, session_id: str) -> None:
+    async def wake(self, session_id: str) -> None:
+        """Begin a turn with a report that waits, unless the one before was stopped by the user or
+        by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
+        for the limits of the new one."""
+        outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
+        if session_id not in self._running and follows(self._deps.queues, session_id, outcome):
+            await self._go_on(session_id, used)
+
+    async def rest(self, session_id: str) -> None:
+        """Give a session free in which nothing goes on any more."""
+        if session_id not in self._running:
+            await self._release(session_id)
+
+    async def _release(self, session_id: str) -> None:
+        # What works in the background will store its end here: no other program is to come in.
+        if not self._own.subagents.errands.running(session_id):
+            await self._deps.store.release_lease(session_id)
+
+    async def _go_on(self, session_id: str, used: TurnTotals | None = None) -> None:
         """Start a turn on what still waits; if that fails, it goes on waiting."""
+        self._following.add(session_id)
         try:
             following = await self.claim(session_id)
         except OpencodePyError as error:
             self._bus.publish(SessionError(session_id, ErrorInfo("session", error.message)))
             return
+        finally:
+            self._following.discard(session_id)
         if following is not None:
+            if used is not None:
+                following.turn.totals = used.carried()
             self.launch(session_id, following)
 
-    async def cancel(self, session_id: str) -> bool:
-        """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once.
+    async def cancel(self, session_id: str, *, background: bool = True) -> bool:
+        """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
+        bus at once.
 
-        Its sub-agents are cancelled with it (L11).
+        Its sub-agents are cancelled with it (L11), those in the *background* unless they are to
+        go on.
         """
-        for child in tuple(self._own.children(session_id)):
-            await self.cancel(child)
+        stopped = False
+        for child in self._own.subagents.running(session_id, background=background):
+            stopped = await self.cancel(child) or stopped
         running = self._running.get(session_id)
         if running is None:
-            return False
+            return stopped
         if running.cancelling:
             return True
         running.cancelling = True

@@ -23,6 +23,7 @@ from agent.model import SessionStatus, UserMessage
 from agent.session.aside import Asides
 from agent.session.compacting import Compacting
 from agent.session.directory import Directory
+from agent.session.errands import ErrandDeps, Errands
 from agent.session.incoming import remembered, user_message
 from agent.session.loop import run_turn
 from agent.session.mentions import Mentions
@@ -49,15 +50,27 @@ class SessionService:
         self._clock = clock
         self._files = FileTracker(deps.editor)
         self._mentions = Mentions(deps.registry, self._files, deps.permissions)
-        self._subagents = Subagents(self, deps.store, bus, directory, deps.agents)
-        spawned = self._subagents
-        self._runner = Runner(
-            RunnerDeps(deps, bus, self._files, spawned.spawn, spawned.running, run_turn, clock)
-        )
-        self._undo = Undo(deps.store, deps.snapshots, directory, self)
+        self._subagents = self._new_subagents()
+        self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
+        self._undo = Undo(deps.store, deps.snapshots, directory, self, self._subagents.errands)
         self._compacting = Compacting(deps.store, self._runner)
         self._own_commands = OwnCommands(deps, self._runner, self._files, directory, clock)
-        self._asides = Asides(deps, self._files, spawned.spawn, clock)
+        self._asides = Asides(deps, self._files, self._subagents, clock)
+
+    def _new_subagents(self) -> Subagents:
+        deps = self._deps
+        errands = ErrandDeps(
+            store=deps.store,
+            bus=self._bus,
+            queues=deps.queues,
+            truncator=deps.pipeline.truncator,
+            wake=lambda session_id: self._runner.wake(session_id),  # noqa: PLW0108 - made later
+            rest=lambda session_id: self._runner.rest(session_id),  # noqa: PLW0108 - made later
+            clock=self._clock,
+        )
+        return Subagents(
+            self, deps.store, self._bus, self._directory, deps.agents, Errands(errands)
+        )
 
     @property
     def directory(self) -> Directory:
@@ -113,12 +126,19 @@ class SessionService:
             running.go_on = True  # sent after the cancel: it is what the user wants next (L10)
         return message.id
 
-    async def cancel(self, session_id: str) -> bool:
-        """Cancel the turn that runs; true if there was one. Acknowledged on the bus at once.
+    async def cancel(self, session_id: str, *, background: bool = True) -> bool:
+        """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
+        bus at once.
 
-        Its sub-agents are cancelled with it (L11).
+        Its sub-agents are cancelled with it (L11), those in the *background* unless they are to
+        go on.
         """
-        return await self._runner.cancel(session_id)
+        return await self._runner.cancel(session_id, background=background)
+
+    @property
+    def subagents(self) -> Subagents:
+        """What works for sessions, and what of it in the background."""
+        return self._subagents
 
     @property
     def undo(self) -> Undo:
@@ -178,6 +198,7 @@ class SessionService:
         """End what runs in a session, then remove it with its children."""
         await self.cancel(session_id)
         await self.wait(session_id)
+        await self._subagents.errands.settle(session_id)
         self._deps.queues.forget(session_id)
         self._files.forget(session_id)
         await self._deps.shells.end_session(session_id)
@@ -189,7 +210,9 @@ class SessionService:
 
     async def close(self) -> None:
         """Cancel every turn and wait a little for their clean-up."""
+        self._subagents.errands.closing()
         await self._runner.close()
+        await self._subagents.errands.close()
         await self._deps.snapshots.close()
 
 

@@ -1,23 +1,27 @@
 """Sub-agents: a task of one session done in a child session of its own (spec 3, S1–S3).
 
 A child is an ordinary session with an ordinary turn. Here it is started, followed and ended
-with the call that wanted it; the ``task`` tool sees only a callable (spec 0, A6).
+with the call that wanted it, or left to the background (``Errands``); the tools see only a
+protocol (spec 0, A6).
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus, Subscription
 from agent.errors import SessionNotFound, ToolError
-from agent.events import Event, PartUpdated, Resync, SessionIdle
+from agent.events import Event, PartUpdated, Resync, SessionError, SessionIdle
 from agent.model import (
     AssistantMessage,
     Completed,
     Failed,
     Idle,
+    MessageWithParts,
     Running,
     Session,
     SessionStatus,
@@ -25,10 +29,16 @@ from agent.model import (
     Usage,
 )
 from agent.session.answers import last_answer
+from agent.session.compaction import is_request
 from agent.session.directory import Directory
+from agent.session.errands import Errands, Job
 from agent.session.view import PromptInput
 from agent.store.store import Store
-from agent.tools.base import SpawnRequest, SpawnResult
+from agent.told import ErrandState
+from agent.tools.spawning import Left, SpawnRequest, SpawnResult, Standing
+
+Spent = Callable[[Usage, float | None], None]
+"""Gets what a sub-agent took."""
 
 
 class Sessions(Protocol):
@@ -65,58 +75,171 @@ async def lineage_of(store: Store, session: Session) -> Lineage:
 
 
 class Subagents:
-    """Starts the children of all sessions and knows which of them run."""
+    """Starts the children of all sessions, and follows those that a call waits for."""
 
     def __init__(
-        self, sessions: Sessions, store: Store, bus: Bus, directory: Directory, agents: Agents
+        self,
+        sessions: Sessions,
+        store: Store,
+        bus: Bus,
+        directory: Directory,
+        agents: Agents,
+        errands: Errands,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._sessions = sessions
         self._store = store
         self._bus = bus
         self._directory = directory
         self._agents = agents
-        self._running: dict[str, set[str]] = {}
+        self._errands = errands
+        self._clock = clock
+        self._waited: dict[str, tuple[str, asyncio.Event]] = {}
 
-    def running(self, session_id: str) -> tuple[str, ...]:
-        """The children of a session that work at the moment."""
-        return tuple(self._running.get(session_id, ()))
+    @property
+    def errands(self) -> Errands:
+        """Those in the background."""
+        return self._errands
 
-    async def spawn(
+    def running(self, session_id: str, *, background: bool = True) -> tuple[str, ...]:
+        """The children of a session that work at the moment, or of them those that a call of it
+        waits for."""
+        waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
+        return (*waited, *self._errands.running(session_id)) if background else waited
+
+    def detach(self, session_id: str) -> int:
+        """Send those that calls of a session wait for to the background; how many."""
+        found = [one for one in self._waited.values() if one[0] == session_id]
+        for _, moved in found:
+            moved.set()
+        return len(found)
+
+    def of(self, caller: Session, spent: Spent) -> "Family":
+        """What the calls of *caller* may do; *spent* gets what each sub-agent took of which they
+        learn the end."""
+        return Family(self, self._errands, caller, spent)
+
+    async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
-    ) -> SpawnResult:
-        """Do *request* for *caller*; cancelled, it ends the child and waits for that."""
+    ) -> SpawnResult | Left:
+        """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
         child = await self._child(caller, request)
+        if self._errands.job(child.id) is not None:
+            await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
+            return Left("told")
+        return await self._begun(caller, request, child, progress)
+
+    async def _begun(
+        self,
+        caller: Session,
+        request: SpawnRequest,
+        child: Session,
+        progress: Callable[[str], None],
+    ) -> SpawnResult | Left:
+        job = Job(child, caller, request, self._clock(), progress)
+        subscription = self._bus.subscribe(lambda event: _of(event, child.id))
+        try:
+            asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
+        except BaseException:
+            subscription.close()
+            await self._end(child.id)
+            raise
+        work = self._work(job, asked, subscription)
+        job.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
+        try:
+            return await self._waited_for(job, job.work)
+        except BaseException:
+            job.work.cancel()
+            await _to_its_end(job.work)
+            raise
+
+    async def standing(self, caller: Session, child_id: str) -> Standing:
+        """How a child of *caller* stands."""
+        child = await self._own(caller, child_id)
+        job = self._errands.job(child.id)
+        if job is not None:
+            seconds = self._clock() - job.started
+            return Standing(
+                agent=job.request.agent,
+                description=job.request.description,
+                seconds=seconds,
+                activity=job.activity,
+            )
+        messages = await self._store.messages(child.id)
+        prompts = [item.message for item in messages if is_request(item)]
+        asked = prompts[-1].id if prompts else ""
+        errand = child.errand
+        outcome: ErrandState = errand.state if errand is not None else "completed"
+        return Standing(
+            agent=child.agent,
+            description=child.title,
+            seconds=(errand.ended or errand.started) - errand.started if errand else 0.0,
+            result=_result(messages, asked, outcome, WHY[outcome]),
+        )
+
+    async def stop(self, child_id: str) -> None:
+        """End a child, and wait for that."""
+        await self._end(child_id)
+
+    def _prompt(self, caller: Session, request: SpawnRequest) -> PromptInput:
         agent = self._agents.get(request.agent)
-        prompt = PromptInput(
+        return PromptInput(
             text=request.prompt,
             agent=agent.name,
             model=agent.model or caller.model,
             effort=agent.effort,
         )
-        subscription = self._bus.subscribe(lambda event: _of(event, child.id))
-        siblings = self._running.setdefault(caller.id, set())
-        siblings.add(child.id)
+
+    async def _waited_for(self, job: Job, work: "asyncio.Task[SpawnResult]") -> SpawnResult | Left:
+        """Wait for the end of *work*, unless it is for the background, or is sent there."""
+        if job.request.background:
+            await self._errands.begin(job)
+            return Left("asked")
+        moved = asyncio.Event()
+        self._waited[job.child.id] = (job.caller.id, moved)
+        moving = asyncio.create_task(moved.wait(), name="sent to the background")
         try:
-            asked = await self._sessions.prompt(child.id, prompt)
-            end = await self._follow(child.id, subscription, progress)
+            await asyncio.wait({work, moving}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            await self._errands.begin(job)
+        finally:
+            moving.cancel()
+            del self._waited[job.child.id]
+        return Left("moved")
+
+    async def _work(self, job: Job, asked: str, subscription: Subscription) -> SpawnResult:
+        child_id = job.child.id
+        try:
+            end = await self._follow(job, subscription)
+        except BaseException:
+            await self._end(child_id)
+            raise
         finally:
             subscription.close()
-            await self._end(child.id)
-            siblings.discard(child.id)
-        return await self._result(child.id, asked, end)
+        outcome: ErrandState = end.outcome if end is not None else "completed"
+        return _result(await self._store.messages(child_id), asked, outcome, _why(end))
+
+    async def _own(self, caller: Session, child_id: str) -> Session:
+        """The child of *caller* with that id. Raises ``ToolError`` if there is none."""
+        try:
+            child = await self._store.session(child_id)
+        except SessionNotFound:
+            child = None
+        if child is None or child.parent_id != caller.id:
+            raise ToolError(
+                f"No sub-agent of this session has the id {child_id[:80]}. Give the session_id "
+                "that task gave; for a new one, call task without it."
+            )
+        return child
 
     async def _child(self, caller: Session, request: SpawnRequest) -> Session:
         if request.resume:
-            try:
-                child = await self._store.session(request.session_id)
-            except SessionNotFound:
-                child = None
-            if child is None or child.parent_id != caller.id:
-                raise ToolError(
-                    f"No sub-agent of this session has the id {request.session_id}. "
-                    "Leave session_id out to start a new one."
-                )
-            if self._sessions.status(child.id) != Idle():
+            child = await self._own(caller, request.session_id)
+            job = self._errands.job(child.id)
+            if job is not None and self._sessions.status(child.id) == Idle():
+                await job.ended.wait()  # it is over, and is just being told
+            elif job is None and self._sessions.status(child.id) != Idle():
                 raise ToolError("That sub-agent is still at work. Wait for its report.")
             return child
         above = await lineage_of(self._store, caller)
@@ -130,21 +253,24 @@ class Subagents:
             title=request.description,
         )
 
-    async def _follow(
-        self, child_id: str, subscription: Subscription, progress: Callable[[str], None]
-    ) -> SessionIdle | None:
+    async def _follow(self, job: Job, subscription: Subscription) -> SessionIdle | None:
         """Tell what the child does until its turn is over; None when the end was missed."""
         calls: set[str] = set()
+        end: SessionIdle | None = None
         async for event in subscription:
             match event:
                 case SessionIdle():
-                    return event
-                case Resync() if self._sessions.status(child_id) == Idle():
+                    end = event
+                    if not self._errands.goes_on(event):
+                        return end
+                case SessionError() if self._sessions.status(job.child.id) == Idle():
+                    return end
+                case Resync() if self._sessions.status(job.child.id) == Idle():
                     return None
                 case PartUpdated(part=ToolPart(state=Running(label=label)) as part):
                     calls.add(part.id)
                     count = f"{len(calls)} tool call{'' if len(calls) == 1 else 's'}"
-                    progress(f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}")
+                    job.told(f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}")
                 case _:
                     pass
         return None
@@ -152,54 +278,108 @@ class Subagents:
     async def _end(self, child_id: str) -> None:
         """A child that still works ends with the call that started it (S3)."""
         if await self._sessions.cancel(child_id):
-            ending = asyncio.create_task(self._sessions.wait(child_id))
-            while not ending.done():
-                try:
-                    await asyncio.shield(ending)
-                except asyncio.CancelledError:
-                    continue
+            await _to_its_end(asyncio.create_task(self._sessions.wait(child_id)))
 
-    async def _result(self, child_id: str, asked: str, end: SessionIdle | None) -> SpawnResult:
-        messages = await self._store.messages(child_id)
-        ids = [item.message.id for item in messages]
-        mine = messages[ids.index(asked) :] if asked in ids else messages
-        answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]
-        usage = Usage()
-        for answer in answers:
-            usage += answer.usage or Usage()
-        costs = [answer.cost for answer in answers if answer.cost is not None]
-        return SpawnResult(
-            text=last_answer(mine),
-            error=_why(end),
-            calls=sum(
-                isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
-                for item in mine
-                for part in item.parts
-            ),
-            usage=usage,
-            cost=sum(costs) if costs else None,
-        )
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The sub-agents of *caller*, as its calls reach them (``tools.spawning.Children``)."""
+
+    subagents: Subagents
+    errands: Errands
+    caller: Session
+    spent: Spent
+
+    async def run(
+        self, request: SpawnRequest, progress: Callable[[str], None]
+    ) -> SpawnResult | Left:
+        room = self.errands.room(self.caller.id, request.session_id)
+        with room if request.background else nullcontext():
+            done = await self.subagents.run(self.caller, request, progress)
+        if isinstance(done, SpawnResult):
+            self.spent(done.usage, done.cost)
+        return done
+
+    async def look(self, session_id: str, wait: float) -> Standing:
+        job = self.errands.job(session_id)
+        if job is not None and job.caller.id == self.caller.id and wait > 0:
+            await self.errands.until_ended(job, wait)
+        found = await self.subagents.standing(self.caller, session_id)
+        if found.result is None:
+            return found
+        report = await self.errands.take(self.caller.id, session_id)
+        if report is None:
+            return found
+        self.spent(report.usage, report.cost)
+        # As it was stored: cut where it was too long, and told why it ended.
+        text, error = report.text, report.error
+        return replace(found, result=replace(found.result, text=text, error=error))
+
+    async def stop(self, session_id: str) -> Standing:
+        job = self.errands.job(session_id)
+        if job is not None and job.caller.id == self.caller.id:
+            await self.subagents.stop(session_id)
+            await job.ended.wait()
+        return await self.look(session_id, 0)
+
+
+async def _to_its_end(task: "asyncio.Task[Any]") -> None:
+    """Wait for *task* whatever cancels the waiter."""
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            continue
+
+
+def _result(
+    messages: Sequence[MessageWithParts], asked: str, outcome: ErrandState, error: str
+) -> SpawnResult:
+    """What came of the prompt *asked* (the id of its message)."""
+    ids = [item.message.id for item in messages]
+    mine = messages[ids.index(asked) :] if asked in ids else messages
+    answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]
+    usage = Usage()
+    for answer in answers:
+        usage += answer.usage or Usage()
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return SpawnResult(
+        outcome=outcome,
+        text=last_answer(mine),
+        error=error,
+        calls=sum(
+            isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
+            for item in mine
+            for part in item.parts
+        ),
+        usage=usage,
+        cost=sum(costs) if costs else None,
+    )
 
 
 def _of(event: Event, session_id: str) -> bool:
     if isinstance(event, PartUpdated):
         return event.part.session_id == session_id
     return isinstance(event, Resync) or (
-        isinstance(event, SessionIdle) and event.session_id == session_id
+        isinstance(event, SessionIdle | SessionError) and event.session_id == session_id
     )
+
+
+WHY: dict[ErrandState, str] = {
+    "running": "",
+    "completed": "",
+    "cancelled": "The sub-agent was stopped by the user before it was done.",
+    "rejected": "The sub-agent stopped: the user rejected one of its calls.",
+    "limit_reached": "The sub-agent was cut short by a limit.",
+    "failed": "The sub-agent failed.",
+    "interrupted": "The program ended before the sub-agent was done.",
+}
 
 
 def _why(end: SessionIdle | None) -> str:
     """Why a child did not complete, as a sentence for the model; empty if it did."""
-    if end is None or end.outcome == "completed":
+    if end is None:
         return ""
-    reason = end.error.message if end.error is not None else ""
-    match end.outcome:
-        case "cancelled":
-            return "The sub-agent was stopped by the user before it was done."
-        case "rejected":
-            return "The sub-agent stopped: the user rejected one of its calls."
-        case "limit_reached":
-            return f"The sub-agent was cut short by a limit. {reason}".strip()
-        case _:
-            return f"The sub-agent failed. {reason}".strip()
+    told = end.outcome in {"limit_reached", "failed"} and end.error is not None
+    reason = f" {end.error.message}" if told and end.error is not None else ""
+    return WHY[end.outcome] + reason

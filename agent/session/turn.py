@@ -29,11 +29,12 @@ from agent.provider.client import Turn as RequestTurn
 from agent.provider.clients import Clients
 from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.session.briefing import Briefing, block_of, useful
-from agent.session.calls import CallDeps, SpawnFor, TurnCalls
+from agent.session.calls import CallDeps, TurnCalls
 from agent.session.completing import Completions
 from agent.session.conversation import Conversation
+from agent.session.errands import used_by
 from agent.session.estimate import Calibration
-from agent.session.guards import TurnLimits
+from agent.session.guards import TurnLimits, TurnTotals
 from agent.session.hooked import SessionHooks
 from agent.session.loop_state import TurnEnd
 from agent.session.on_demand import wanted
@@ -43,7 +44,7 @@ from agent.session.setting import TurnSetting
 from agent.session.snapshot import Snapshots
 from agent.session.spending import Update, noted, spend
 from agent.session.step import Step, StepDeps, StepResult
-from agent.session.subagents import Lineage
+from agent.session.subagents import Lineage, Subagents
 from agent.session.subtask import SubtaskClient, subtasks_due
 from agent.session.tracking import ChangeTracker, Trackers
 from agent.store.store import Store
@@ -62,7 +63,8 @@ StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDeps:
-    """The services a turn works with."""
+    """The services a turn works with. *holds*: no turn ends before what it left to the background;
+    where a user sits before it that holds for sub-agents only, whose reports nobody else gets."""
 
     bus: Bus
     store: Store
@@ -91,6 +93,7 @@ class TurnDeps:
     editor: Editor | None = None
     trackers: Trackers = field(default_factory=Trackers)
     clock: Callable[[], float] = field(default=time.time)
+    holds: bool = True
 
     def setting(
         self,
@@ -128,16 +131,16 @@ class Turn:
         lineage: Lineage,
         files: FileTracker,
         set_status: Callable[[SessionStatus], None],
-        spawn: SpawnFor,
+        subagents: Subagents,
     ) -> None:
+        self.totals = TurnTotals()
         self.id = new_id("trn")
         self.started = deps.clock()
         self._deps = deps
         self._session = session
         self._lineage = lineage
-        # A sub-agent's changes are its caller's: they are undone together.
-        tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus)
-        self._tracker = None if lineage.callers else tracker
+        self._errands = subagents.errands
+        self._tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus)
         calls = CallDeps(
             store=deps.store,
             pipeline=deps.pipeline,
@@ -146,12 +149,12 @@ class Turn:
             briefing=deps.briefing,
             completions=deps.completions,
             repeats=deps.limits.repeats,
-            before_change=self._tracker.before_change if self._tracker else None,
+            before_change=self._before_change,
             saved=partial(deps.trackers.saved, lineage.root_id),
             aftercare=deps.aftercare,
             clock=deps.clock,
         )
-        self._calls = TurnCalls(calls, session, lineage, files, spawn)
+        self._calls = TurnCalls(calls, session, lineage, files, subagents)
         self._set_status = set_status
         self._step: Step | None = None
         self._steps = 0
@@ -209,9 +212,20 @@ class Turn:
             everything=first or ending,
         )
         self._conversation.add(*taken)
+        for usage, cost in used_by(taken):
+            self._calls.used(usage, cost)
         users = [item.message for item in taken if isinstance(item.message, UserMessage)]
         self._newest = users[-1] if users else self._newest
         return users
+
+    async def reports(self) -> list[UserMessage]:
+        holds = self._deps.holds or self._lineage.callers
+        while holds and self._errands.running(self._session.id):
+            await self._errands.news(self._session.id)
+            if taken := await self.take_queued(first=False, ending=True):
+                self.totals = self.totals.beside(*self._calls.take_children())
+                return taken
+        return []
 
     async def setting(self, newest: UserMessage) -> TurnSetting:
         deps = self._deps
@@ -273,7 +287,7 @@ class Turn:
     async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:
         due = subtasks_due(self._conversation.all)
         client = SubtaskClient(due) if due else self._deps.clients.client_for(setting.model)
-        if self._tracker is not None:
+        if not self._lineage.callers:
             self._deps.trackers.begin(self._lineage.root_id, self._tracker)
         with self._deps.tracing.span(
             f"step {step.message.step}", gen_ai__conversation__id=self._session.id
@@ -286,8 +300,17 @@ class Turn:
         await self._add_usage(result.usage, result.cost)
         return replace(result, children=self._calls.take_children())
 
+    async def _before_change(self) -> None:
+        # A sub-agent's changes are its caller's: they are undone together. What is done in the
+        # background outlives the caller's steps, so it keeps what it changes itself.
+        if self._lineage.callers:
+            if self._errands.job(self._session.id) is None:
+                return
+            self._tracker.begin()
+        await self._tracker.before_change()
+
     async def _track(self, message: Message) -> None:
-        if self._tracker is not None and isinstance(message, AssistantMessage):
+        if isinstance(message, AssistantMessage):
             await self._tracker.after_step(message)
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
@@ -342,8 +365,7 @@ class Turn:
             await self._track(self._step.message)
             if usage is not None:
                 await self._add_usage(usage, cost)
-        if self._tracker is not None:
-            await self._tracker.close()
+        await self._tracker.close()
 
     async def tell(self, end: TurnEnd) -> None:
         """Keep why the turn ended with its last step, so that it is shown whenever the session

@@ -8,7 +8,7 @@ changed since is left alone unless that is asked for.
 import asyncio
 from dataclasses import dataclass, replace
 
-from agent.display import DiffBlock, ShellBlock
+from agent.display import DiffBlock, ShellBlock, SubtaskBlock
 from agent.errors import SessionBusy
 from agent.model import (
     AssistantMessage,
@@ -24,12 +24,14 @@ from agent.model import (
 )
 from agent.session.changes import Changes
 from agent.session.directory import Directory
+from agent.session.errands import Errands
 from agent.session.snapshot import Snapshots
 from agent.session.spending import noted
 from agent.session.subagents import Sessions
 from agent.store.store import Store
 
 BUSY = "The session is at work: stop the turn first, then undo."
+BEHIND = "Sub-agents work in the background: wait for them or stop them first, then undo."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,15 @@ class Undo:
     """Undo and redo for the sessions of one project."""
 
     def __init__(
-        self, store: Store, snapshots: Snapshots, directory: Directory, sessions: Sessions
+        self,
+        store: Store,
+        snapshots: Snapshots,
+        directory: Directory,
+        sessions: Sessions,
+        errands: Errands,
     ) -> None:
         self._store = store
+        self._errands = errands
         self._snapshots = snapshots
         self._directory = directory
         self._sessions = sessions
@@ -86,7 +94,7 @@ class Undo:
         if at is None:
             return None
         gone = messages[at:]
-        patches = [p for m in gone for p in m.parts if isinstance(p, PatchPart)]
+        patches = await self._patches(gone)
         files = await self._files(patches)
         covered = {file.path for file in files}
         tree = patches[0].base if patches else ""
@@ -139,9 +147,9 @@ class Undo:
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
         back = [m for m in hidden if following is None or m.message.id < following]
         later = [m for m in hidden if following is not None and m.message.id >= following]
-        patches = [p for m in later for p in m.parts if isinstance(p, PatchPart)]
+        patches = await self._patches(later)
         tree = patches[0].base if patches else session.undone_tree
-        again = [p for m in back for p in m.parts if isinstance(p, PatchPart)]
+        again = await self._patches(back)
         paths = {path for patch in again for path in patch.files}
         failed: tuple[str, ...] = ()
         if tree and paths:
@@ -157,7 +165,18 @@ class Undo:
     async def _idle(self, session_id: str) -> Session:
         if self._sessions.status(session_id) != Idle():
             raise SessionBusy(BUSY)
+        if self._errands.running(session_id):
+            raise SessionBusy(BEHIND)
         return await self._store.session(session_id)
+
+    async def _patches(self, messages: list[MessageWithParts]) -> list[PatchPart]:
+        """What *messages* changed, in the order of the changes, with what sub-agents did for them
+        in the background."""
+        found = [p for m in messages for p in m.parts if isinstance(p, PatchPart)]
+        for child_id, since in _left(messages).items():
+            theirs = await self._store.messages(child_id)
+            found += await self._patches([m for m in theirs if m.message.id > since])
+        return sorted(found, key=lambda patch: patch.id)
 
     async def _files(self, patches: list[PatchPart]) -> tuple[UndoFile, ...]:
         """Each file that *patches* changed, with what it was before the first of them."""
@@ -194,6 +213,18 @@ async def settle_undone(store: Store, directory: Directory, session: Session) ->
         return replace(now, undone_at=None, undone_tree=None)
 
     await directory.update(session.id, settled)
+
+
+def _left(messages: list[MessageWithParts]) -> dict[str, str]:
+    """The sub-agents that were left to the background, each with the message that did so first."""
+    found: dict[str, str] = {}
+    for item in messages:
+        for part in item.parts:
+            if isinstance(part, ToolPart) and isinstance(part.state, Completed):
+                for block in part.state.blocks:
+                    if isinstance(block, SubtaskBlock) and block.background:
+                        found.setdefault(block.session_id, item.message.id)
+    return found
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:

@@ -13,11 +13,13 @@ from agent.model import (
     Pending,
     ReasoningPart,
     Running,
+    Session,
     TextPart,
     ToolPart,
 )
 from agent.store import lease
 from agent.store.codec import decode_all, decode_message, decode_part
+from agent.store.errands import lost_errands
 from agent.store.records import write
 
 INTERRUPTED = (
@@ -31,7 +33,7 @@ class Recovered:
     """The sessions that were touched and the records as they are now."""
 
     session_ids: tuple[str, ...]
-    records: tuple[Message | Part, ...]
+    records: tuple[Session | Message | Part, ...]
 
 
 def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> Recovered:
@@ -40,7 +42,7 @@ def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -
     Part of one write transaction, so that two processes that start together do it once.
     """
     session_ids: list[str] = []
-    records: list[Message | Part] = []
+    records: list[Session | Message | Part] = []
     for session_id in _candidates(connection):
         holder = lease.read(connection, session_id)
         if session_id in own or (holder is not None and holder.is_alive(now)):
@@ -55,7 +57,9 @@ def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -
         if closed:
             session_ids.append(session_id)
             records += closed
-    return Recovered(tuple(session_ids), tuple(records))
+    ended = lost_errands(connection, own, now)
+    write(connection, ended)
+    return Recovered(tuple(session_ids), (*records, *ended))
 
 
 def _candidates(connection: sqlite3.Connection) -> list[str]:

@@ -26,7 +26,15 @@ from agent.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from agent.model import AssistantMessage, Message, Part, Session, UserMessage, is_open
+from agent.model import (
+    AssistantMessage,
+    Message,
+    Part,
+    Session,
+    TextPart,
+    UserMessage,
+    is_open,
+)
 from agent.store import lease, queries, records
 from agent.store.database import Database
 from agent.store.lease import Leases
@@ -35,6 +43,7 @@ from agent.store.records import Record
 from agent.store.recovery import recover
 from agent.store.side_records import SideRecords
 from agent.store.write_behind import WriteBehind
+from agent.told import ReportPart
 
 
 class Store(Reads, SideRecords):
@@ -97,9 +106,15 @@ class Store(Reads, SideRecords):
                 closed.append(part)
         await self._finished(self._commit(given, parts, closed))
 
-    async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+    async def update(
+        self,
+        session_id: str,
+        change: Callable[[Session], Session],
+        *beside: UserMessage | ReportPart | TextPart,
+    ) -> Session:
         """Replace a session's record by what *change* makes of it, in one transaction, so that no
-        change is lost, of whichever program. *change* runs in another thread, at times twice.
+        change is lost, of whichever program. *change* runs in another thread, at times twice. What
+        stands *beside* it is stored with it, or not at all.
 
         Raises ``SessionNotFound``.
         """
@@ -108,13 +123,15 @@ class Store(Reads, SideRecords):
             found = queries.session(connection, session_id)
             changed = change(found) if found is not None else None
             if changed is not None:
-                records.write(connection, (changed,))
+                records.write(connection, (changed, *beside))
             return changed
 
         async def updated() -> Session:
             session = await self._database.write(work)
             if session is None:
                 raise SessionNotFound(NO_SESSION.format(session_id=session_id))
+            for record in beside:
+                self._bus.publish(self._event(record, set()))
             self._bus.publish(SessionUpdated(session))
             return session
 
@@ -220,7 +237,8 @@ class Store(Reads, SideRecords):
         """Close what processes that died left open; returns the sessions that were touched.
 
         Open tool calls fail as interrupted, open text is ended, its message completed, each
-        marked interrupted. Sessions with a living owner are left alone.
+        marked interrupted. Work in the background ends as interrupted, and a message that waits
+        tells the session that it was for. Sessions with a living owner are left alone.
         """
         own = self._leases.held | self._parts.session_ids()
         found = await self._database.write(partial(recover, own=own, now=time.time()))

@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict
 from agent.display import Block, ToolLabel
 from agent.files import FileTracker
 from agent.jsontypes import JsonObject
-from agent.model import FilePart, Usage
+from agent.model import FilePart
 from agent.provider.client import AssistantTurn, UserTurn
 from agent.questions import Need, PermissionReply
+from agent.tools.spawning import Children
 
 
 class ToolArgs(BaseModel):
@@ -64,35 +65,6 @@ class Result:
     failed: bool = False
     spill: str | None = None
     touched: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpawnRequest:
-    """A task for a sub-agent. *session_id* is the child session: a new one's id, or with
-    *resume* that of an earlier child of the same session."""
-
-    session_id: str
-    agent: str
-    description: str
-    prompt: str
-    resume: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpawnResult:
-    """How a sub-agent's turn ended. *text* is its last text, empty if there was none; *error*
-    says why it did not complete, empty if it did."""
-
-    text: str
-    error: str
-    calls: int
-    usage: Usage
-    cost: float | None
-
-
-Spawn = Callable[[SpawnRequest, Callable[[str], None]], Awaitable[SpawnResult]]
-"""Runs a sub-agent to its end; the callback gets a line whenever it does something new. Raises
-``ToolError`` for what cannot be started. Cancelling it ends the sub-agent (spec 0, A6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +133,7 @@ class ToolContext:
     model sees images and PDF files.
     *waiting* is told the id of a question that the call waits for, None when it is over.
     *progress* shows the live tail of output (bounded by the caller's throttle).
-    *ask* is for needs found only while executing. *spawn* runs a sub-agent, and *completer* has
+    *ask* is for needs found only while executing. *children* runs sub-agents, and *completer* has
     a prompt answered, None where there are none; *before_change* is awaited before anything that
     may change files. *by_user*: the user wrote the call and nobody is asked about it. *aftercare*
     looks after files that were read or changed, None where nothing does. *saved* is told the
@@ -182,7 +154,7 @@ class ToolContext:
     documents: bool = False
     waiting: Callable[[str | None], None] = field(default=lambda _: None)
     callers: tuple[str, ...] = ()
-    spawn: Spawn | None = None
+    children: Children | None = None
     completer: Completer | None = None
     before_change: Callable[[], Awaitable[None]] | None = None
     by_user: bool = False

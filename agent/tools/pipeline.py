@@ -130,6 +130,11 @@ class Pipeline:
         self._permissions = permissions
         self._truncator = truncator
 
+    @property
+    def truncator(self) -> Truncator:
+        """What cuts all that the model gets to read."""
+        return self._truncator
+
     def resolve(self, name: str, arguments: str) -> ResolvedCall | CallFailed:
         """Find the tool and check its *arguments*, the JSON text as it came."""
         tool = self._registry.find(name)

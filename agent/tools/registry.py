@@ -31,6 +31,7 @@ from agent.tools.schema import parameters
 from agent.tools.shells import Shells
 from agent.tools.skill import SkillTool
 from agent.tools.task import SubagentInfo, TaskTool
+from agent.tools.task_output import TaskOutputTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.tool_search import ToolSearchTool
 from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
@@ -179,6 +180,10 @@ def _normal(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.removeprefix("functions.").casefold())
 
 
+def _of_subagents(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
+    return (TaskTool(agents), TaskOutputTool()) if any(a.offered for a in agents) else ()
+
+
 def build_truncator(deps: ToolDeps) -> Truncator:
     """The truncator of the pipeline and of the tools that cut their own output."""
     limits = Limits(deps.max_lines, deps.max_bytes)
@@ -210,7 +215,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
         *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
-        *((TaskTool(deps.subagents),) if any(a.offered for a in deps.subagents) else ()),
+        *_of_subagents(deps.subagents),
         WebfetchTool(deps.web),
         *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
         TodoReadTool(deps.store),

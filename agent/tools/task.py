@@ -5,25 +5,29 @@ The tool does not know the session service: what runs the child comes with the c
 
 from dataclasses import dataclass, replace
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from agent.display import SubtaskBlock, ToolLabel
 from agent.errors import ToolError
 from agent.figures import tokens
 from agent.ids import new_id
 from agent.questions import Need, PermissionReply
-from agent.tools.base import (
-    Plan,
-    Result,
-    SpawnRequest,
-    SpawnResult,
-    ToolArgs,
-    ToolContext,
-    ToolSpec,
-)
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.spawning import Left, SpawnRequest, SpawnResult
 
 DEFAULT_AGENT = "general"
 NO_TEXT = "The sub-agent ended without a report."
+
+LEFT = {
+    "asked": "The sub-agent works in the background. {later}",
+    "moved": "The user sent the sub-agent to the background, where it goes on. {later}",
+    "told": "The sub-agent is at work in the background and reads this at its next step. {later}",
+}
+LATER = (
+    "Its report comes to you by itself, once, as a message. Go on with what does not need it; with "
+    "nothing left to do, just end your answer, and the report begins the next one. Do not guess "
+    "what it will say. task_output with session_id {id} looks at it or stops it."
+)
 
 
 class TaskArgs(ToolArgs):
@@ -33,7 +37,14 @@ class TaskArgs(ToolArgs):
     prompt: str = Field(min_length=1, description="The whole task: the sub-agent sees only this")
     subagent_type: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
     session_id: str | None = Field(
-        default=None, description="The session id of an earlier sub-agent that is to go on"
+        default=None,
+        description="The session id of an earlier sub-agent that is to go on, or of one in the "
+        "background that is to read this",
+    )
+    background: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("background", "run_in_background"),
+        description="Return at once; the report comes later as a message",
     )
 
 
@@ -71,7 +82,6 @@ class TaskTool:
         return True
 
     async def prepare(self, args: TaskArgs, ctx: ToolContext) -> Plan[SpawnRequest]:
-        _ = ctx
         if args.subagent_type not in self._names:
             known = ", ".join(self._offered)
             raise ToolError(f"There is no sub-agent {args.subagent_type!r}. There are: {known}.")
@@ -80,46 +90,58 @@ class TaskTool:
             agent=args.subagent_type,
             description=" ".join(args.description.split()),
             prompt=args.prompt,
+            message_id=ctx.message_id,
+            call_id=ctx.call_id,
             resume=args.session_id is not None,
+            background=args.background,
         )
         return Plan(
             label=ToolLabel(args.subagent_type.capitalize(), request.description),
             payload=request,
             needs=(Need("task", args.subagent_type, always=args.subagent_type, floor="allow"),),
             blocks=(SubtaskBlock(request.session_id, args.subagent_type, args.prompt),),
-            heading="Start this sub-agent?",
+            heading=f"Start this sub-agent{' in the background' if args.background else ''}?",
         )
 
     async def execute(
         self, plan: Plan[SpawnRequest], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
-        if ctx.spawn is None:
+        if ctx.children is None:
             raise ToolError("Sub-agents cannot be started here.")
         request = plan.payload
-        done = await ctx.spawn(request, ctx.progress)
-        text = _report(request, done)
-        if done.error:
-            raise ToolError(text)
+        done = await ctx.children.run(request, ctx.progress)
         (started,) = plan.blocks
         assert isinstance(started, SubtaskBlock)  # noqa: S101 - made in prepare
+        if isinstance(done, Left):
+            text = LEFT[done.why].format(later=LATER.format(id=request.session_id))
+            block = replace(started, background=True)
+            return Result(text, blocks=(block,), facts=(SHORT[done.why],))
+        text = report_text(done, request.agent, request.session_id)
+        if done.error:
+            raise ToolError(text)
         block = replace(started, text=done.text or NO_TEXT)
-        return Result(text, blocks=(block,), facts=_facts(done))
+        return Result(text, blocks=(block,), facts=facts_of(done))
 
 
-def _report(request: SpawnRequest, done: SpawnResult) -> str:
+SHORT = {"asked": "background", "moved": "background", "told": "told"}
+"""What the row says of a call that did not wait."""
+
+
+def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
     """What the model reads: the report or why there is none, and how to go on."""
     lines = [done.error] if done.error else []
     if done.text:
         lines += ["What it wrote last:", done.text] if done.error else [done.text]
     elif not done.error:
         lines.append(NO_TEXT)
-    used = ", ".join(_facts(done))
-    lines += ["", f"(sub-agent {request.agent}: {used}; session_id {request.session_id})"]
+    used = ", ".join(facts_of(done))
+    lines += ["", f"(sub-agent {agent}: {used}; session_id {session_id})"]
     return "\n".join(lines)
 
 
-def _facts(done: SpawnResult) -> tuple[str, ...]:
+def facts_of(done: SpawnResult) -> tuple[str, ...]:
+    """What it took, in short words."""
     used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
     return (calls, f"{tokens(used)} tokens") if used else (calls,)

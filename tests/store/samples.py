@@ -48,7 +48,7 @@ from agent.model import (
     UserMessage,
 )
 from agent.store.store import Store
-from agent.told import ContextPart
+from agent.told import ContextPart, ReportPart
 
 ROOT = Path(__file__).parents[2]
 
@@ -200,6 +200,18 @@ def every_part(message: AssistantMessage) -> list[Part]:
         RetryPart(**own(message), attempt=2, error=ErrorInfo("network", "cut"), created=5.0),
         AgentPart(**own(message), name="explore"),
         ContextPart(**own(message), block="b", reminder="r", facts={"date": "2026-07-21"}),
+        ReportPart(
+            **own(message),
+            child_id="ses_1",
+            agent="general",
+            description="d",
+            outcome="failed",
+            text="**r**",
+            error="no",
+            facts=("1 tool call",),
+            usage=Usage(1, 2),
+            cost=0.5,
+        ),
     ]
 
 

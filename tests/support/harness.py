@@ -153,6 +153,7 @@ async def open_harness(
     chunk: int = 0,
     options: dict[str, object] | None = None,
     editor: Editor | None = None,
+    holds: bool = True,
     **settings: object,
 ) -> AsyncIterator[Harness]:
     """A runtime on a scripted server; at the end the server must have refused nothing."""
@@ -162,7 +163,7 @@ async def open_harness(
     async with ModelServer(chunk=chunk) as server:
         write_config(home, config_for(server, api=api, options=options, **settings))
         runtime = await open_runtime(
-            folder, env=environment(home), stop_hooks=stop_hooks, editor=editor
+            folder, env=environment(home), stop_hooks=stop_hooks, editor=editor, holds=holds
         )
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()

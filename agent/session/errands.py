@@ -1,0 +1,281 @@
+"""Sub-agents in the background (spec 3, S1–S3): followed to their end, which is told once.
+
+A call began each and did not wait for it. What comes of it is stored as a message that waits in
+the session that it is for, together with its end: the turn that runs there takes it up at its
+next step, an idle session begins a turn with it. The session's lease is held meanwhile, so that
+no other program takes it for one whose program died.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from agent.bus import Bus
+from agent.errors import OpencodePyError, SessionNotFound, ToolError
+from agent.events import ErrandTold, QueueChanged, SessionError, SessionIdle
+from agent.model import ErrorInfo, MessageWithParts, Outcome, Session, UserMessage
+from agent.session.queue import Queues
+from agent.store.errands import report_of, waiting_report
+from agent.store.store import Store
+from agent.told import QUIET, Errand, ErrandState, ReportPart
+from agent.tools.spawning import SpawnRequest, SpawnResult
+from agent.tools.task import facts_of
+from agent.tools.truncate import Truncator
+from agent.usage import Usage
+
+MOST = 10
+"""Sub-agents that work in the background for one session at once."""
+
+FULL = (
+    "{count} sub-agents work in the background already, the most allowed. Wait for a report, or "
+    "stop one with task_output."
+)
+CLOSED = "The program was closed before it was done. It may have done a part."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """The turn of *child* for a call of *caller*. *work* does it and ends the child when it is
+    cancelled. *tell* is told what it does; *started* is in seconds since the epoch."""
+
+    child: Session
+    caller: Session
+    request: SpawnRequest
+    started: float
+    tell: Callable[[str], None]
+    work: "asyncio.Task[SpawnResult] | None" = None
+    activity: str = ""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def told(self, activity: str) -> None:
+        if activity != self.activity:
+            self.activity = activity
+            self.tell(activity)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrandDeps:
+    """*wake* begins a turn in a session in which something waits, if it may; *rest* gives a
+    session free in which nothing goes on any more."""
+
+    store: Store
+    bus: Bus
+    queues: Queues
+    truncator: Truncator
+    wake: Callable[[str], Awaitable[None]]
+    rest: Callable[[str], Awaitable[None]]
+    clock: Callable[[], float] = time.time
+
+
+class Errands:
+    """Those of all sessions."""
+
+    def __init__(self, deps: ErrandDeps) -> None:
+        self._deps = deps
+        self._jobs: dict[str, Job] = {}
+        self._followers: set[asyncio.Task[None]] = set()
+        self._beginning: dict[str, str] = {}
+        self._closing = False
+
+    def running(self, session_id: str) -> tuple[str, ...]:
+        """The sub-agents that work in the background for a session, the first begun first."""
+        return tuple(key for key, job in self._jobs.items() if job.caller.id == session_id)
+
+    def job(self, child_id: str) -> Job | None:
+        """What a sub-agent does in the background; None once that is told."""
+        return self._jobs.get(child_id)
+
+    def activity(self, session_id: str) -> dict[str, str]:
+        """What the sub-agents in the background of a session do, by their sessions."""
+        return {key: self._jobs[key].activity for key in self.running(session_id)}
+
+    @contextmanager
+    def room(self, session_id: str, child_id: str) -> Generator[None]:
+        """Room for the child to begin to work for a session. Raises ``ToolError`` if too many do
+        already."""
+        begin = {child for child, parent in self._beginning.items() if parent == session_id}
+        others = {*self.running(session_id), *begin} - {child_id}
+        if len(others) >= MOST:
+            raise ToolError(FULL.format(count=len(others)))
+        self._beginning[child_id] = session_id
+        try:
+            yield
+        finally:
+            self._beginning.pop(child_id, None)
+
+    async def begin(self, job: Job) -> None:
+        """Leave *job* to the background: from here on it is followed."""
+        request = job.request
+        errand = Errand(message_id=request.message_id, call_id=request.call_id, started=job.started)
+        await self._deps.store.update(job.child.id, lambda s: replace(s, errand=errand))
+        self._jobs[job.child.id] = job
+        job.tell = lambda activity: self._deps.bus.publish(
+            ErrandTold(job.caller.id, job.child.id, activity)
+        )
+        follower = asyncio.create_task(self._follow(job), name=f"errand of {job.child.id}")
+        self._followers.add(follower)
+        follower.add_done_callback(self._followers.discard)
+
+    async def until_ended(self, job: Job, wait: float) -> None:
+        """Wait up to *wait* seconds for the end of *job*, or until the user says something."""
+        session_id = job.caller.id
+        with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
+
+            async def spoken_to() -> None:
+                while not speaks(self._deps.queues, session_id):
+                    await news.wait()
+                    news.drain()
+
+            waiting = {
+                asyncio.create_task(job.ended.wait(), name="errand's end"),
+                asyncio.create_task(spoken_to(), name="message of the user"),
+            }
+            try:
+                await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in waiting:
+                    task.cancel()
+
+    async def news(self, session_id: str) -> None:
+        """Return when something waits in a session, or the end of an errand could not be told."""
+        with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
+            if self.running(session_id) and not self._deps.queues.ids(session_id):
+                await news.wait()
+
+    async def take(self, session_id: str, child_id: str) -> ReportPart | None:
+        """The report of a sub-agent that waits in a session, which waits no more."""
+        for item in self._deps.queues.waiting(session_id):
+            report = report_in(item)
+            if report is not None and report.child_id == child_id:
+                await self._deps.queues.remove(session_id, item.message.id)
+                return report
+        return None
+
+    def goes_on(self, end: SessionIdle) -> bool:
+        """Whether the turn that ended is followed by one on what waits."""
+        return follows(self._deps.queues, end.session_id, end.outcome)
+
+    async def settle(self, session_id: str) -> None:
+        """Wait until all is told of what was stopped in a session and below."""
+        for child_id in self.running(session_id):
+            await self.settle(child_id)
+            job = self._jobs.get(child_id)
+            if job is not None:
+                await job.ended.wait()
+
+    async def close(self) -> None:
+        """Wait for the ends of all: they were stopped, as the program ends."""
+        if self._followers:
+            await asyncio.wait(set(self._followers))
+
+    def closing(self) -> None:
+        """From here on what ends is interrupted, and begins nothing."""
+        self._closing = True
+
+    async def _follow(self, job: Job) -> None:
+        """Wait for the end of *job*, store it with its report, and have that taken up."""
+        work = job.work
+        assert work is not None  # noqa: S101 - set before a job is begun
+        await asyncio.wait([work])
+        parent_id = job.caller.id
+        outcome: ErrandState = "failed"
+        try:
+            outcome = await self._told(job, work)
+        except OpencodePyError as error:
+            if not isinstance(error, SessionNotFound):  # deleted meanwhile: nobody is to know
+                log.exception("the end of the errand of %s could not be told", job.child.id)
+                info = ErrorInfo(type(error).__name__, error.message)
+                self._deps.bus.publish(SessionError(parent_id, info))
+            # Who waits for a report is not to wait for ever.
+            self._deps.bus.publish(QueueChanged(parent_id, self._deps.queues.ids(parent_id)))
+        finally:
+            del self._jobs[job.child.id]
+            job.ended.set()
+        if outcome not in QUIET and not self._closing:
+            await self._deps.wake(parent_id)
+        await self._deps.rest(parent_id)
+
+    async def _told(self, job: Job, work: "asyncio.Task[SpawnResult]") -> ErrandState:
+        report, facts = self._reported(job, work)
+        if report.text:
+            cut = await asyncio.to_thread(self._deps.truncator.apply, report.text, "head")
+            report = replace(report, text=cut.text)
+        now = self._deps.clock()
+        parent = await self._deps.store.session(job.caller.id)
+        message, report, told = waiting_report(parent, report, now)
+
+        def ended(session: Session) -> Session:
+            errand = session.errand
+            if errand is None:
+                return session
+            done = replace(errand, state=report.outcome, ended=now, facts=facts)
+            return replace(session, errand=done)
+
+        await self._deps.store.update(job.child.id, ended, message, report, told)
+        self._deps.queues.add(MessageWithParts(message, (report, told)))
+        return report.outcome
+
+    def _reported(
+        self, job: Job, work: "asyncio.Task[SpawnResult]"
+    ) -> tuple[ReportPart, tuple[str, ...]]:
+        if work.cancelled() or (self._closing and _cancelled(work)):
+            return report_of(job.child, "interrupted", CLOSED), ()
+        if (error := work.exception()) is not None:
+            log.error("the errand of %s failed", job.child.id, exc_info=error)
+            return report_of(job.child, "failed", f"{type(error).__name__}: {error}"), ()
+        done = work.result()
+        report = replace(
+            report_of(job.child, done.outcome, done.error),
+            agent=job.request.agent,
+            description=job.request.description,
+            text=done.text,
+            facts=facts_of(done),
+            usage=done.usage,
+            cost=done.cost,
+        )
+        return report, report.facts
+
+
+def _cancelled(work: "asyncio.Task[SpawnResult]") -> bool:
+    return work.exception() is None and work.result().outcome == "cancelled"
+
+
+def _queued(event: object, session_id: str) -> bool:
+    return isinstance(event, QueueChanged) and event.session_id == session_id
+
+
+def report_in(item: MessageWithParts) -> ReportPart | None:
+    """The report that a message brings, if it does."""
+    return next((part for part in item.parts if isinstance(part, ReportPart)), None)
+
+
+def follows(queues: Queues, session_id: str, outcome: Outcome) -> bool:
+    """Whether what waits in a session begins a turn by itself after one that ended so."""
+    waits = any(begins_turn(item) for item in queues.waiting(session_id))
+    return waits and outcome in {"completed", "failed"}
+
+
+def begins_turn(item: MessageWithParts) -> bool:
+    """Whether a message that waits may begin a turn by itself: not a report of something that the
+    user stopped."""
+    report = report_in(item)
+    return report is None or report.outcome not in QUIET
+
+
+def speaks(queues: Queues, session_id: str) -> bool:
+    """Whether a message of the user waits in a session."""
+    return any(
+        isinstance(item.message, UserMessage) and not item.message.synthetic
+        for item in queues.waiting(session_id)
+    )
+
+
+def used_by(items: list[MessageWithParts]) -> list[tuple[Usage, float | None]]:
+    """What the sub-agents have taken whose reports are among *items*."""
+    reports = (report_in(item) for item in items)
+    return [(report.usage, report.cost) for report in reports if report is not None]

@@ -1,0 +1,110 @@
+"""The ``task_output`` tool: a sub-agent in the background, looked at or ended (spec 3, S1)."""
+
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, Field
+
+from agent.display import SubtaskBlock, ToolLabel
+from agent.errors import ToolError
+from agent.questions import PermissionReply
+from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.shell_text import seconds
+from agent.tools.spawning import Standing
+from agent.tools.task import NO_TEXT, facts_of, report_text
+
+MOST_WAIT = 600_000
+"""Milliseconds that one call may wait for the end."""
+
+WORKS = (
+    "The sub-agent {agent} is at work: {description}, for {time}. {activity}Its report comes to "
+    "you as a message when it is done."
+)
+
+
+class TaskOutputArgs(ToolArgs):
+    """Arguments of ``task_output``."""
+
+    session_id: str = Field(
+        min_length=1,
+        validation_alias=AliasChoices("session_id", "task_id", "agent_id", "id"),
+        description="The session id that task gave",
+    )
+    wait: int = Field(
+        default=0,
+        ge=0,
+        description=f"Milliseconds to wait for the end, at most {MOST_WAIT}",
+    )
+    stop: bool = Field(default=False, description="End the sub-agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """*wait* is in seconds."""
+
+    session_id: str
+    wait: float
+    stop: bool
+
+
+class TaskOutputTool:
+    """Looks at sub-agents, waits for them, and ends them."""
+
+    spec = ToolSpec(
+        name="task_output",
+        verb="Sub-agent",
+        aliases=("task_status", "agent_output", "task_stop", "check_task"),
+        polling=True,
+        indirect=True,
+    )
+    args = TaskOutputArgs
+
+    def concurrency_safe(self, args: TaskOutputArgs) -> bool:
+        _ = args
+        return True
+
+    async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[Look]:
+        _ = ctx
+        what = "stop" if args.stop else "wait" if args.wait else "look"
+        return Plan(
+            label=ToolLabel("Sub-agent", what),
+            payload=Look(args.session_id.strip(), min(args.wait, MOST_WAIT) / 1000, args.stop),
+        )
+
+    async def execute(
+        self, plan: Plan[Look], reply: PermissionReply | None, ctx: ToolContext
+    ) -> Result:
+        _ = reply
+        if ctx.children is None:
+            raise ToolError("There are no sub-agents here.")
+        call = plan.payload
+        if call.stop:
+            found = await ctx.children.stop(call.session_id)
+        else:
+            found = await ctx.children.look(call.session_id, call.wait)
+        return Result(
+            _told(found, call),
+            label=ToolLabel("Sub-agent", found.description, found.agent),
+            blocks=_blocks(found, call),
+            facts=("works",) if found.result is None else facts_of(found.result),
+        )
+
+
+def _told(found: Standing, call: Look) -> str:
+    if found.result is None:
+        return WORKS.format(
+            agent=found.agent,
+            description=found.description,
+            time=seconds(round(found.seconds)),
+            activity=f"At the moment: {found.activity}. " if found.activity else "",
+        )
+    if call.stop and found.result.outcome == "cancelled":
+        text = f"Stopped. {found.result.text}".strip()
+        return f"{text}\n\n(sub-agent {found.agent}; session_id {call.session_id})"
+    return report_text(found.result, found.agent, call.session_id)
+
+
+def _blocks(found: Standing, call: Look) -> tuple[SubtaskBlock, ...]:
+    if found.result is None:
+        return (SubtaskBlock(call.session_id, found.agent, activity=found.activity),)
+    text = found.result.text or found.result.error or NO_TEXT
+    return (SubtaskBlock(call.session_id, found.agent, text=text),)

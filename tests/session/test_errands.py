@@ -1,0 +1,651 @@
+"""Sub-agents in the background: told once, held, stopped, left by a crash (spec 3, S1–S3)."""
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from agent.display import SubtaskBlock
+from agent.errors import SessionBusy
+from agent.events import MessageUpdated, PartUpdated, QueueChanged, SessionIdle, SessionUpdated
+from agent.model import Completed, Failed, Idle, Session, TextPart, ToolPart
+from agent.runtime import open_runtime
+from agent.told import ReportPart
+from tests.support.aftermath import left_clean, marked_processes
+from tests.support.harness import APIS, Harness, environment, open_harness
+from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
+from tests.support.subagents import Script, children, output, task
+
+
+async def reports(harness: Harness, session: Session) -> list[ReportPart]:
+    return [p for p in await harness.parts(session) if isinstance(p, ReportPart)]
+
+
+async def told(harness: Harness, session: Session) -> ReportPart:
+    """The report, once it is stored in the session."""
+    event = await harness.until(
+        lambda e: (
+            isinstance(e, PartUpdated)
+            and isinstance(e.part, ReportPart)
+            and e.part.session_id == session.id
+        )
+    )
+    assert isinstance(event, PartUpdated)
+    assert isinstance(event.part, ReportPart)
+    return event.part
+
+
+async def ended(harness: Harness, state: str) -> Session:
+    """The sub-agent whose work in the background ended so."""
+    event = await harness.until(
+        lambda e: (
+            isinstance(e, SessionUpdated)
+            and e.session.errand is not None
+            and e.session.errand.state == state
+        )
+    )
+    assert isinstance(event, SessionUpdated)
+    return event.session
+
+
+def idles(harness: Harness, session: Session) -> list[SessionIdle]:
+    return [e for e in harness.events if isinstance(e, SessionIdle) and e.session_id == session.id]
+
+
+def said(harness: Harness, index: int = -1) -> str:
+    return str(harness.server.requests[index].body)
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
+    tmp_path: Path, api: str
+) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, api=api, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("look", background=True)),
+                answer(Text("I will tell you.")),
+                answer(Text("It found three files.")),
+                look=[answer(Call("list", {})), answer(hold, Text("Three files."))],
+            )
+        )
+        session = await harness.session()
+        assert (await harness.turn(session, "go")).outcome == "completed"
+        (call,) = await harness.tools(session)
+        (child,) = await children(harness, session)
+        assert isinstance(call.state, Completed)
+        assert child.id in call.state.output
+        assert call.state.blocks == (SubtaskBlock(child.id, "general", "<look>", background=True),)
+        assert child.errand is not None
+        assert child.errand.state == "running"
+        assert harness.runtime.sessions.subagents.errands.running(session.id) == (child.id,)
+        before = len(harness.events)
+        hold.gate.set()
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        (report,) = await reports(harness, session)
+        assert (report.child_id, report.outcome, report.text) == (
+            child.id,
+            "completed",
+            "Three files.",
+        )
+        assert said(harness).count("Three files.") == 1
+        assert child.id in said(harness)
+        (child,) = await children(harness, session)
+        assert child.errand is not None
+        assert child.errand.state == "completed"
+        assert "1 tool call" in child.errand.facts
+        assert len(idles(harness, session)) == 2
+        # The next prompt does not tell it again.
+        harness.server.always(Script(answer(Text("ok"))))
+        before = len(harness.events)
+        await harness.turn(session, "thanks")
+        assert said(harness).count("Three files.") == 1
+        await left_clean(harness, session, before, "errand: idle")
+
+
+async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("look", background=True)),
+                answer(hold, Call("list", {})),
+                answer(Text("done")),
+                look=[answer(Text("Three files."))],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        await told(harness, session)
+        hold.gate.set()
+        await harness.idle(session)
+        assert "Three files." in said(harness)
+        assert len(idles(harness, session)) == 1
+        await left_clean(harness, session, 0, "errand: mid turn")
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_l15_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
+    tmp_path: Path, api: str
+) -> None:
+    holds = [Hold(), Hold()]
+    async with open_harness(tmp_path, api=api) as harness:
+        harness.server.always(
+            Script(
+                answer(task("alpha", background=True), task("beta", background=True)),
+                answer(Text("I wait.")),
+                answer(Text("One of two.")),
+                answer(Text("Both.")),
+                alpha=[answer(holds[0], Text("report alpha"))],
+                beta=[answer(holds[1], Text("report beta"))],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        for hold, word in zip(holds, ("alpha", "beta"), strict=True):
+            await hold.reached.wait()
+            hold.gate.set()
+            await harness.until(
+                lambda e, word=word: (
+                    isinstance(e, PartUpdated)
+                    and isinstance(e.part, ReportPart)
+                    and e.part.text == f"report {word}"
+                )
+            )
+        await harness.idle(session)
+        assert len(idles(harness, session)) == 1
+        assert said(harness).count("report alpha") == said(harness).count("report beta") == 1
+        await left_clean(harness, session, 0, "errand: held")
+
+
+async def test_s3_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Path) -> None:
+    """What it says last holds what came of it, and nothing is told to nobody."""
+    agent = {"helper": {"mode": "subagent", "description": "x", "permission": {"task": "allow"}}}
+    async with open_harness(tmp_path, holds=False, agent=agent) as harness:
+
+        def by_prompt(body: dict) -> object:
+            text = str(body["messages"])
+            if "<deep>" in text and "<outer>" not in text:
+                return answer(Text("from the deep"))
+            if "<outer>" in text and "go now" not in text:
+                if "from the deep" in text:
+                    return answer(Text("The deep says: found."))
+                if "works in the background" in text:
+                    return answer(Text("I wait."))
+                return answer(task("deep", background=True))
+            if "The deep says" in text:
+                return answer(Text("all done"))
+            return answer(task("outer", "helper"))
+
+        harness.server.always(by_prompt)
+        session = await harness.session()
+        assert (await harness.turn(session, "go now")).outcome == "completed"
+        (call,) = await harness.tools(session)
+        assert output(call).startswith("The deep says: found.")
+        (outer,) = await children(harness, session)
+        assert [r.text for r in await reports(harness, outer)] == ["from the deep"]
+        await left_clean(harness, session, 0, "errand: below a sub-agent")
+
+
+async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> None:
+    run = Call("bash", {"command": "trap '' TERM; echo begun; sleep 60"})
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False, permission={"bash": "allow"}) as harness:
+        harness.server.always(
+            Script(answer(task("one", background=True)), answer(hold), one=[answer(run)])
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        await harness.until(
+            lambda e: (
+                isinstance(e, PartUpdated)
+                and isinstance(e.part, ToolPart)
+                and "begun" in getattr(e.part.state, "output", "")
+            )
+        )
+        await harness.runtime.sessions.cancel(session.id)
+        hold.gate.set()
+        assert (await harness.idle(session)).outcome == "cancelled"
+        child = await ended(harness, "cancelled")
+        assert harness.runtime.sessions.status(child.id) == Idle()
+        assert marked_processes() == []
+        assert len(idles(harness, session)) == 1
+        # Nothing was begun for it, and the next prompt tells that it was stopped.
+        harness.server.always(Script(answer(Text("ok"))))
+        before = len(harness.events)
+        await harness.send(session, "and now?")
+        await harness.idle(session, after=before)
+        assert "was stopped by the user" in said(harness)
+        await left_clean(harness, session, before, "errand: cancelled")
+
+
+async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_waits(
+    tmp_path: Path,
+) -> None:
+    """The user stopped the turn: nothing begins by itself, and the next prompt brings it."""
+    holds = [Hold(), Hold()]
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(holds[0]),
+                answer(Text("I see.")),
+                one=[answer(holds[1], Text("the late report"))],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await holds[0].reached.wait()
+        await holds[1].reached.wait()
+        await harness.runtime.sessions.cancel(session.id, background=False)
+        holds[0].gate.set()
+        assert (await harness.idle(session)).outcome == "cancelled"
+        before = len(harness.events)
+        holds[1].gate.set()
+        await harness.until(lambda e: isinstance(e, QueueChanged), after=before)
+        assert len(harness.runtime.queues.ids(session.id)) == 1
+        before = len(harness.events)
+        await harness.send(session, "onward then")
+        await harness.idle(session, after=before)
+        assert len(idles(harness, session)) == 2
+        assert said(harness).count("the late report") == 1
+        assert said(harness).index("the late report") < said(harness).index("onward then")
+
+
+async def test_s3_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                one=[answer(Text("half"), hold)],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await hold.reached.wait()
+        (child,) = await children(harness, session)
+        await harness.runtime.sessions.cancel(child.id)
+        await ended(harness, "cancelled")
+        hold.gate.set()
+        assert harness.runtime.sessions.status(session.id) == Idle()
+        (report,) = await reports(harness, session)
+        assert (report.outcome, report.text) == ("cancelled", "half")
+        assert len(idles(harness, session)) == 1
+
+
+async def test_s3_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, retry={"attempts": 1}, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("beta", background=True)),
+                answer(Text("ok")),
+                answer(Text("It is broken.")),
+                beta=[Failure(400, '{"error": {"message": "beta is broken"}}')],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await ended(harness, "failed")
+        await harness.until(lambda _: "beta is broken" in said(harness))
+        await harness.idle(session, after=len(harness.events) - 1)
+        assert harness.runtime.sessions.status(session.id) == Idle()
+
+
+async def test_s1_task_output_waits_and_hands_the_report_over_once(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+
+        def parent(body: dict) -> object:
+            text = str(body)
+            if "<look>" in text and "go now" not in text:
+                return answer(hold, Text("Three files."))
+            if "Three files." in text:
+                return answer(Text("I have it."))
+            found = [s for s in text.replace("'", " ").replace('"', " ").split() if "ses_" in s]
+            if not found:
+                return answer(task("look", background=True))
+            child = found[0].strip(".,;:)\\")
+            return answer(Call("task_output", {"session_id": child, "wait": 60_000}))
+
+        harness.server.always(parent)
+        session = await harness.session()
+        await harness.send(session, "go now")
+        await harness.until(
+            lambda e: (
+                isinstance(e, PartUpdated)
+                and isinstance(e.part, ToolPart)
+                and e.part.tool == "task_output"
+                and e.part.state.status == "running"
+            )
+        )
+        hold.gate.set()
+        assert (await harness.idle(session)).outcome == "completed"
+        _, look = await harness.tools(session)
+        assert output(look).startswith("Three files.")
+        assert await reports(harness, session) == []
+        assert len(idles(harness, session)) == 1
+        assert said(harness).count("Three files.") == 1
+        await left_clean(harness, session, 0, "errand: waited for")
+
+
+async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                one=[answer(Text("half"), Call("list", {})), answer(hold)],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await hold.reached.wait()
+        (child,) = await children(harness, session)
+        look = {"session_id": child.id}
+        harness.server.always(
+            Script(
+                answer(Call("task_output", look)),
+                answer(Call("task_output", {**look, "stop": True})),
+                answer(Call("task_output", {"session_id": "ses_none"})),
+                answer(Text("stopped")),
+            )
+        )
+        before = len(harness.events)
+        await harness.turn(session, "stop it")
+        hold.gate.set()
+        _, looked, stopped, unknown = await harness.tools(session)
+        assert "is at work: one" in output(looked)
+        assert "1 tool call" in output(looked)
+        assert output(stopped).startswith("Stopped. half")
+        assert "No sub-agent of this session" in output(unknown)
+        assert await reports(harness, session) == []
+        (child,) = await children(harness, session)
+        assert child.errand is not None
+        assert child.errand.state == "cancelled"
+        assert len(idles(harness, session)) == 2
+        await left_clean(harness, session, before, "errand: stopped by the model")
+
+
+async def test_s1_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
+    tmp_path: Path,
+) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                one=[answer(hold, Call("list", {})), answer(Text("first"))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await hold.reached.wait()
+        (child,) = await children(harness, session)
+        harness.server.always(
+            Script(
+                answer(task("more", session_id=child.id)),
+                answer(Text("told")),
+                answer(Text("seen")),
+                one=[answer(Text("both"))],
+            )
+        )
+        before = len(harness.events)
+        await harness.send(session, "tell it more")
+        await harness.idle(session, after=before)
+        before = len(harness.events)
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        assert "at its next step" in output((await harness.tools(session))[-1])
+        assert [r.text for r in await reports(harness, session)] == ["both"]
+        harness.server.always(
+            Script(
+                answer(task("again", session_id=child.id, background=True)),
+                answer(Text("ok")),
+                answer(Text("seen")),
+                again=[answer(Text("the second report"))],
+            )
+        )
+        await harness.send(session, "again")
+        await harness.until(
+            lambda e: (
+                isinstance(e, PartUpdated)
+                and isinstance(e.part, ReportPart)
+                and e.part.text == "the second report"
+            )
+        )
+        assert len(await children(harness, session)) == 1
+
+
+async def test_u6_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one")),
+                answer(Text("Meanwhile.")),
+                answer(Text("There it is.")),
+                one=[answer(hold, Text("the late report"))],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        assert harness.runtime.sessions.subagents.detach(session.id) == 1
+        await harness.idle(session)
+        (call,) = await harness.tools(session)
+        assert "sent the sub-agent to the background" in output(call)
+        before = len(harness.events)
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        assert [r.text for r in await reports(harness, session)] == ["the late report"]
+        assert harness.runtime.sessions.subagents.detach(session.id) == 0
+
+
+async def test_l2a_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path) -> None:
+    """One that starts the next for ever, each report another turn, comes to an end."""
+    async with open_harness(tmp_path, holds=False, limits={"tokens": 3_000}) as harness:
+
+        def endless(body: dict) -> object:
+            text = str(body["messages"])
+            if "go now" not in text:
+                return answer(Text("done"), Tokens(400, 10))
+            if text.rfind("works in the background") > text.rfind("</system-reminder>"):
+                return answer(Text("I wait."), Tokens(400, 10))
+            return answer(task(f"part {next(numbers)}", background=True), Tokens(400, 10))
+
+        numbers = count()
+        harness.server.always(endless)
+        session = await harness.session()
+        await harness.send(session, "go now")
+        end = await harness.until(
+            lambda e: (
+                isinstance(e, SessionIdle)
+                and e.session_id == session.id
+                and e.outcome == "limit_reached"
+            )
+        )
+        assert isinstance(end, SessionIdle)
+        assert end.error is not None
+        assert len(harness.server.requests) < 20
+
+
+async def test_l8_no_more_than_ten_work_in_the_background(tmp_path: Path) -> None:
+    held = {f"part{number:02}": Hold() for number in range(11)}
+    async with open_harness(tmp_path, holds=False) as harness:
+        work = {word: [answer(hold, Text(word))] for word, hold in held.items()}
+        calls = [task(word, background=True) for word in held]
+        harness.server.always(Script(answer(*calls), answer(Text("ok")), **work))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        outputs = [output(part) for part in await harness.tools(session)]
+        assert sum("10 sub-agents work in the background already" in o for o in outputs) == 1
+        assert len(await children(harness, session)) == 10
+        await harness.runtime.sessions.cancel(session.id)
+
+
+async def test_d5_undo_waits_for_the_background_and_takes_its_changes_back(
+    tmp_path: Path,
+) -> None:
+    hold = Hold()
+    write = Call("write", {"file_path": "late.txt", "content": "x"})
+    settings = {"permission": {"edit": "allow"}}
+    async with open_harness(tmp_path, holds=False, **settings) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                answer(Text("seen")),
+                one=[answer(hold, write), answer(Text("written"))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        undo = harness.runtime.sessions.undo
+        with pytest.raises(SessionBusy, match="Sub-agents work in the background"):
+            await undo.plan(session.id)
+        before = len(harness.events)
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        assert (harness.folder / "late.txt").exists()
+        plan = await undo.plan(session.id)
+        assert plan is not None
+        assert [file.path for file in plan.files] == ["late.txt"]
+        await undo.undo(plan, files=True, conversation=True)
+        assert not (harness.folder / "late.txt").exists()
+        await undo.redo(session.id)
+        assert (harness.folder / "late.txt").exists()
+
+
+async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                answer(Text("seen")),
+                one=[answer(hold, Text("the late report"))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        copy = await harness.runtime.sessions.directory.fork(session.id)
+        (report,) = await reports(harness, copy)
+        assert report.outcome == "interrupted"
+        before = len(harness.events)
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        harness.server.always(Script(answer(Text("fine"))))
+        await harness.turn(copy, "hello")
+        assert "reports to the other one" in said(harness)
+        later = await harness.runtime.sessions.directory.fork(session.id)
+        assert [r.text for r in await reports(harness, later)] == ["the late report"]
+
+
+async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                answer(Text("the summary of it")),
+                answer(Text("seen")),
+                one=[answer(hold, Text("the late report"))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        before = len(harness.events)
+        await harness.runtime.sessions.compacting.start(session.id, "")
+        await harness.idle(session, after=before)
+        before = len(harness.events)
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        assert "the summary of it" in said(harness)
+        assert said(harness).count("the late report") == 1
+
+
+async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                one=[answer(Text("half"), hold)],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await hold.reached.wait()
+        await harness.runtime.close()
+        hold.gate.set()
+        again = await open_runtime(harness.folder, env=environment(harness.home))
+        try:
+            (child,) = await again.store.children(session.id)
+            assert child.errand is not None
+            assert child.errand.state == "interrupted"
+            snapshot = await again.sessions.snapshot(session.id)
+            assert len(snapshot.queued) == 1
+            last = snapshot.messages[-1].parts
+            assert any(isinstance(p, TextPart) and "was interrupted" in p.text for p in last)
+        finally:
+            await again.close()
+
+
+async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                one=[answer(Text("half"), hold)],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await hold.reached.wait()
+        await harness.runtime.sessions.delete(session.id)
+        hold.gate.set()
+        assert harness.runtime.sessions.subagents.errands.running(session.id) == ()
+        assert not harness.runtime.sessions.busy
+        assert await harness.runtime.sessions.directory.list() == []
+
+
+async def test_d1a_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:
+    hold = Hold()
+    async with open_harness(tmp_path, holds=False) as harness:
+        harness.server.always(
+            Script(
+                answer(task("one", background=True)),
+                answer(Text("ok")),
+                answer(Text("seen")),
+                one=[answer(hold, Text("the late report"))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        other = await open_runtime(harness.folder, env=environment(harness.home))
+        try:
+            (child,) = await other.store.children(session.id)
+            assert child.errand is not None
+            assert child.errand.state == "running"
+            assert await other.store.leased_elsewhere(session.id)
+            before = len(harness.events)
+            hold.gate.set()
+            await harness.idle(session, after=before)
+            await harness.until(
+                lambda e: isinstance(e, MessageUpdated) and e.message.role == "assistant"
+            )
+        finally:
+            await other.close()
+        assert isinstance((await harness.tools(session))[0].state, Completed | Failed)
