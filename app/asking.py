@@ -13,13 +13,14 @@ Answer = PermissionReply | QuestionReply
 
 class Asking:
     """Shows the oldest permission or question while nothing else is open, and closes it when
-    it is withdrawn. *reply* hands an answer to the service, *cancel* cancels the open turn."""
+    it is withdrawn. *reply* hands an answer to the service, *cancel* ends what asks in a
+    session (its id)."""
 
     def __init__(
         self,
         app: App[int],
         reply: Callable[[str, Answer], object],
-        cancel: Callable[[], None],
+        cancel: Callable[[str], None],
         may_show: Callable[[], bool],
         grace: float,
     ) -> None:
@@ -52,7 +53,7 @@ class Asking:
                 return
             self._answered.add(asked.id)
             if outcome == "cancel":
-                self._cancel()
+                self._cancel(asked.session_id)
             else:
                 self._reply(asked.id, outcome)
 

@@ -46,6 +46,7 @@ from app.screens.session_parts import parts_for
 from app.siding import Siding
 from app.spent import cached_of, context_used, spent_of
 from app.state import Change, SessionView
+from app.stopping import Stopping
 from app.tasks import Tasks
 from app.terminal import Terminal
 from app.warming import warm
@@ -96,15 +97,21 @@ class Controller:
         self._siding = Siding(self.main, self.live)
         self.family = Family(self.tasks, self.live, main.parts.breadcrumbs.show)
         self.finding = Finding(self.main, self.live, self.tasks)
+        self.stopping = Stopping(
+            app,
+            self.live,
+            self.tasks,
+            main.parts.working.stopping,
+        )
         self.interrupting = Interrupting(
             app,
             self.main,
             self.live,
-            cancel=self.cancel,
+            self.stopping,
             cleared=self._cleared,
             rewind=lambda: self.call(find("session.review")),
         )
-        self._asking = Asking(app, self._reply, self.cancel, self.at_main, grace)
+        self._asking = Asking(app, self._reply, self.stopping.asked, self.at_main, grace)
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
@@ -214,11 +221,6 @@ class Controller:
         finally:
             self._show()
 
-    def cancel(self) -> None:
-        """Cancel the turn that runs; the screen says so at once."""
-        self.main.parts.working.stopping()
-        self.tasks.spawn(self.live.cancel(), "cancelling")
-
     def sync_questions(self) -> None:
         view = self.live.view
         self._asking.sync((*view.permissions, *view.questions) if view is not None else ())
@@ -270,7 +272,8 @@ class Controller:
             case SessionError(error=error):
                 self.warn(error.message)
             case SessionIdle(outcome=outcome):
-                if outcome != "cancelled":
+                # What is left to the background will begin the next turn: it is not done yet.
+                if outcome != "cancelled" and not self.stopping.left():
                     self.terminal.want("opencode-py is done")
             case PermissionAsked() | QuestionAsked():
                 self.terminal.want("opencode-py has a question")

@@ -8,6 +8,8 @@ from textual.screen import ModalScreen
 
 from app.live import LiveSession
 from app.screens.session import SessionScreen
+from app.stopping import Stopping
+from app.words import count
 
 AGAIN = 2.0
 """Seconds within which a second press on an empty prompt leaves the program."""
@@ -26,8 +28,8 @@ class Interrupting:
         app: App[int],
         main: SessionScreen,
         live: LiveSession,
+        stopping: Stopping,
         *,
-        cancel: Callable[[], None],
         cleared: Callable[[str], None],
         rewind: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
@@ -35,7 +37,7 @@ class Interrupting:
         self._app = app
         self._main = main
         self._live = live
-        self._cancel = cancel
+        self._stopping = stopping
         self._cleared = cleared
         self._rewind = rewind
         self._escaped = float("-inf")
@@ -52,15 +54,17 @@ class Interrupting:
                 screen.dismiss()
             return
         if self._live.busy:
-            self._cancel()
-        elif not self._copies() and not self._clears():
+            self._stopping.turn()
+        elif not self._stopping.again() and not self._copies() and not self._clears():
             self._leaves()
 
     def escape(self) -> None:
         """Esc with nothing left to close: stops a turn; twice on an empty prompt shows the
         session's requests, to go back to one."""
         if self._live.busy:
-            self._cancel()
+            self._stopping.turn()
+            return
+        if self._stopping.again():
             return
         now = self._clock()
         if self._main.prompt.text or self._live.session is None:
@@ -95,4 +99,7 @@ class Interrupting:
             self._app.exit(0)
         else:
             self._armed = now
-            self._app.notify("Press ctrl+c again to exit.", timeout=AGAIN, markup=False)
+            left = self._stopping.left()
+            ends = f" {count(left, 'sub-agent')} in the background then ends." if left == 1 else ""
+            ends = f" {count(left, 'sub-agent')} in the background then end." if left > 1 else ends
+            self._app.notify(f"Press ctrl+c again to exit.{ends}", timeout=AGAIN, markup=False)

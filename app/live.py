@@ -184,12 +184,14 @@ class LiveSession:
         finally:
             self.waiting_to_send -= 1
 
-    async def cancel(self) -> bool:
-        """Cancel the turn that runs, or what is made ready for one; true if there was any."""
+    async def cancel(self, *, background: bool = True) -> bool:
+        """Cancel the turn that runs, or what is made ready for one; true if there was any. What it
+        left to the *background* goes on without that."""
         if self.preparing.stop():
             return True
-        session = self.session
-        return session is not None and await self.runtime.sessions.cancel(session.id)
+        if (session := self.session) is None:
+            return False
+        return await self.runtime.sessions.cancel(session.id, background=background)
 
     async def use_agent(self, name: str) -> None:
         """The agent from the next prompt on, with its own model if it has one; what was chosen

@@ -22,8 +22,8 @@ async def load(
     holds: bool = False,
 ) -> "Runtime":
     """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
-    is asked about what the folder's files would run; without it nobody is there to ask. *holds*: turns wait
-    for their sub-agents in the background."""
+    is asked about what the folder's files would run; without it nobody is there to ask. *holds*:
+    turns wait for their sub-agents in the background."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime")
     garbage.resume()
     from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above

@@ -1,6 +1,7 @@
 """When a message that waits is sent, in words (spec 1, L3 and L10; spec 8, U10)."""
 
 from agent.model import Busy, Delivery, Idle, SessionStatus
+from app.state import SessionView
 
 NOT_SENT = "not sent"
 """What a message is that waits while no turn runs that would take it up."""
@@ -26,3 +27,19 @@ def standing(status: SessionStatus, delivery: Delivery) -> str:
     if isinstance(status, Idle):
         return f"{NOT_SENT}, goes {when}, up to edit"
     return f"queued, sent {when}" if when else "queued"
+
+
+def spoken(view: SessionView | None) -> tuple[str, ...]:
+    """The messages of the user that wait; reports that do are nobody's to edit."""
+    entries = [(key, view.entry(key)) for key in view.queued] if view is not None else []
+    return tuple(
+        key
+        for key, entry in entries
+        if entry is None or not getattr(entry.message, "synthetic", False)
+    )
+
+
+def when_told(status: SessionStatus) -> str:
+    """What is said of a report that waits in a session in *status*."""
+    when = when_sent(status, "steer")
+    return f"told {when}" if when else ""

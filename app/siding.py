@@ -20,7 +20,8 @@ class Siding:
         view = self._live.view
         self._changes.update(view, change)
         shells = self._shells()
-        self._main.status.show(shells=len(shells))
+        errands = tuple(view.errands.running.values()) if view is not None else ()
+        self._main.status.show(shells=len(shells), errands=len(errands))
         status = self._main.status.status
         side = Side(
             context=status.context,
@@ -31,6 +32,7 @@ class Siding:
             servers=status.servers,
             languages=status.languages,
             shells=shells,
+            errands=errands,
         )
         self._main.parts.sidebar.show(side)
 

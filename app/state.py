@@ -52,7 +52,8 @@ from agent.model import (
     ToolPart,
 )
 from agent.questions import PermissionRequest, Question
-from agent.session.view import SessionSnapshot
+from agent.session.view import Errands, SessionSnapshot
+from app.view_parts import part_id, position, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class SessionView:
         self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
         self.questions: tuple[Question, ...] = snapshot.questions
         self.todos: tuple[TodoItem, ...] = snapshot.todos
+        self.errands: Errands = snapshot.errands
         self.older: int = snapshot.older
         self.deleted: bool = False
         self.stale: bool = False
@@ -154,6 +156,7 @@ class SessionView:
             questions=self.questions,
             todos=self.todos,
             older=self.older,
+            errands=self.errands,
         )
 
     def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
@@ -202,6 +205,7 @@ class SessionView:
                 | SessionStatusChanged()
                 | QueueChanged()
                 | TodoUpdated()
+                | ErrandTold()
             ):
                 return self._session(event)
             case (
@@ -210,7 +214,6 @@ class SessionView:
                 | ShellChanged()
                 | SessionDiff()
                 | Compacted()
-                | ErrandTold()
                 | FileEdited()
                 | McpChanged()
                 | LspChanged()
@@ -228,7 +231,8 @@ class SessionView:
         | SessionDeleted
         | SessionStatusChanged
         | QueueChanged
-        | TodoUpdated,
+        | TodoUpdated
+        | ErrandTold,
     ) -> Change:
         named = (
             event.session.id
@@ -236,8 +240,13 @@ class SessionView:
             else event.session_id
         )
         if named != self.session_id:
+            child = getattr(event, "session", None)
+            if isinstance(child, Session) and child.parent_id == self.session_id:
+                return _errand(self, named, self.errands.updated(child))
             return NOTHING
         match event:
+            case ErrandTold():
+                return _errand(self, event.child_id, self.errands.told(event))
             case SessionCreated(session) | SessionUpdated(session):
                 before, self.session = self.session.undone_at, session
                 if before != session.undone_at:
@@ -309,7 +318,7 @@ class SessionView:
         entry = self._entries.get(part.message_id)
         if entry is None:
             return self._unknown(part.message_id)
-        index = _position(entry.parts, part.id)
+        index = position(entry.parts, part.id)
         if index < len(entry.parts) and entry.parts[index].id == part.id:
             entry.parts[index] = part
         else:
@@ -322,11 +331,11 @@ class SessionView:
         entry = self._entries.get(event.message_id)
         if entry is None:
             return self._unknown(event.message_id)
-        index = _position(entry.parts, event.part_id)
+        index = position(entry.parts, event.part_id)
         part = entry.parts[index] if index < len(entry.parts) else None
         if part is None or part.id != event.part_id:
             return self._lost()
-        held = _text(part, event.field)
+        held = text_of(part, event.field)
         if held is None or event.offset + len(event.delta) <= len(held):
             return NOTHING
         if event.offset > len(held):
@@ -350,7 +359,7 @@ class SessionView:
             del self._entries[event.message_id]
             del self._ids[bisect_left(self._ids, event.message_id)]
             return Change(messages=frozenset((event.message_id,)))
-        index = _position(entry.parts, event.part_id)
+        index = position(entry.parts, event.part_id)
         if index == len(entry.parts) or entry.parts[index].id != event.part_id:
             return NOTHING
         return _touched(entry.parts.pop(index))
@@ -372,29 +381,17 @@ class SessionView:
             self._ids.insert(bisect_left(self._ids, message.id), message.id)
         else:
             self._ids.append(message.id)
-        parts.sort(key=_part_id)
+        parts.sort(key=part_id)
         self._entries[message.id] = Entry(message, parts)
 
 
-def _part_id(part: Part) -> str:
-    return part.id
-
-
-def _position(parts: list[Part], part_id: str) -> int:
-    """Where *part_id* is or belongs; looked for from the end, where parts change."""
-    index = len(parts)
-    while index and parts[index - 1].id > part_id:
-        index -= 1
-    return index - 1 if index and parts[index - 1].id == part_id else index
-
-
-def _text(part: Part, name: str) -> str | None:
-    """The text that deltas of field *name* extend, None where the part takes none now."""
-    if name == "text" and isinstance(part, TextPart | ReasoningPart):
-        return part.text
-    if name == "raw" and isinstance(part, ToolPart) and isinstance(part.state, Pending):
-        return part.state.raw
-    return None
+def _errand(view: SessionView, child_id: str, now: Errands) -> Change:
+    """Take over what is known *now* of work in the background, where that of a child changed."""
+    if now == view.errands:
+        return NOTHING
+    view.errands = now
+    call = now.held[child_id].errand.message_id
+    return Change(messages=frozenset({call} if view.index(call) is not None else ()), other=True)
 
 
 def _touched(part: Part) -> Change:

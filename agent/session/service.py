@@ -32,6 +32,7 @@ from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import TurnDeps
 from agent.session.undo import Undo, settle_undone
+from agent.session.view import Errands as ErrandLines
 from agent.session.view import PromptInput, SessionSnapshot
 
 PAGE = 400
@@ -192,6 +193,9 @@ class SessionService:
             questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             older=page.older,
+            errands=ErrandLines.of(
+                await store.children(session_id), self._subagents.errands.activity(session_id)
+            ),
         )
 
     async def delete(self, session_id: str) -> None:
@@ -217,10 +221,10 @@ class SessionService:
 
 
 def concerns(event: Event, session_id: str) -> bool:
-    """Whether an event is of a session or of no session at all."""
+    """Whether an event is of a session, of what works for it, or of no session at all."""
     match event:
         case SessionCreated() | SessionUpdated():
-            return event.session.id == session_id
+            return session_id in {event.session.id, event.session.parent_id}
         case MessageUpdated():
             return event.message.session_id == session_id
         case PartUpdated():

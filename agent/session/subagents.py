@@ -7,7 +7,7 @@ protocol (spec 0, A6).
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,21 +17,17 @@ from agent.bus import Bus, Subscription
 from agent.errors import SessionNotFound, ToolError
 from agent.events import Event, PartUpdated, Resync, SessionError, SessionIdle
 from agent.model import (
-    AssistantMessage,
-    Completed,
-    Failed,
     Idle,
-    MessageWithParts,
     Running,
     Session,
     SessionStatus,
     ToolPart,
     Usage,
 )
-from agent.session.answers import last_answer
 from agent.session.compaction import is_request
 from agent.session.directory import Directory
 from agent.session.errands import Errands, Job
+from agent.session.outcomes import WHY, result_of, why_ended
 from agent.session.view import PromptInput
 from agent.store.store import Store
 from agent.told import ErrandState
@@ -107,6 +103,22 @@ class Subagents:
         waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
         return (*waited, *self._errands.running(session_id)) if background else waited
 
+    async def behind(self, session_id: str) -> str | None:
+        """The sub-agent in the background in whose work a session is; None if it is in none."""
+        while self._errands.job(session_id) is None:
+            try:
+                session = await self._store.session(session_id)
+            except SessionNotFound:
+                return None
+            if session.parent_id is None:
+                return None
+            session_id = session.parent_id
+        return session_id
+
+    def can_detach(self, session_id: str) -> bool:
+        """Whether a call of a session waits for a sub-agent."""
+        return any(caller == session_id for caller, _ in self._waited.values())
+
     def detach(self, session_id: str) -> int:
         """Send those that calls of a session wait for to the background; how many."""
         found = [one for one in self._waited.values() if one[0] == session_id]
@@ -174,7 +186,7 @@ class Subagents:
             agent=child.agent,
             description=child.title,
             seconds=(errand.ended or errand.started) - errand.started if errand else 0.0,
-            result=_result(messages, asked, outcome, WHY[outcome]),
+            result=result_of(messages, asked, outcome, WHY[outcome]),
         )
 
     async def stop(self, child_id: str) -> None:
@@ -218,7 +230,7 @@ class Subagents:
         finally:
             subscription.close()
         outcome: ErrandState = end.outcome if end is not None else "completed"
-        return _result(await self._store.messages(child_id), asked, outcome, _why(end))
+        return result_of(await self._store.messages(child_id), asked, outcome, why_ended(end))
 
     async def _own(self, caller: Session, child_id: str) -> Session:
         """The child of *caller* with that id. Raises ``ToolError`` if there is none."""
@@ -332,54 +344,9 @@ async def _to_its_end(task: "asyncio.Task[Any]") -> None:
             continue
 
 
-def _result(
-    messages: Sequence[MessageWithParts], asked: str, outcome: ErrandState, error: str
-) -> SpawnResult:
-    """What came of the prompt *asked* (the id of its message)."""
-    ids = [item.message.id for item in messages]
-    mine = messages[ids.index(asked) :] if asked in ids else messages
-    answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]
-    usage = Usage()
-    for answer in answers:
-        usage += answer.usage or Usage()
-    costs = [answer.cost for answer in answers if answer.cost is not None]
-    return SpawnResult(
-        outcome=outcome,
-        text=last_answer(mine),
-        error=error,
-        calls=sum(
-            isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
-            for item in mine
-            for part in item.parts
-        ),
-        usage=usage,
-        cost=sum(costs) if costs else None,
-    )
-
-
 def _of(event: Event, session_id: str) -> bool:
     if isinstance(event, PartUpdated):
         return event.part.session_id == session_id
     return isinstance(event, Resync) or (
         isinstance(event, SessionIdle | SessionError) and event.session_id == session_id
     )
-
-
-WHY: dict[ErrandState, str] = {
-    "running": "",
-    "completed": "",
-    "cancelled": "The sub-agent was stopped by the user before it was done.",
-    "rejected": "The sub-agent stopped: the user rejected one of its calls.",
-    "limit_reached": "The sub-agent was cut short by a limit.",
-    "failed": "The sub-agent failed.",
-    "interrupted": "The program ended before the sub-agent was done.",
-}
-
-
-def _why(end: SessionIdle | None) -> str:
-    """Why a child did not complete, as a sentence for the model; empty if it did."""
-    if end is None:
-        return ""
-    told = end.outcome in {"limit_reached", "failed"} and end.error is not None
-    reason = f" {end.error.message}" if told and end.error is not None else ""
-    return WHY[end.outcome] + reason

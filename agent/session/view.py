@@ -1,10 +1,13 @@
 """What a front end hands to the session service and gets from it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from agent.display import TodoItem
+from agent.events import ErrandTold
 from agent.model import Delivery, FilePart, MessageWithParts, Session, SessionStatus
 from agent.questions import PermissionRequest, Question
+from agent.told import Errand
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,68 @@ class PromptInput:
         return self.text if self.typed is None else self.typed
 
 
+@dataclass(frozen=True, slots=True)
+class ErrandLine:
+    """What a sub-agent does or did in the background. *activity* is what it does at the moment,
+    "" where that is not known."""
+
+    agent: str
+    description: str
+    errand: Errand
+    activity: str = ""
+
+    @property
+    def running(self) -> bool:
+        return self.errand.state == "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Errands:
+    """Those of one session, by the sessions of the sub-agents."""
+
+    held: Mapping[str, ErrandLine] = field(default_factory=dict[str, ErrandLine])
+
+    @classmethod
+    def of(cls, children: Iterable[Session], activity: Mapping[str, str]) -> "Errands":
+        return cls(
+            {
+                child.id: _line(child, child.errand, activity.get(child.id, ""))
+                for child in children
+                if child.errand is not None
+            }
+        )
+
+    @property
+    def running(self) -> Mapping[str, ErrandLine]:
+        return {key: line for key, line in self.held.items() if line.running}
+
+    def updated(self, child: Session) -> "Errands":
+        """With *child* as it is now."""
+        before = self.held.get(child.id)
+        if child.errand is None or (before is not None and before.errand == child.errand):
+            return self
+        return Errands({**self.held, child.id: _line(child, child.errand, "")})
+
+    def told(self, event: ErrandTold) -> "Errands":
+        """With what one does at the moment."""
+        line = self.held.get(event.child_id)
+        if line is None or not line.running:
+            return self
+        return Errands({**self.held, event.child_id: replace(line, activity=event.activity)})
+
+
+def _line(child: Session, errand: Errand, activity: str) -> ErrandLine:
+    return ErrandLine(child.agent, child.title, errand, activity)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSnapshot:
     """A session as it stands when a front end attaches.
 
     *messages* are oldest first (the last page, if the session is long: *older* tells how many
     there are before them); *queued* are the ids of user messages that wait; *permissions* and
-    *questions* are those of the session's tree that are open, oldest first.
+    *questions* are those of the session's tree that are open, oldest first; *errands* what was
+    left to the background.
     """
 
     session: Session
@@ -76,3 +134,4 @@ class SessionSnapshot:
     questions: tuple[Question, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     older: int = 0
+    errands: Errands = field(default_factory=Errands)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from agent.events import SessionStatusChanged
 from agent.model import Idle, Session
 from app.commands import action
 from app.context import Context
 from app.family import kin_of
-from app.screens.picker import Picker, Row
+from app.screens.picker import Row
+from app.screens.subagents import SubagentsScreen
 from app.tasks import ask
 
 NONE = "No sub-agent has worked for this session."
@@ -15,22 +17,55 @@ OWN = "This is no sub-agent's session."
 
 @action("family.list", "Sub-agents", "Session", slash=("subagents",))
 async def subagents(context: Context, argument: str) -> None:
-    """List the sub-agents of the session, or those beside an open one; enter opens."""
+    """List the sub-agents of the session, or those beside an open one; enter opens one, ctrl+d
+    stops it."""
     del argument
     found = await _children(context) or await _siblings(context)
     if not found:
         context.tell(NONE)
         return
     here = context.live.session.id if context.live.session is not None else None
+
+    def stop(session_id: str) -> None:
+        service = context.live.runtime.sessions
+        context.tasks.spawn(service.cancel(session_id), "stopping a sub-agent")
+
     rows = [_row(context, one) for one in found]
-    chosen = await ask(context.app, Picker("Sub-agents", rows, current=here, enter="open"))
+    screen = SubagentsScreen(rows, current=here, stop=stop)
+    following = context.tasks.spawn(_follow(context, screen, found), "listing sub-agents")
+    try:
+        chosen = await ask(context.app, screen)
+    finally:
+        following.cancel()
     if chosen is not None:
         await context.live.open(chosen)
 
 
+async def _follow(context: Context, screen: SubagentsScreen, found: Sequence[Session]) -> None:
+    """Keep the list as it stands while it is open."""
+    with context.live.runtime.bus.subscribe(
+        lambda event: isinstance(event, SessionStatusChanged)
+    ) as events:
+        async for _ in events:
+            if screen.is_attached:
+                screen.set_rows([_row(context, one) for one in found])
+
+
 def _row(context: Context, child: Session) -> Row:
-    works = not isinstance(context.live.runtime.sessions.status(child.id), Idle)
-    return Row(child.id, child.title or "Untitled", f"{child.agent}{', works' if works else ''}")
+    sessions = context.live.runtime.sessions
+    note = child.agent
+    if not isinstance(sessions.status(child.id), Idle):
+        job = sessions.subagents.errands.job(child.id)
+        note += ", works in the background" if job is not None else ", works"
+    return Row(child.id, child.title or "Untitled", note)
+
+
+@action("family.stop", "Stop all that works, the background too", "Session", slash=("stop",))
+async def stop(context: Context, argument: str) -> None:
+    """The turn of the session with all its sub-agents."""
+    del argument
+    if not await context.live.cancel():
+        context.tell("Nothing works in this session.")
 
 
 async def _children(context: Context) -> Sequence[Session]:

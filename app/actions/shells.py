@@ -12,6 +12,8 @@ from app.tasks import ask
 from app.widgets.prompt import Prompt
 from app.words import count
 
+NOTHING_RUNS = "Nothing runs that could go to the background."
+
 
 @action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
 async def shells(context: Context, argument: str) -> None:
@@ -51,12 +53,14 @@ async def _follow(context: Context, screen: ShellsScreen) -> None:
 
 
 def detachable(live: LiveSession, prompt: Prompt) -> bool:
-    """Whether a command can go to the background, and nobody is typing: in a text the key moves
-    the cursor, as it does while no command runs (U15)."""
+    """Whether a command or a sub-agent can go to the background, and nobody is typing: in a text
+    the key moves the cursor, as it does while nothing runs (U15)."""
     session = live.session
     if session is None or not live.is_ready or prompt.text:
         return False
-    return live.runtime.shells.can_detach(session.id)
+    runtime = live.runtime
+    subagents = runtime.sessions.subagents
+    return subagents.can_detach(session.id) or runtime.shells.can_detach(session.id)
 
 
 def key_offered(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
@@ -67,16 +71,20 @@ def key_offered(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
 
 @action(
     DETACH,
-    "Send the running command to the background",
+    "Send what runs to the background",
     "Session",
     keys=("ctrl+b",),
     when=detachable,
 )
 async def detach(context: Context, argument: str) -> None:
+    """The sub-agents that the turn waits for, else the commands."""
     del argument
     session = context.live.session
-    sent = context.live.runtime.shells.detach(session.id) if session is not None else 0
-    if sent:
+    if session is None:
+        context.tell(NOTHING_RUNS)
+    elif sent := context.live.runtime.sessions.subagents.detach(session.id):
+        context.tell(f"{count(sent, 'sub-agent')} sent to the background.")
+    elif sent := context.live.runtime.shells.detach(session.id):
         context.tell(f"{count(sent, 'command')} sent to the background. /shells lists them.")
     else:
-        context.tell("No command runs that could go to the background.")
+        context.tell(NOTHING_RUNS)

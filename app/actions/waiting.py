@@ -3,6 +3,7 @@
 from agent.model import Delivery, UserMessage
 from app.commands import TAKE_BACK, action
 from app.context import Context
+from app.queueing import spoken
 from app.screens.waiting import Waiting, WaitingScreen
 from app.tasks import ask
 from app.widgets.transcript.messages import user_text
@@ -75,7 +76,7 @@ def messages_that_wait(context: Context) -> list[tuple[str, Waiting]]:
     """The waiting messages of the open session, oldest first, each with its session's id."""
     view = context.live.view
     found: list[tuple[str, Waiting]] = []
-    for message_id in view.queued if view is not None else ():
+    for message_id in spoken(view):
         entry = view.entry(message_id) if view is not None else None
         if entry is not None and isinstance(entry.message, UserMessage):
             one = Waiting(message_id, user_text(entry.parts), entry.message.delivery)

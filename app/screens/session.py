@@ -189,8 +189,7 @@ class SessionScreen(Screen[None]):
     def show_work(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
         """Bring the line above the prompt up to date; *preparing* is since when a command is
         made ready to be sent, 0 for none."""
-        self.prompt.waiting = view is not None and bool(view.queued)
-        self.parts.working.follow(view, to_send, preparing)
+        self.prompt.waiting = self.parts.working.follow(view, to_send, preparing)
 
     def _show_page(self, view: "SessionView | None") -> None:
         filled = view is not None and bool(view.message_ids)

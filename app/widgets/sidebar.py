@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from agent.display import DiffBlock, TodoItem
 from agent.model import Completed, ToolPart
+from agent.session.view import ErrandLine
 from agent.shells import ShellInfo
 from app.clean import clean_line
 from app.look import look_of
@@ -41,7 +42,8 @@ Counts = tuple[int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """What the sidebar tells. *context* is tokens in use, *limit* the model's; *changes* are
-    files with their added and removed lines, *shells* commands in the background that run."""
+    files with their added and removed lines, *shells* commands in the background that run,
+    *errands* what sub-agents do there."""
 
     context: int | None = None
     limit: int | None = None
@@ -51,6 +53,7 @@ class Side:
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
     shells: tuple[ShellInfo, ...] = ()
+    errands: tuple[ErrandLine, ...] = ()
 
 
 def lay_out(side: Side, width: int) -> Content:
@@ -63,7 +66,7 @@ def lay_out(side: Side, width: int) -> Content:
             _changes(side, width),
             _servers(side, width),
             _languages(side, width),
-            _shells(side, width),
+            _background(side, width),
         )
     ]
     blank = Content("\n\n")
@@ -138,14 +141,17 @@ def _languages(side: Side, width: int) -> Iterator[Content]:
         yield Content.styled(f"✕ {cut(clean_line(name), width - 2)}", "$tone-warn")
 
 
-def _shells(side: Side, width: int) -> Iterator[Content]:
-    if not side.shells:
+def _background(side: Side, width: int) -> Iterator[Content]:
+    """Sub-agents, then commands."""
+    named = [f"{line.agent.capitalize()}  {line.description}" for line in side.errands]
+    named += [shell.description or shell.command for shell in side.shells]
+    if not named:
         return
     yield _title("In the background")
-    for shell in side.shells[:MOST]:
-        text = cut(clean_line(shell.description or shell.command), width - 2)
+    for name in named[:MOST]:
+        text = cut(clean_line(name), width - 2)
         yield Content.assemble(("◐ ", "$tone-accent"), (text, "$tone-muted"))
-    yield from _rest(len(side.shells) - MOST)
+    yield from _rest(len(named) - MOST)
 
 
 def _rest(hidden: int) -> Iterator[Content]:

@@ -36,8 +36,8 @@ class Status:
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
     permissions are asked for, "" before that is known; *servers* are those of MCP, *languages*
-    those that look at code, *shells* the commands that run in the background; *normal*: the
-    prompt is in Vim's normal mode."""
+    those that look at code, *shells* the commands and *errands* the sub-agents that work in the
+    background; *normal*: the prompt is in Vim's normal mode."""
 
     agent: str = "build"
     colour: str = "accent"
@@ -54,6 +54,7 @@ class Status:
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
     shells: int = 0
+    errands: int = 0
     normal: bool = False
 
 
@@ -114,6 +115,8 @@ def lay_out(status: Status, width: int) -> Content:
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
+    if status.errands:
+        left += Content.styled(f"  {count(status.errands, 'sub-agent')}", "$tone-accent")
     if status.shells:
         left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.ill:

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from agent.model import AssistantMessage, Busy, Idle, Retry, Running, SessionStatus, ToolPart
 from app.clean import clean
+from app.queueing import spoken
 from app.typed import app_of
 from app.words import count, duration, tokens
 
@@ -149,9 +150,11 @@ class WorkingLine(Static):
         """Something came in the session of *view*."""
         self.heard(models_turn=models_turn(view))
 
-    def follow(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
+    def follow(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> bool:
         """Show how the session of *view* stands; *to_send* prompts wait here, *preparing* is
-        since when a command is made ready to be sent, 0 for none."""
+        since when a command is made ready to be sent, 0 for none. Whether a message of the user
+        waits in the session."""
+        queued = spoken(view)
         status = view.status if view is not None else Idle()
         output = output_so_far(view)
         if preparing and isinstance(status, Idle):
@@ -162,11 +165,12 @@ class WorkingLine(Static):
                 status=status,
                 since=status.since if isinstance(status, Busy) else self._work.since,
                 output=output,
-                queued=to_send + (len(view.queued) if view is not None else 0),
+                queued=to_send + len(queued),
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
             )
         )
+        return bool(queued)
 
     def show(self, work: Work) -> None:
         before, self._work = self._work, work

@@ -23,6 +23,7 @@ from agent.model import (
     Part,
     Pending,
     ReasoningPart,
+    ReportPart,
     RetryPart,
     Running,
     SubtaskPart,
@@ -30,13 +31,13 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from app.queueing import standing
+from app.queueing import standing, when_told
 from app.state import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
-from app.widgets.transcript.tools import opens
+from app.widgets.transcript.standing import as_it_stands, opens
 
 Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
@@ -87,7 +88,7 @@ class Item:
 def leads_to(item: Item) -> str | None:
     """The session of a sub-agent that *item* is about."""
     record = item.record
-    if isinstance(record, SubtaskPart):
+    if isinstance(record, SubtaskPart | ReportPart):
         return record.child_id
     return opens(record) if isinstance(record, ToolPart) else None
 
@@ -96,6 +97,8 @@ def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
     """The items of one message; nothing for what only the harness needs."""
     asking = askers(view)
     for item in _items_of(entry, view):
+        if isinstance(item.record, ToolPart):
+            item.record = as_it_stands(item.record, view.errands)
         record = item.record
         if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
             # The call of a sub-agent that asks waits for the user as one that asks itself.
@@ -123,8 +126,9 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
     message = entry.message
     if isinstance(message, UserMessage):
         if message.synthetic:
-            shown = (p for p in entry.parts if isinstance(p, CompactionPart | ToolPart))
-            yield from (_part_item(part, entry) for part in shown)
+            for part in entry.parts:
+                if isinstance(part, CompactionPart | ToolPart | ReportPart):
+                    yield _part_item(_waiting(part, view), entry)
             return
         queued = message.id in view.queued
         waits = standing(view.status, message.delivery) if queued else ""
@@ -139,6 +143,14 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
     cut = message.finish in {"length", "content-filter"}
     if message.error or message.interrupted or cut or message.pinned:
         yield Item(f"{message.id}/end", "note", message.id, message)
+
+
+def _waiting(part: Part, view: SessionView) -> Part:
+    """A report that is not told yet, with when that is."""
+    if not isinstance(part, ReportPart) or part.message_id not in view.queued:
+        return part
+    when = when_told(view.status)
+    return replace(part, facts=(*part.facts, when)) if when else part
 
 
 def _part_item(part: Part, entry: Entry) -> Item:
@@ -190,6 +202,8 @@ def estimate(item: Item, page: Page) -> int:
             state = record.state
             blocks = () if isinstance(state, Pending) else state.blocks
             return 1 + sum(_block_height(block, page) for block in blocks)
+        case ReportPart():
+            return 1 + min(TEXT_LINES + 1, _text_height(record.text, page))
         case _:
             return 1
 

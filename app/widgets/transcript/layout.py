@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from rich.segment import Segment
 
+from agent.model import ReportPart
 from app.state import Change, Entry, SessionView
 from app.widgets.transcript.drawing import Folds, draw_first, draw_item
 from app.widgets.transcript.items import Item, UserRecord, askers, calls_of, estimate, gap, items_of
@@ -108,6 +109,8 @@ class Layout:
         """Whether a message left or joined the queue, which is drawn last."""
         before = self.items[start].record if start < len(self.items) else None
         now = item.record
+        if isinstance(before, ReportPart) and isinstance(now, ReportPart):
+            return before.facts != now.facts
         if not isinstance(before, UserRecord) or not isinstance(now, UserRecord):
             return False
         queued = bool(before.waits), bool(now.waits)

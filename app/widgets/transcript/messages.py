@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.display import SubtaskBlock
 from agent.model import (
     AgentPart,
     AssistantMessage,
@@ -13,14 +14,16 @@ from agent.model import (
     FilePart,
     Part,
     ReasoningPart,
+    ReportPart,
     RetryPart,
     SubtaskPart,
     TextPart,
     UserMessage,
 )
+from agent.told import ErrandState
 from app.clean import clean, clean_line
 from app.glance import glance
-from app.widgets.transcript.blocks import Drawn
+from app.widgets.transcript.blocks import Drawn, Shown, draw
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tools import Moment, duration
@@ -145,8 +148,34 @@ def note_lines(part: Part, page: Page, *, unfolded: bool) -> Drawn:
             return _marker(page, "◇", "accent", said, "text"), False
         case CompactionPart():
             return _summary(part, page, unfolded=unfolded), True
+        case ReportPart():
+            return _report(part, page, unfolded=unfolded)
         case _:
             return [], False
+
+
+_REPORTED: dict[ErrandState, tuple[str, str, str]] = {
+    "running": ("◐", "accent", "works"),
+    "completed": ("◇", "ok", "reports"),
+    "cancelled": ("⊘", "faint", "was stopped"),
+    "rejected": ("⊘", "faint", "was stopped"),
+    "limit_reached": ("✕", "err", "was cut short"),
+    "failed": ("✕", "err", "failed"),
+    "interrupted": ("⊘", "faint", "was interrupted"),
+}
+"""The glyph of a report, its tone, and what the sub-agent did."""
+
+
+def _report(part: ReportPart, page: Page, *, unfolded: bool) -> Drawn:
+    """What came of work in the background, where the model was told of it."""
+    glyph, tone, did = _REPORTED[part.outcome]
+    facts = " · ".join(part.facts)
+    said = f"{part.agent.capitalize()} {did}: {part.description}" + (f" · {facts}" if facts else "")
+    head = _marker(page, glyph, tone, said, "muted", toggles=True)
+    shown = Shown(page, page.indent(), open=unfolded)
+    text = "\n\n".join(one for one in (part.error, part.text) if one)
+    lines, folds = draw(SubtaskBlock(part.child_id, part.agent, text=text), shown)
+    return [*head, *lines], folds
 
 
 def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:

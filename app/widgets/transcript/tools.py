@@ -64,13 +64,6 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
     return lines, foldable
 
 
-def opens(part: ToolPart) -> str | None:
-    """The session that a call leads to, None for one that leads nowhere."""
-    blocks = () if isinstance(part.state, Pending) else part.state.blocks
-    found = [block.session_id for block in blocks if isinstance(block, SubtaskBlock)]
-    return found[0] if found else None
-
-
 def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
     """The blocks of a call; the live output of a running one stands in its own block."""
     state = part.state
@@ -183,7 +176,9 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
             return [("waits for you", "warn")]
         case Running(started=started, blocks=blocks):
             seconds = moment.now - started
-            facts = [(duration(seconds), "accent")] if seconds >= 1 else []
+            left = any(isinstance(block, SubtaskBlock) and block.background for block in blocks)
+            facts = [("background", "faint")] if left else []
+            facts += [(duration(seconds), "accent")] if seconds >= 1 else []
             if any(isinstance(block, ShellBlock) for block in blocks):
                 facts.append(("esc to stop", "accent"))
             return facts

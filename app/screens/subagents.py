@@ -1,0 +1,27 @@
+"""The list of sub-agents (spec 8, U12)."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from app.screens.picker import Picker, Row
+
+
+class SubagentsScreen(Picker):
+    """Gives back the id of the session that is wanted. *stop* ends the work in one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "stop", "Stop", priority=True)]
+
+    def __init__(
+        self, rows: Sequence[Row], *, current: str | None, stop: Callable[[str], object]
+    ) -> None:
+        super().__init__(
+            "Sub-agents", rows, current=current, enter="open", hints=(("ctrl+d", "stop"),)
+        )
+        self._stop = stop
+
+    def action_stop(self) -> None:
+        row = self.highlighted()
+        if row is not None:
+            self._stop(row.key)
