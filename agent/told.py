@@ -55,6 +55,7 @@ class CompactionPart:
         """The id of the first message that is needed with this summary."""
         return min(self.tail_start_id or self.message_id, self.message_id)
 
+
 ErrandState = Literal[
     "running", "completed", "cancelled", "rejected", "limit_reached", "failed", "interrupted"
 ]

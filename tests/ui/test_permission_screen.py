@@ -268,7 +268,8 @@ class Queue(App[int]):
     def _reply(self, request_id: str, reply: PermissionReply) -> None:
         self.replies.append((request_id, reply.answer))
 
-    def _cancel(self) -> None:
+    def _cancel(self, session_id: str) -> None:
+        del session_id
         self.cancelled += 1
 
     def dialog(self) -> PermissionScreen | None:

@@ -177,7 +177,7 @@ async def test_a_withdrawn_question_closes_without_an_answer() -> None:
             self.asking = Asking(
                 self,
                 reply=lambda *answer: replies.append(answer),
-                cancel=lambda: replies.append("cancel"),
+                cancel=lambda _: replies.append("cancel"),
                 may_show=lambda: True,
                 grace=0,
             )
