@@ -34,6 +34,10 @@ def _problem(pattern: str) -> str:
             end = _class_end(pattern, position)
             if end < 0:
                 return "a [ is never closed"
+            inside = pattern[position + 1 : end].removeprefix("^")
+            for first, last in re.findall(r"([^\\-])-([^\\-])", inside):
+                if first > last:
+                    return f"the range {first}-{last} is the wrong way round"
             position = end
         elif char == "{":
             braces += 1

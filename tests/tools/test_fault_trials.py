@@ -277,6 +277,7 @@ async def test_search_silent(tmp_path: Path) -> None:
             Call("glob", {"pattern": "["}),
             Call("grep", {"pattern": "("}),
             Call("grep", {"pattern": "x", "include": "*.{ts"}),
+            Call("glob", {"pattern": "[z-a]*.md"}),
         )
         good = (
             Call("grep", {"pattern": "nowhere"}),
@@ -286,9 +287,10 @@ async def test_search_silent(tmp_path: Path) -> None:
             Call("glob", {"pattern": "-*"}),
         )
         found = await calls(harness, *bad, *good)
-    for part, said in zip(found, ("valid glob", "valid regular", "valid glob"), strict=False):
-        assert f"is not a {said}" in error(part)
-    nothing, none, hits, text, dashes = (output(part) for part in found[3:])
+    kinds = ("glob", "regular", "glob", "glob")
+    for part, kind in zip(found, kinds, strict=False):
+        assert f"is not a valid {kind}" in error(part)
+    nothing, none, hits, text, dashes = (output(part) for part in found[len(bad) :])
     assert nothing == "No lines match."
     assert none == "No files match."
     assert "-n\n  1: --grep" in hits
