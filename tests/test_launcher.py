@@ -1,6 +1,7 @@
 """The launcher runs our code, whatever the user's project is called (spec 0, A6a)."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,24 @@ def test_a6a_the_environment_is_left_alone_for_commands(hostile: Path) -> None:
         check=False,
     )
     assert str(hostile) in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_f2_a_signal_before_the_turn_ends_it_with_a_sentence(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """What is piped in is read before anything is opened: so the start is held up here."""
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "opencode_py.py"), "run", "hello"],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": ""},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Waiting for standard input")
+        process.send_signal(number)
+        assert process.stderr.read() == "Stopped. Nothing was sent.\n"
+        assert process.wait() == 128 + number
