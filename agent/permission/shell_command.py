@@ -1,5 +1,6 @@
 """One command of a line: what it is called, what it runs, reads and may do (spec 3, B2)."""
 
+import itertools
 import os
 import posixpath
 import re
@@ -31,9 +32,12 @@ from agent.permission.shell_builtins import (
 from agent.permission.shell_operands import by_look, meets_secrets, report
 from agent.permission.shell_paths import Dirs, followed, paths_of
 from agent.permission.shell_text import DEPTH, CannotAnalyseError
-from agent.permission.shell_words import Word, as_written, literal_word
+from agent.permission.shell_words import MOST_VALUES, Word, as_written, literal_word, plain
 from agent.permission.wrappers import Inner, find_actions
 from agent.questions import Need
+
+_HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
+"""A program in the user's home, which is as good as a path."""
 
 Ends = tuple[Dirs, Dirs]
 """The folders after a command that succeeded and after one that failed."""
@@ -81,7 +85,7 @@ class Commands:
         if not call.words:
             return call.dirs, call.dirs
         first = call.words[0]
-        if not first.literal:
+        if not first.literal or (first.parts and not _HOME.match(first.source)):
             raise CannotAnalyseError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyseError(f"{first.source} stands where a program should")
@@ -301,9 +305,19 @@ def _aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
     found += called(base, call.words[1:])
+    found += _spelled_out(call.words)
     if not found:
         return ()
     return tuple(dict.fromkeys(alias for alias in found if alias != text))
+
+
+def _spelled_out(words: tuple[Word, ...]) -> list[str]:
+    """The command with what its variables hold: ``git $y`` where y is ``push``."""
+    if not any(word.parts for word in words):
+        return []
+    choices = [word.values or (word.text,) if word.parts else (word.text,) for word in words]
+    spelled = itertools.islice(itertools.product(*choices), MOST_VALUES)
+    return [" ".join(map(plain, each)) for each in spelled]
 
 
 def _word_by_word(call: Call) -> str:

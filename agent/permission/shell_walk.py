@@ -46,6 +46,8 @@ _PEEKS = 3
 """Levels of text in text that are looked into for deny rules."""
 _LOOKS = 200
 """Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
+_SPELLED = re.compile(r"[$`{]|\\\n")
+"""What may spell a name that its letters don't show: such a text is parsed after any others."""
 
 
 def _root(text: str) -> "Node":
@@ -324,7 +326,7 @@ class Peek:
             return (text,)
         known = self._known.get(text)
         if known is None:
-            parsed = len(self._known) < _LOOKS
+            parsed = len(self._known) < _LOOKS or _SPELLED.search(text)
             known = self._look_into(text) if parsed else tuple(split_up(text))
             self._known[text] = known
         return known

@@ -23,7 +23,9 @@ DENIED = [
     "busybox rm x", "exec rm x", "exec -a n rm x", "sudo --unknown rm x", "watch 'rm x'",
     "su -c 'rm x'", "ssh h rm x", "docker run x rm y", "kubectl exec p -- rm x", "uv run rm x",
     "npm exec -- rm x", "cat a > >(rm x)", "git bisect run rm x", "git rebase --exec 'rm x' m",
-    "parallel rm ::: x", "complete -C 'rm x' y", "$(echo rm) x",
+    "parallel rm ::: x", "complete -C 'rm x' y", "$(echo rm) x", "for y in rm; do $y x; done",
+    "for y in rm; do sudo $y x; done", "for y in rm; do eval $y x; done",
+    "for y in rm; do timeout 3 $y x; done", "for y in rm; do sh -c \"$y x\"; done",
 ]  # fmt: skip
 
 RUNNERS = [
@@ -87,3 +89,17 @@ def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
 )
 def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:
     assert action_of(line) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line", ["for y in push; do git $y; done", "for y in a push; do git $y x; done"]
+)
+def test_b2_a_subcommand_in_a_variable_is_seen(line: str) -> None:
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "git push *", "deny", "user"))
+    assert "deny" in [judge(need, rules).action for need in needs]
+
+
+def test_b2_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
+    needs = bash_needs("for y in m; do r$y x; done", directory=PLACE, project=PLACE, home=HOME)
+    assert [judge(need, RULES).action for need in needs] == ["ask"]

@@ -203,3 +203,20 @@ def test_p_a_secret_behind_a_class_is_asked_about(folder: Path) -> None:
     (folder / ".env").touch()
     assert answer(folder, "cat .[^x]nv") == "ask"
     assert answer(folder, "cat .[[:alpha:]]nv") == "ask"
+
+
+SPELLED = (
+    "foo \"\\$'\\x72m' x\"",
+    "foo 'y=rm; $y x'",
+    "foo 'r\\\nm x'",
+    "foo 'env rm x'",
+)
+
+
+@pytest.mark.parametrize("line", SPELLED)
+def test_b3_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str) -> None:
+    """However many texts were looked into before it, a spelled-out name is still seen."""
+    rules = (Rule("*", "*", "allow", "test"), Rule("bash", "rm *", "deny", "test"))
+    padding = "".join(f"foo 'text {number} here'; " for number in range(250))
+    assert answer(folder, line, rules) != "allow"
+    assert answer(folder, padding + line, rules) == answer(folder, line, rules)
