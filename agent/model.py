@@ -172,7 +172,8 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """Input complete. *output* is the live tail (bounded); *waiting* the id of an open question."""
+    """Input complete. *output* is the live tail (bounded); *waiting* the id of an open
+    question; *terminal* that of the terminal of the user's editor where it runs, "" for none."""
 
     input: JsonObject
     label: ToolLabel
@@ -180,6 +181,7 @@ class Running:
     blocks: tuple[Block, ...] = ()
     output: str = ""
     waiting: str | None = None
+    terminal: str = ""
     status: Literal["running"] = "running"
 
 

@@ -28,7 +28,7 @@ from agent.mcp.service import McpService
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
-from agent.process import kill_all
+from agent.process import Terminals, kill_all
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
@@ -130,13 +130,14 @@ async def open_runtime(
     ask_trust: AskTrust | None = None,
     editor: Editor | None = None,
     holds: bool = True,
+    terminals: Terminals | None = None,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
     *stop_hooks* may each keep a turn going that would end. *ask_trust* is asked whether to
     trust what the project's files would run, before anything of them is used; without it
     nothing is trusted that the user has not trusted before (spec 4, M9). *editor* is the user's:
-    what it holds of a file counts, and it gets the changes.
+    what it holds of a file counts, and it gets the changes. Its *terminals* run the commands.
 
     Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
     cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -168,6 +169,7 @@ async def open_runtime(
                 plugins=plugins,
                 editor=editor,
                 holds=holds,
+                terminals=terminals,
             )
         )
     except BaseException:
@@ -220,6 +222,7 @@ def _turn_deps(
         stop_hooks=opened.stop_hooks,
         aftercare=code.aftercare,
         editor=opened.editor,
+        terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
         room=room_rules(config.compaction),

@@ -19,7 +19,7 @@ from agent.lsp.opening import Code, open_code
 from agent.permission.service import PermissionService
 from agent.permission.trust import Trust
 from agent.plugins.loading import Plugins
-from agent.process import SpillStore, child_environment, strict_environment
+from agent.process import SpillStore, Terminals, child_environment, strict_environment
 from agent.provider.catalog import Catalog
 from agent.session.guards import TurnLimits
 from agent.session.prune import PROTECTED
@@ -51,6 +51,7 @@ class Opened:
     plugins: Plugins
     editor: Editor | None = None
     holds: bool = True
+    terminals: Terminals | None = None
 
 
 def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:

@@ -6,9 +6,26 @@ left, at program exit. See ``agent.process.run`` for what is promised.
 
 from agent.process.background import Background
 from agent.process.capture import Capture, Captured, Taken, plain
-from agent.process.environment import child_environment, shell, shell_argv, strict_environment
+from agent.process.environment import (
+    child_environment,
+    shell,
+    shell_argv,
+    strict_environment,
+)
+from agent.process.in_terminal import Place, run_in_terminal
+from agent.process.relay import Passing
 from agent.process.run import Command, Finished, Started, kill_all, run, start
 from agent.process.spill import Spilled, SpillStore
+from agent.process.terminals import (
+    Terminal,
+    TerminalCommand,
+    TerminalExit,
+    TerminalLost,
+    TerminalMissing,
+    TerminalRefused,
+    Terminals,
+    TerminalText,
+)
 
 __all__ = [
     "Background",
@@ -16,14 +33,25 @@ __all__ = [
     "Captured",
     "Command",
     "Finished",
+    "Passing",
+    "Place",
     "SpillStore",
     "Spilled",
     "Started",
     "Taken",
+    "Terminal",
+    "TerminalCommand",
+    "TerminalExit",
+    "TerminalLost",
+    "TerminalMissing",
+    "TerminalRefused",
+    "TerminalText",
+    "Terminals",
     "child_environment",
     "kill_all",
     "plain",
     "run",
+    "run_in_terminal",
     "shell",
     "shell_argv",
     "start",

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from agent.ids import new_id
 from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
@@ -19,7 +19,8 @@ PIPE_SIZE = 256 * 1024
 ROUNDS = 100
 """Looks for survivors after the hard signal, 10 ms apart: what forks meanwhile is found too."""
 
-_trees: dict[str, tuple[Tree, "subprocess.Popen[bytes]"]] = {}
+_trees: dict[str, tuple[Tree, "subprocess.Popen[bytes] | None"]] = {}
+"""What calls have left, and their shell where that is a child of ours."""
 
 
 class Child:
@@ -77,20 +78,7 @@ class Child:
 
     async def end(self) -> None:
         """End the shell and everything it started: TERM, a grace, KILL."""
-        # Seen before the signal, so that nothing is lost when its parent dies first.
-        await asyncio.to_thread(self.tree.look)
-        alive = await asyncio.to_thread(self.tree.signal_all, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE
-        pause = 0.005
-        while alive and time.monotonic() < deadline:
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, 0.05)
-            alive = await asyncio.to_thread(self._lives)
-        for _ in range(ROUNDS):
-            alive = await asyncio.to_thread(self.tree.signal_all, signal.SIGKILL)
-            if self.reap() is not None and not alive:
-                break
-            await asyncio.sleep(0.01)
+        await end_tree(self.tree, self._lives, lambda: self.reap() is not None)
         await asyncio.wait({self._exited}, timeout=GRACE)
         self.forget()
 
@@ -144,10 +132,39 @@ def _exit_future(process: "subprocess.Popen[bytes]") -> asyncio.Future[None]:
     return exited
 
 
+async def end_tree(tree: Tree, lives: Callable[[], bool], reaped: Callable[[], bool]) -> None:
+    """End all of *tree*: TERM, a grace, KILL until nothing *lives* and the shell is *reaped*.
+    *lives* looks at the process table."""
+    # Seen before the signal, so that nothing is lost when its parent dies first.
+    await asyncio.to_thread(tree.look)
+    alive = await asyncio.to_thread(tree.signal_all, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    pause = 0.005
+    while alive and time.monotonic() < deadline:
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, 0.05)
+        alive = await asyncio.to_thread(lives)
+    for _ in range(ROUNDS):
+        alive = await asyncio.to_thread(tree.signal_all, signal.SIGKILL)
+        if reaped() and not alive:
+            break
+        await asyncio.sleep(0.01)
+
+
+def remember(call_id: str, tree: Tree) -> None:
+    """End *tree* with the program, unless it is forgotten before."""
+    _trees[call_id] = (tree, None)
+
+
+def forget(call_id: str) -> None:
+    _trees.pop(call_id, None)
+
+
 def collect() -> None:
     """Reap what background processes of finished calls left; forget calls that ended whole."""
     for call_id, (tree, process) in list(_trees.items()):
-        if process.returncode is not None and not tree.left():
+        ended = process is None or process.returncode is not None
+        if ended and not tree.left():
             _trees.pop(call_id, None)
 
 
@@ -156,7 +173,8 @@ def kill_all() -> None:
     for _ in range(ROUNDS):
         alive = False
         for tree, process in list(_trees.values()):
-            alive = tree.signal_all(signal.SIGKILL) or process.poll() is None or alive
+            running = process is not None and process.poll() is None
+            alive = tree.signal_all(signal.SIGKILL) or running or alive
         if not alive:
             break
         time.sleep(0.01)

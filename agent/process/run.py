@@ -42,7 +42,7 @@ class Finished:
     """How a command ended. *exit_code* is None if a signal or the time-out ended it.
 
     *signal* is the signal's name or "". *background* tells that something it started still
-    runs. *duration* is in seconds.
+    runs. *duration* is in seconds. *remark* is a sentence on what is not as it should be.
     """
 
     exit_code: int | None
@@ -51,6 +51,7 @@ class Finished:
     background: bool
     duration: float
     output: Captured
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,11 @@ def descendants() -> list[ProcessInfo]:
     return found
 
 
+def _all_processes() -> list[ProcessInfo]:
+    names = os.listdir("/proc")  # noqa: PTH208 - as above
+    return [info for name in names if name.isdigit() and (info := _info(int(name))) is not None]
+
+
 def _has_marker(pid: int, marker: bytes) -> bool:
     try:
         return marker in Path(f"/proc/{pid}/environ").read_bytes()
@@ -148,3 +153,32 @@ class Tree:
         except PermissionError:
             return True
         return True
+
+
+class ForeignTree(Tree):
+    """What lives of a call that somebody else has started: whoever carries its marker, and what
+    came of those, on the whole machine (Linux; elsewhere nothing is found)."""
+
+    def __init__(self, call_id: str) -> None:
+        super().__init__(call_id, session=-1)
+        self.shell_reaped = True  # there is no group of ours, only processes with the marker
+
+    def look(self) -> list[ProcessInfo]:
+        if not LINUX:
+            return []
+        every = _all_processes()
+        members = {info.pid for info in every if self._carries(info)}
+        grew = True
+        while grew:
+            below = {info.pid for info in every if info.parent in members} - members
+            members |= below
+            grew = bool(below)
+        found = [info for info in every if info.pid in members and not info.zombie]
+        self._seen.update((info.pid, info.started) for info in found)
+        return found
+
+    def signal_all(self, number: signal.Signals) -> bool:
+        return super().signal_all(number) if LINUX else False
+
+    def _carries(self, info: ProcessInfo) -> bool:
+        return self._seen.get(info.pid) == info.started or _has_marker(info.pid, self._marker)

@@ -8,6 +8,7 @@ from agent.display import Block
 from agent.files import FileTracker
 from agent.model import AssistantMessage, Session, ToolPart, Usage
 from agent.permission.service import AskContext, PermissionService
+from agent.process import Terminals
 from agent.provider.catalog import Catalog
 from agent.questions import Need, PermissionReply
 from agent.session.briefing import Briefing
@@ -38,6 +39,7 @@ class CallDeps:
     before_change: Callable[[], Awaitable[None]] | None
     saved: Callable[[str], Awaitable[None]] | None
     aftercare: Aftercare | None
+    terminals: Terminals | None
     clock: Callable[[], float]
 
 
@@ -140,4 +142,6 @@ class TurnCalls:
             before_change=self._deps.before_change,
             aftercare=self._deps.aftercare,
             saved=self._deps.saved,
+            # What sub-agents do is not shown, and a terminal is there to be seen.
+            terminals=None if self._lineage.callers else self._deps.terminals,
         )

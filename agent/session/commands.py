@@ -54,6 +54,9 @@ class _Unseen:
     def waiting(self, request_id: str | None) -> None:
         _ = request_id
 
+    def placed(self, terminal: str) -> None:
+        _ = terminal
+
     def answered(self, consent: Consent) -> None:
         _ = consent
 

@@ -104,6 +104,9 @@ class _Observer:
     def progress(self, text: str) -> None:
         self._change(lambda state: replace(state, output=text))
 
+    def placed(self, terminal: str) -> None:
+        self._change(lambda state: replace(state, terminal=terminal))
+
     def _change(self, change: Callable[[Running], Running]) -> None:
         slot = self._slot
         if slot.state is SlotState.EXECUTING and isinstance(slot.part.state, Running):

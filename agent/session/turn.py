@@ -22,7 +22,7 @@ from agent.model import (
     UserMessage,
 )
 from agent.permission.service import PermissionService
-from agent.process.spill import SpillStore
+from agent.process import SpillStore, Terminals
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.client import Turn as RequestTurn
@@ -91,6 +91,7 @@ class TurnDeps:
     hooks: SessionHooks | None = None
     aftercare: Aftercare | None = None
     editor: Editor | None = None
+    terminals: Terminals | None = None
     trackers: Trackers = field(default_factory=Trackers)
     clock: Callable[[], float] = field(default=time.time)
     holds: bool = True
@@ -152,6 +153,7 @@ class Turn:
             before_change=self._before_change,
             saved=partial(deps.trackers.saved, lineage.root_id),
             aftercare=deps.aftercare,
+            terminals=deps.terminals,
             clock=deps.clock,
         )
         self._calls = TurnCalls(calls, session, lineage, files, subagents)

@@ -16,6 +16,7 @@ from agent.display import Block, ToolLabel
 from agent.files import FileTracker
 from agent.jsontypes import JsonObject
 from agent.model import FilePart
+from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
 from agent.questions import Need, PermissionReply
 from agent.tools.spawning import Children
@@ -137,7 +138,9 @@ class ToolContext:
     a prompt answered, None where there are none; *before_change* is awaited before anything that
     may change files. *by_user*: the user wrote the call and nobody is asked about it. *aftercare*
     looks after files that were read or changed, None where nothing does. *saved* is told the
-    real path of a file whose unsaved changes were saved for the user.
+    real path of a file whose unsaved changes were saved for the user. *terminals* are those of
+    the user's editor, None where commands run in shells of the program's; *placed* is told the
+    id of the one that a call runs in.
     """
 
     session_id: str
@@ -160,6 +163,8 @@ class ToolContext:
     by_user: bool = False
     aftercare: Aftercare | None = None
     saved: Callable[[str], Awaitable[None]] | None = None
+    terminals: Terminals | None = None
+    placed: Callable[[str], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)

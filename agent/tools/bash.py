@@ -1,6 +1,7 @@
 """The ``bash`` tool: one command in a shell of its own (spec 3, ``bash``)."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Collection, Mapping
@@ -16,9 +17,14 @@ from agent.process import (
     Capture,
     Command,
     Finished,
+    Passing,
+    Place,
     Started,
+    TerminalMissing,
+    TerminalRefused,
     child_environment,
     run,
+    run_in_terminal,
     shell,
     start,
     strict_environment,
@@ -31,6 +37,8 @@ from agent.tools.shell_text import describe_shell, seconds, shell_output
 from agent.tools.shells import Shells
 from agent.tools.truncate import Limits, Truncated, Truncator, cut
 
+log = logging.getLogger(__name__)
+
 DEFAULT_TIMEOUT = 120.0
 MAX_TIMEOUT = 600.0
 """Seconds (spec 3, ``bash``)."""
@@ -41,6 +49,9 @@ would be done."""
 
 MAX_COMMAND = 100_000
 """Bytes of a command: Linux takes 131,072 in one argument."""
+
+MAX_IN_TERMINAL = 30_000
+"""Bytes of a command for an editor's terminal, which may quote it for a shell of its own."""
 
 NOTE_LINES, NOTE_BYTES = 8, 1_024
 """Room for the words about how the command ended, within the limits of the output."""
@@ -115,6 +126,11 @@ class BashSettings:
         if self.strict:
             return strict_environment(inherited, self.secret_names, self.kept)
         return child_environment(inherited, self.secret_names)
+
+    def passing(self) -> Passing:
+        """What a command in somebody else's terminal sees of the variables there."""
+        only = frozenset(self.environment()) if self.strict else None
+        return Passing(dropped=frozenset(self.secret_names), only=only)
 
 
 class BashTool:
@@ -208,8 +224,7 @@ class BashTool:
             if call.background:
                 self._shells.check_room()
                 return await self._left(call, await start(command, capture), ctx)
-            with self._shells.detachable(ctx) as detach:
-                done = await run(command, capture, ctx.progress, detach)
+            done = await self._in_front(command, capture, ctx)
         except OSError as error:
             return _not_started(call, error)
         if isinstance(done, Started):
@@ -218,6 +233,25 @@ class BashTool:
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
         )
         return _result(call, done, output)
+
+    async def _in_front(
+        self, command: Command, capture: Capture, ctx: ToolContext
+    ) -> Finished | Started:
+        """Run in a terminal of the user's editor where there is one, else in a shell here."""
+        size = len(command.argv[-1].encode("utf-8", "replace"))
+        # BASH_ENV, by which a command stays ours in a terminal, is bash's alone.
+        bash = Path(command.argv[0]).name == "bash"
+        if ctx.terminals is not None and bash and size <= MAX_IN_TERMINAL:
+            place = Place(ctx.terminals, ctx.root_id, ctx.placed)
+            passing = self._settings.passing()
+            try:
+                return await run_in_terminal(place, command, passing, capture, ctx.progress)
+            except TerminalMissing as missing:
+                log.info("the editor opens no terminal: %s", missing)
+            except TerminalRefused as refused:
+                raise ToolError(f"The user's editor did not run the command: {refused}") from None
+        with self._shells.detachable(ctx) as detach:
+            return await run(command, capture, ctx.progress, detach)
 
     async def _left(self, call: BashPlan, started: Started, ctx: ToolContext) -> Result:
         """Leave what was *started* to the background, and tell how to go on with it."""
@@ -313,7 +347,7 @@ def _ending(call: BashPlan, done: Finished) -> tuple[str, ...]:
             "A background process of this command still runs. It goes on until the program "
             "ends; its further output is not kept."
         )
-    return (*notes, *call.notes)
+    return (*notes, *((done.remark,) if done.remark else ()), *call.notes)
 
 
 def _result(call: BashPlan, done: Finished, output: Truncated) -> Result:

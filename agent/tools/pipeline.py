@@ -47,6 +47,10 @@ class Observer(Protocol):
         """A question is open (its id), or over (None)."""
         ...
 
+    def placed(self, terminal: str) -> None:
+        """It runs in a terminal of the user's editor (its id)."""
+        ...
+
     def answered(self, consent: Consent) -> None:
         """Somebody or something allowed or refused the call."""
         ...
@@ -217,7 +221,7 @@ class Pipeline:
             reply = await self._permissions.ask(asking, needs, heading, shown)
             return reply or PermissionReply("once")
 
-        context = replace(context, ask=ask, waiting=observer.waiting)
+        context = replace(context, ask=ask, waiting=observer.waiting, placed=observer.placed)
         hooks = self._hooks_of(call, context)
         if hooks is not None:
             asking = replace(asking, consult=hooks.consulted)

@@ -3,14 +3,6 @@
 
 Both are used or neither: changes that go past buffers that cannot be read would overwrite what the
 user has not saved.
-
-``terminal/*`` is not used, though a client may offer it. A command that the client starts has the
-client's environment, keys of providers and all, which the protocol can add to and not take from
-(spec 3, ``bash``); what it starts in turn survives ``terminal/kill``, since that ends one process
-and not its tree (L10a); what it prints beyond the client's limit is gone, where the harness keeps
-all of it for the model to search (T5); and it stands at a terminal, so that pagers and prompts
-wait for keys that nobody presses. So commands run here, and their output is told as it comes, as
-the content of their call. A ``terminal`` content needs a terminal of the client's: there is none.
 """
 
 import asyncio
@@ -23,6 +15,7 @@ from acp.schema import ClientCapabilities
 from pydantic import ValidationError
 
 from agent.files import EditorRefused
+from app.acp.failures import sentence_of
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +52,7 @@ class ClientEditor:
             await self._client.write_text_file(session_id=session_id, path=path, content=text)
         except RequestError as error:
             if error.code != UNKNOWN:
-                raise EditorRefused(_sentence(error)) from error
+                raise EditorRefused(sentence_of(error)) from error
             log.warning("the client offers fs/write_text_file and does not know it")
         except ConnectionError as error:
             raise EditorRefused("It is gone.") from error
@@ -79,12 +72,3 @@ def editor_of(client: Client, capabilities: ClientCapabilities | None) -> Client
     files = capabilities.fs if capabilities is not None else None
     both = files is not None and files.read_text_file and files.write_text_file
     return ClientEditor(client) if both else None
-
-
-def _sentence(error: RequestError) -> str:
-    match error.data:
-        case {"details": str(details)} if details:
-            said = details
-        case _:
-            said = str(error)
-    return said if said.endswith((".", "!", "?")) else f"{said}."

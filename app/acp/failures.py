@@ -57,3 +57,13 @@ def stop_reason(end: SessionIdle) -> StopReason:
             return "refusal"
         case _:
             return "end_turn"
+
+
+def sentence_of(error: RequestError) -> str:
+    """What a client says of a request that failed."""
+    match error.data:
+        case {"details": str(details)} if details:
+            said = details
+        case _:
+            said = str(error)
+    return said if said.endswith((".", "!", "?")) else f"{said}."

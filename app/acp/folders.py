@@ -11,6 +11,7 @@ from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 from agent.errors import ConfigError
 from agent.files import Editor
 from agent.jsontypes import Json, JsonObject
+from agent.process import Terminals
 from agent.runtime import Runtime, open_runtime
 
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
@@ -18,10 +19,11 @@ McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStd
 
 class Folders:
     """Runtimes by folder and by the MCP servers that the client brings along. *editor* is the
-    client's files, None until it has offered them."""
+    client's files and *terminals* where its commands run, None until it has offered them."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.editor: Editor | None = None
+        self.terminals: Terminals | None = None
         self._env = env
         self._opened: dict[tuple[str, str], Runtime] = {}
         self._opening = asyncio.Lock()
@@ -40,7 +42,11 @@ class Folders:
             if key not in self._opened:
                 overrides: dict[str, Json] = {"mcp": given} if given else {}
                 runtime = await open_runtime(
-                    path, env=self._env, overrides=overrides, editor=self.editor
+                    path,
+                    env=self._env,
+                    overrides=overrides,
+                    editor=self.editor,
+                    terminals=self.terminals,
                 )
                 runtime.mcp.start()
                 self._opened[key] = runtime

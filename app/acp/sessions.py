@@ -14,6 +14,7 @@ from app.acp.failures import NOT_FOUND
 from app.acp.folders import Folders, McpServers
 from app.acp.session import Open
 from app.acp.telling import plan
+from app.acp.terminals import terminals_of
 
 UNTRUSTED = (
     "This folder is not trusted, so its own settings, commands and instructions are left out. "
@@ -33,6 +34,7 @@ class Sessions:
     def meet(self, capabilities: ClientCapabilities | None) -> None:
         """Take in what the client can do."""
         self._folders.editor = editor_of(self._client, capabilities)
+        self._folders.terminals = terminals_of(self._client, capabilities)
         asking = capabilities.elicitation if capabilities is not None else None
         self._forms = asking is not None and asking.form is not None
 

@@ -1,13 +1,14 @@
 """Parts of messages as updates of a session: live ones, and those of the past (spec 11, F3)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from acp.helpers import (
     ToolCallContentVariant,
     start_tool_call,
     text_block,
+    tool_terminal_ref,
     update_agent_message_text,
     update_agent_thought_text,
     update_plan,
@@ -88,6 +89,7 @@ class Teller:
     _thoughts: set[str] = field(default_factory=set[str])
     _calls: dict[str, ToolPart] = field(default_factory=dict[str, ToolPart])
     _own: set[str] = field(default_factory=set[str])
+    _terminals: dict[str, str] = field(default_factory=dict[str, str])
 
     def own(self, message_id: str) -> None:
         """The user's own words are not told again."""
@@ -156,16 +158,24 @@ class Teller:
 
     def _call(self, part: ToolPart) -> Iterator[Update]:
         before = self._calls.get(part.id)
+        if isinstance(part.state, Running) and part.state.terminal:
+            self._terminals[part.id] = part.state.terminal
+            # The client shows by itself what is printed there.
+            part = replace(part, state=replace(part.state, output=""))
         if before is not None and before.state == part.state:
             return
         if isinstance(part.state, Pending) and before is not None:
             return  # its input grows; it is told whole when it is
         self._calls[part.id] = part
-        yield tool_call(part, self.root, known=before is not None)
+        terminal = self._terminals.get(part.id, "")
+        yield tool_call(part, self.root, known=before is not None, terminal=terminal)
 
 
-def tool_call(part: ToolPart, root: str, *, known: bool) -> ToolCallStart | ToolCallProgress:
-    """A call as it stands; *known* once the client was told of it."""
+def tool_call(
+    part: ToolPart, root: str, *, known: bool, terminal: str = ""
+) -> ToolCallStart | ToolCallProgress:
+    """A call as it stands; *known* once the client was told of it. *terminal* is the id of the
+    client's where it runs or ran."""
     state = part.state
     blocks = () if isinstance(state, Pending) else state.blocks
     given = None if isinstance(state, Pending) else state.input
@@ -175,7 +185,7 @@ def tool_call(part: ToolPart, root: str, *, known: bool) -> ToolCallStart | Tool
         title=title_of(part),
         kind=KINDS.get(part.tool, "other"),
         status=_STATES[state.status],
-        content=_content(part, root) or None,
+        content=_content(part, root, terminal) or None,
         locations=locations_of(blocks, given, root) or None,
         raw_input=given,
         raw_output=_output(part),
@@ -198,8 +208,11 @@ def plan(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
     )
 
 
-def _content(part: ToolPart, root: str) -> list[ToolCallContentVariant]:
+def _content(part: ToolPart, root: str, terminal: str) -> list[ToolCallContentVariant]:
     state = part.state
+    if terminal:
+        shown: list[ToolCallContentVariant] = [tool_terminal_ref(terminal)]
+        return [*shown, text_content(state.error)] if isinstance(state, Failed) else shown
     match state:
         case Pending():
             return []

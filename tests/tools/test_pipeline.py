@@ -64,6 +64,9 @@ class Seen:
             reply = self.replies.pop(0)
             asyncio.get_running_loop().call_soon(self.service.reply, request_id, reply)
 
+    def placed(self, terminal: str) -> None:
+        _ = terminal
+
     def answered(self, consent: Consent) -> None:
         self.consents.append(consent)
 

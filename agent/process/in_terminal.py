@@ -1,0 +1,234 @@
+"""Run one command in somebody else's terminal, to the same end as ``run`` (spec 11, F3).
+
+Where the terminal reaches the relay, what is printed comes whole and at once, and ends are exact.
+Else the terminal's own text and word have to do.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from agent.process.capture import Capture
+from agent.process.child import GRACE, end_tree, forget, remember
+from agent.process.pump import Pump
+from agent.process.relay import Passing, Relay
+from agent.process.run import DRAIN, Command, Finished, shielded, signal_name
+from agent.process.terminals import (
+    Terminal,
+    TerminalCommand,
+    TerminalExit,
+    TerminalLost,
+    TerminalMissing,
+    TerminalRefused,
+    Terminals,
+)
+from agent.process.tree import ForeignTree
+
+KEPT = 1024 * 1024
+"""Bytes of output that a terminal is asked to keep."""
+
+SETTLING = 1.0
+"""Seconds that a terminal gets to tell of an end that is known."""
+
+CUT = (
+    "The terminal of the user's editor kept only a part of the output, and the rest is lost. Run "
+    "it again with less output, or into a file."
+)
+UNTOLD = "The user's editor did not tell how the command ended."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command runs: a terminal of *terminals*, in a session of the user's. *shown* is
+    told the terminal's id as soon as there is one."""
+
+    terminals: Terminals
+    session_id: str
+    shown: Callable[[str], None]
+
+
+async def run_in_terminal(
+    place: Place,
+    command: Command,
+    passing: Passing,
+    capture: Capture,
+    on_output: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run *command*, a bash with the command line as its last word. Its ``env`` is for shells of
+    the program's; here *passing* says what it gets of the terminal's.
+
+    Raises ``TerminalMissing`` if nothing was started, and ``TerminalRefused``; a cancel ends the
+    command first.
+    """
+    began = time.monotonic()
+    try:
+        relay = await asyncio.to_thread(Relay, command.argv, command.directory, passing)
+    except OSError as error:
+        raise TerminalMissing(f"there can be no relay: {error}") from error
+    terminal = await _opened(place, command, relay)
+    call = _Call(terminal, relay, capture, on_output)
+    try:
+        place.shown(terminal.id)
+        left = None if command.timeout is None else began + command.timeout - time.monotonic()
+        timed_out = not await call.ended(left)
+        if timed_out:
+            await shielded(call.end())
+        return await call.finished(timed_out=timed_out, began=began)
+    except BaseException:
+        await shielded(call.abandon())
+        raise
+    finally:
+        await shielded(call.close())
+
+
+async def _opened(place: Place, command: Command, relay: Relay) -> Terminal:
+    wanted = TerminalCommand(
+        argv=command.argv, directory=command.directory, env=relay.env, kept=KEPT
+    )
+    try:
+        async with asyncio.timeout(command.timeout):
+            return await place.terminals.open(place.session_id, wanted)
+    except TimeoutError as error:
+        relay.revoke()
+        raise TerminalRefused("It did not answer within the time limit.") from error
+    except (TerminalMissing, TerminalRefused):
+        relay.close()
+        raise
+    except BaseException:
+        relay.revoke()
+        raise
+
+
+class _Call:
+    """A command in a terminal, from its start on."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        relay: Relay,
+        capture: Capture,
+        on_output: Callable[[str], None] | None,
+    ) -> None:
+        self._terminal = terminal
+        self._relay = relay
+        self._capture = capture
+        self._on_output = on_output
+        self._pump: Pump | None = None
+        self._tree = ForeignTree(relay.id)
+        self._exiting = asyncio.create_task(terminal.exit(), name="end of a terminal's command")
+        self._hearing = asyncio.create_task(self._hear(), name="output of a terminal's command")
+        remember(relay.id, self._tree)
+
+    async def _hear(self) -> None:
+        self._pump = Pump(await self._relay.accept(), self._capture, self._on_output)
+        await self._pump.run()
+
+    async def ended(self, timeout: float | None) -> bool:
+        """Wait up to *timeout* seconds for the end; whether it came."""
+        both = {self._exiting, self._hearing}
+        done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if self._exiting in done and self._hearing not in done:
+            # The relay's last words are on their way, or there is none.
+            await asyncio.wait({self._hearing}, timeout=DRAIN)
+            if self._pump is not None and not self._hearing.done():
+                if self._exiting.exception() is not None:
+                    left = None if timeout is None else max(0.0, timeout)
+                    heard, _ = await asyncio.wait({self._hearing}, timeout=left)
+                    return bool(heard)
+                await shielded(self.end())  # the terminal let go of what still runs
+            elif self._pump is None and self._exiting.exception() is not None:
+                await shielded(self.end())  # nobody watches it any more
+        return bool(done)
+
+    async def end(self) -> None:
+        """End the command and all it started."""
+        self._relay.hang_up()
+        killing = asyncio.create_task(_bounded(self._terminal.kill()), name="kill a terminal")
+        await asyncio.wait({killing, self._hearing}, timeout=2 * GRACE)
+        await end_tree(self._tree, lambda: bool(self._tree.look()), lambda: True)
+        await killing
+        await asyncio.wait({self._hearing}, timeout=DRAIN)
+
+    async def finished(self, *, timed_out: bool, began: float) -> Finished:
+        told = await self._told()
+        remark = ""
+        if self._pump is None:
+            remark = await self._read_text()
+        status = self._relay.status()
+        if status is None and self._pump is not None and not timed_out:
+            await shielded(self.end())  # the relay was killed, what it watched over was not
+        if status is None:
+            code, name = told.exit_code, told.signal
+            if code is None and not name and not timed_out:
+                remark = remark or UNTOLD
+        else:
+            code, name = status.code, signal_name(status.signal) if status.signal else ""
+        left = self._exiting.done() and await asyncio.to_thread(self._tree.left)
+        background = left or (status is not None and status.left)
+        if not background:
+            forget(self._relay.id)
+        output = await asyncio.to_thread(self._capture.finish)
+        if self._pump is not None:
+            self._pump.show_last()
+        return Finished(
+            exit_code=None if timed_out else code,
+            signal=name,
+            timed_out=timed_out,
+            background=background,
+            duration=time.monotonic() - began,
+            output=output,
+            remark=remark,
+        )
+
+    async def _told(self) -> TerminalExit:
+        """What the terminal says of the end."""
+        await asyncio.wait({self._exiting}, timeout=SETTLING)
+        if self._exiting.done() and self._exiting.exception() is None:
+            return self._exiting.result()
+        return TerminalExit(None)
+
+    async def _read_text(self) -> str:
+        """Take the terminal's own text; a sentence if that is not all."""
+        try:
+            async with asyncio.timeout(SETTLING):
+                shown = await self._terminal.text()
+        except TimeoutError:
+            return "The user's editor did not tell what the command printed."
+        except TerminalLost as lost:
+            return f"The user's editor did not tell what the command printed: {lost}"
+        self._capture.feed(shown.text.encode("utf-8", "replace"))
+        return CUT if shown.cut else ""
+
+    async def abandon(self) -> None:
+        """After a cancel: end everything, show what was printed, keep nothing."""
+        await self.end()
+        if self._pump is None:
+            await self._read_text()
+            if self._on_output is not None:
+                self._on_output(self._capture.tail())
+        else:
+            self._pump.stop()
+            await asyncio.wait({self._hearing}, timeout=DRAIN)
+            self._pump.show_last()
+        forget(self._relay.id)
+        await asyncio.to_thread(self._capture.discard)
+
+    async def close(self) -> None:
+        """Give everything up, the terminal too."""
+        for task in (self._hearing, self._exiting):
+            task.cancel()
+        await asyncio.gather(self._hearing, self._exiting, return_exceptions=True)
+        await _bounded(self._terminal.release())
+        if self._pump is not None:
+            self._pump.close()
+        self._relay.close()
+
+
+async def _bounded(asked: Coroutine[Any, Any, None]) -> None:
+    """Wait for an answer, but not for long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SETTLING):
+            await asked

@@ -1,0 +1,129 @@
+"""The client's terminals: ``terminal/*`` as those that the harness runs commands in (spec 11, F3).
+
+What clients make of the protocol differs: some keep the first bytes of an output and not the last,
+some kill one process of many, and each has its own idea of how a command ended. So the harness's
+relay tells these things where it can, and the client is believed where it cannot.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from acp.exceptions import RequestError
+from acp.interfaces import Client
+from acp.schema import ClientCapabilities, EnvVariable
+from pydantic import ValidationError
+
+from agent.process import (
+    Terminal,
+    TerminalCommand,
+    TerminalExit,
+    TerminalLost,
+    TerminalMissing,
+    TerminalRefused,
+    TerminalText,
+)
+from app.acp.failures import sentence_of
+
+log = logging.getLogger(__name__)
+
+_DENIED = re.compile(r"denied|refused|rejected|declined|not (allowed|permitted)", re.IGNORECASE)
+"""How clients say that their user does not want a command: the protocol has no code for it."""
+
+
+class ClientTerminals:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._late: set[asyncio.Task[Terminal]] = set()
+
+    async def open(self, session_id: str, command: TerminalCommand) -> Terminal:
+        opening = asyncio.create_task(self._open(session_id, command), name="open a terminal")
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # The client may still ask its user, and open it when nobody wants it any more.
+            self._late.add(opening)
+            opening.add_done_callback(self._give_back)
+            raise
+
+    async def _open(self, session_id: str, command: TerminalCommand) -> Terminal:
+        program, *arguments = command.argv
+        try:
+            answer = await self._client.create_terminal(
+                session_id=session_id,
+                command=program,
+                args=arguments,
+                env=[EnvVariable(name=name, value=value) for name, value in command.env.items()],
+                cwd=command.directory,
+                output_byte_limit=command.kept,
+            )
+        except RequestError as error:
+            said = sentence_of(error)
+            if _DENIED.search(said):
+                raise TerminalRefused(said) from error
+            raise TerminalMissing(said) from error
+        except ConnectionError as error:
+            raise TerminalRefused("It is gone.") from error
+        except ValidationError as error:
+            raise TerminalRefused("Its answer names no terminal.") from error
+        return ClientTerminal(self._client, session_id, answer.terminal_id)
+
+    def _give_back(self, opening: asyncio.Task[Terminal]) -> None:
+        self._late.discard(opening)
+        if not opening.cancelled() and opening.exception() is None:
+            releasing = asyncio.ensure_future(_released(opening.result()))
+            self._late.add(releasing)
+            releasing.add_done_callback(self._late.discard)
+
+
+async def _released(terminal: Terminal) -> Terminal:
+    await terminal.kill()
+    await terminal.release()
+    return terminal
+
+
+class ClientTerminal:
+    """One of them."""
+
+    def __init__(self, client: Client, session_id: str, terminal_id: str) -> None:
+        self.id = terminal_id
+        self._client = client
+        self._named = {"session_id": session_id, "terminal_id": terminal_id}
+
+    async def exit(self) -> TerminalExit:
+        told = await self._asked(self._client.wait_for_terminal_exit)
+        return TerminalExit(told.exit_code, told.signal or "")
+
+    async def text(self) -> TerminalText:
+        told = await self._asked(self._client.terminal_output)
+        return TerminalText(told.output, told.truncated)
+
+    async def kill(self) -> None:
+        await self._told(self._client.kill_terminal)
+
+    async def release(self) -> None:
+        await self._told(self._client.release_terminal)
+
+    async def _asked(self, method: Callable[..., Awaitable[Any]]) -> Any:
+        try:
+            return await method(**self._named)
+        except RequestError as error:
+            raise TerminalLost(sentence_of(error)) from error
+        except ConnectionError as error:
+            raise TerminalLost("It is gone.") from error
+        except ValidationError as error:
+            raise TerminalLost("Its answer is none.") from error
+
+    async def _told(self, method: Callable[..., Awaitable[Any]]) -> None:
+        try:
+            await self._asked(method)
+        except TerminalLost as lost:
+            log.info("the client does not give up the terminal %s: %s", self.id, lost)
+
+
+def terminals_of(client: Client, capabilities: ClientCapabilities | None) -> ClientTerminals | None:
+    """The terminals of a client that offers them, else None."""
+    offered = capabilities is not None and capabilities.terminal
+    return ClientTerminals(client) if offered else None
