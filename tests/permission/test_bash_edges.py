@@ -174,3 +174,21 @@ def test_b2_a_trap_that_is_taken_away_runs_nothing() -> None:
 def test_b6_a_number_that_the_shell_counts_is_known() -> None:
     for line in ("echo $# $?", "test $# -gt 0 && ls", "head -n $# a.txt"):
         assert read_only(line, directory=PLACE, project=PLACE, home=HOME), line
+
+
+def test_b6_a_sed_with_extended_patterns_only_looks() -> None:
+    assert read_only("sed -E -n 's/(a)/b/p' lib/x", directory=PLACE, project=PLACE, home=HOME)
+
+
+@pytest.mark.parametrize("line", ["case $(rm x) in a) ls;; esac", "case a in $(rm x)) ls;; esac"])
+def test_b2_what_a_case_compares_is_run(line: str) -> None:
+    assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
+
+
+def test_b2_an_archive_on_another_machine_is_asked_for() -> None:
+    assert not covered("tar tf host:x.tar")
+
+
+def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
+    assert any(need.destructive for need in needs("find . -name x -delete"))
+    assert not any(need.destructive for need in needs("find . -name x"))
