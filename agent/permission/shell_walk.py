@@ -46,8 +46,10 @@ _PEEKS = 3
 """Levels of text in text that are looked into for deny rules."""
 _LOOKS = 200
 """Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
-_SPELLED = re.compile(r"[$`{]|\\\n")
-"""What may spell a name that its letters don't show: such a text is parsed after any others."""
+_SPELLED = re.compile(r"[`{]|\$[^\w@*#?!$-]|\\\n|-delete")
+_SETTING = re.compile(r"=|\b(?:for|select|read\w*|printf|mapfile|getopts)\b")
+"""What may spell a name that its letters don't show, and what may give a variable a value that
+does: such a text is parsed after any others."""
 
 
 def _root(text: str) -> "Node":
@@ -62,6 +64,10 @@ def _root(text: str) -> "Node":
     if lost:
         raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
     return root
+
+
+def _spelled(text: str) -> bool:
+    return bool(_SPELLED.search(text) or ("$" in text and _SETTING.search(text)))
 
 
 def _expected(node: "Node") -> None:
@@ -326,7 +332,7 @@ class Peek:
             return (text,)
         known = self._known.get(text)
         if known is None:
-            parsed = len(self._known) < _LOOKS or _SPELLED.search(text)
+            parsed = len(self._known) < _LOOKS or _spelled(text)
             known = self._look_into(text) if parsed else tuple(split_up(text))
             self._known[text] = known
         return known

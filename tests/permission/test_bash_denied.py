@@ -1,5 +1,7 @@
 """A denied command is denied however it is written (spec 3, B2; security class B, D and E)."""
 
+import shlex
+
 import pytest
 
 from agent.permission.bash import bash_needs
@@ -103,3 +105,13 @@ def test_b2_a_subcommand_in_a_variable_is_seen(line: str) -> None:
 def test_b2_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
     needs = bash_needs("for y in m; do r$y x; done", directory=PLACE, project=PLACE, home=HOME)
     assert [judge(need, RULES).action for need in needs] == ["ask"]
+
+
+PADDING = "".join(f"foo 'text {number} here'; " for number in range(250))
+
+
+@pytest.mark.parametrize("line", [*DENIED, *RUNNERS])
+def test_b3_texts_before_it_hide_no_denied_command_in_another(line: str) -> None:
+    """However many texts of a line were looked into before."""
+    text = f"foo {shlex.quote(line)}"
+    assert action_of(PADDING + text) == action_of(text)
