@@ -77,6 +77,24 @@ async def test_d1_every_earlier_version_opens_with_its_sessions(path: Path, numb
     assert rows(path, "PRAGMA user_version") == [(NEWEST,)]
 
 
+@pytest.mark.parametrize("number", range(1, NEWEST + 1))
+async def test_d1_a_record_that_is_no_json_keeps_no_database_from_opening(path: Path, number: int):
+    """Written by hand, or damaged: the rest is still there."""
+    build(path, number)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(
+            "INSERT INTO session SELECT 'ses_0', directory, NULL, title, updated, 0, 0, '{no' "
+            "FROM session; INSERT INTO message SELECT 'msg_0', session_id, created, role, NULL, 0, "
+            "'{no' FROM message; INSERT INTO part SELECT 99, 'prt_0', session_id, message_id, "
+            "'text', NULL, 'ended', 0, 0, '{no' FROM part LIMIT 1;"
+        )
+    store = await reopened(path)
+    assert [session.id for session in await store.sessions()] == ["ses_1"]
+    assert [item.message.id for item in await store.since_summary("ses_1")] == ["msg_1"]
+    assert await store.pinned("ses_1") == frozenset()
+    await store.close()
+
+
 STEP = """
 INSERT INTO message VALUES ('msg_2', 'ses_1', 5.5, 'assistant', 'trn_1', 0, '{"id":"msg_2",
 "session_id":"ses_1","created":5.5,"parent_id":"msg_1","turn_id":"trn_1","step":1,"agent":"build",
