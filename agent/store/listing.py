@@ -18,6 +18,8 @@ _COLUMNS = (
     "id, directory, title, updated, json_extract(data, '$.turns'), json_extract(data, '$.cost'), "
     "archived, pinned, parent_id"
 )
+_READABLE = "json_valid(data)"
+"""One record that is no JSON would keep all others from being listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Scope:
 def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
     """Sessions that were used, the pinned ones first, then the one updated last first.
     Sub-agents' sessions are left out."""
-    conditions = ["+parent_id IS NULL"]
+    conditions = [_READABLE, "+parent_id IS NULL"]
     values: list[str] = []
     if scope.directory is not None:
         conditions.append("directory = ?")
@@ -94,7 +96,7 @@ def _named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Sess
     wanted = list(ids)
     marks = ", ".join("?" * len(wanted))
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM session WHERE id IN ({marks})",  # noqa: S608 - constants
+        f"SELECT {_COLUMNS} FROM session WHERE {_READABLE} AND id IN ({marks})",  # noqa: S608 - constants
         wanted,
     )
     return {line.id: line for line in map(_line, rows)}

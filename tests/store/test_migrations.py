@@ -9,6 +9,7 @@ import pytest
 from agent.bus import Bus
 from agent.errors import StoreTooNew
 from agent.model import ToolPart
+from agent.store.listing import Scope
 from agent.store.migrations import Migration, migrate, packaged, version
 from agent.store.store import Store
 from tests.store.samples import (
@@ -90,6 +91,7 @@ async def test_d1_a_record_that_is_no_json_keeps_no_database_from_opening(path: 
         )
     store = await reopened(path)
     assert [session.id for session in await store.sessions()] == ["ses_1"]
+    assert [line.id for line in await store.lines(Scope())] == ["ses_1"]
     assert [item.message.id for item in await store.since_summary("ses_1")] == ["msg_1"]
     assert await store.pinned("ses_1") == frozenset()
     await store.close()
@@ -169,6 +171,7 @@ async def test_a_migration_that_fails_has_not_happened(path: Path):
 DYING = """
 import os, sqlite3, sys
 from pathlib import Path
+from agent.store.listing import Scope
 from agent.store.migrations import Migration, migrate, packaged
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)
