@@ -81,6 +81,17 @@ class PermissionRequest:
     created: float
     callers: tuple[str, ...] = ()
 
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """What "always" would allow, in words, not cleaned. A lone ``*`` would read as everything
+        there is: it is every call of the tool that asks."""
+        return tuple(
+            f"{permission}: {pattern}"
+            if permission != self.tool
+            else (f"every call of {permission}" if pattern == "*" else pattern)
+            for permission, pattern in self.always
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PermissionReply:

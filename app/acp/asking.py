@@ -183,11 +183,10 @@ def _reasons(request: PermissionRequest) -> str:
             shown = clean_line(need.shown or need.pattern)
             lines.append(f"{need.permission}: {shown}" + (f" ({reason})" if reason else ""))
     if request.always:
-        what = ", ".join(f"{permission}: {pattern}" for permission, pattern in request.always)
-        lines.append(f"Always, in this session, would allow {what}")
+        lines.append(f"Always, in this session, would allow {', '.join(request.offers)}")
     return "\n".join(lines)
 
 
 def _always(request: PermissionRequest) -> str:
-    what = clean_line(", ".join(pattern for _, pattern in request.always))
+    what = clean_line(", ".join(request.offers))
     return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"

@@ -140,10 +140,7 @@ def offer(request: PermissionRequest, width: int) -> Content:
     """Exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
-    patterns = [
-        clean_line(pattern if permission == request.tool else f"{permission}: {pattern}")
-        for permission, pattern in request.always
-    ]
+    patterns = map(clean_line, request.offers)
     label = Content.styled("Always would allow  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
     return hung(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -63,6 +63,14 @@ def test_m6_what_always_would_allow_hangs_too() -> None:
         assert all(row.startswith("  ") for row in shown[1:])
 
 
+def test_m6_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None:
+    asked = replace(request(always=(("shop_buy", "*"), ("bash", "ls *"))), tool="shop_buy")
+    assert offer(asked, 80).plain.split("\n") == [
+        "Always would allow  every call of shop_buy",
+        "                    bash: ls *   for this session",
+    ]
+
+
 def test_m6_the_reach_wraps_fact_by_fact() -> None:
     needs = (JudgedNeed(Need("external_directory", PATH), "ask", "outside"),)
     shown = reach(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
