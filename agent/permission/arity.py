@@ -146,7 +146,8 @@ EXACT_USES = {
 exact line is all that is offered."""
 
 
-def _runs_anything(texts: Sequence[str]) -> bool:
+def runs_anything(texts: Sequence[str]) -> bool:
+    """Whether the subcommand may run any code: its exact line is all that is offered."""
     uses = EXACT_USES.get(texts[0])
     return uses is not None and (not uses or (len(texts) > 1 and texts[1] in uses))
 
@@ -190,7 +191,7 @@ def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
     It is a literal prefix that ends before the first flag, with `` *``; else the exact line.
     """
     texts = [word.text for word in words]
-    exact_only = exact_only or "/" in texts[0] or _runs_anything(texts)
+    exact_only = exact_only or "/" in texts[0] or runs_anything(texts)
     known = (texts[0],) in ARITY and texts[0] not in EXACT
     if not exact_only and texts[0] not in EXACT:
         length = arity(texts) if known else 2

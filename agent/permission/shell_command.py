@@ -287,7 +287,8 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     run = program(inner.words[0].text)
     if wrappers.unwrap(run, inner.words) is not None or carried(run, inner.words[1:]):
         return None
-    if run in arity.EXACT or is_interpreter(run):
+    anything = arity.runs_anything([word.text for word in call.words])
+    if anything or run in arity.EXACT or is_interpreter(run):
         return arity.offered(call.words, exact_only=True)
     length = len(call.words) - len(inner.words) + arity.arity([w.text for w in inner.words])
     head = call.words[:length]
