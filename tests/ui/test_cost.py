@@ -65,8 +65,7 @@ async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, star
         await running.until_shown("80% cached")
         await running.type("/cost", "enter")
         await running.until_shown("80% of the input came from the cache")
-        # In the list, and in the status line below, which is drawn on its own.
-        await running.until(lambda: running.text().count("model-1") == 2)
+        await running.until_shown("model-1")
 
 
 def test_c10_the_hit_rate_is_shown_where_there_is_room() -> None:
