@@ -235,7 +235,7 @@ def _compose(opened: Opened) -> Runtime:
     catalog, agents, loaded = named(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
-    folder = Directory(store, str(opened.directory), str(opened.project))
+    folder = Directory(store, agents, str(opened.directory), str(opened.project))
     hooks, unused = hooks_of(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from agent.agents import Agents
 from agent.errors import SessionNotFound
 from agent.ids import new_id
 from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.session.taking_over import taken_over
 from agent.store.errands import report_of, waiting_report
 from agent.store.listing import Scope, SessionHit, SessionLine
 from agent.store.recovery import closed_part
@@ -23,9 +25,15 @@ class Directory:
     """Sessions that were opened in *directory*, whose project root is *project*."""
 
     def __init__(
-        self, store: Store, directory: str, project: str, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        agents: Agents,
+        directory: str,
+        project: str,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._agents = agents
         self._path = directory
         self._project = project
         self._clock = clock
@@ -114,7 +122,11 @@ class Directory:
         return await self.update(session_id, lambda s: replace(s, model=model, effort=effort))
 
     async def set_agent(self, session_id: str, agent: str) -> Session:
-        return await self.update(session_id, lambda s: replace(s, agent=agent))
+        """Have another agent go on, with the model that ``taken_over`` says."""
+        now = await taken_over(await self.get(session_id), agent, self._agents, self._store)
+        return await self.update(
+            session_id, lambda s: replace(s, agent=agent, model=now.model, effort=now.effort)
+        )
 
     async def fork(self, session_id: str, at_message: str | None = None) -> Session:
         """A copy of a session: all of it, or what stands before *at_message*.

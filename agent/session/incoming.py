@@ -26,14 +26,14 @@ DELEGATE = (
 def user_message(
     session: Session, prompt: PromptInput, default_model: str, now: float, agent: AgentInfo | None
 ) -> MessageWithParts:
-    """The message that *prompt* becomes in *session*; what it leaves open the session says, then
-    its *agent*, then the default."""
+    """The message that *prompt* becomes in *session*, whose *agent* is the prompt's; what it leaves
+    open the session says, then the agent, then the default."""
     own_model, own_effort = (agent.model, agent.effort) if agent is not None else (None, None)
     message = UserMessage(
         id=new_id("msg"),
         session_id=session.id,
         created=now,
-        agent=prompt.agent or session.agent,
+        agent=session.agent,
         model=prompt.model or session.model or own_model or default_model,
         effort=prompt.effort or session.effort or own_effort,
         delivery=prompt.delivery,

@@ -30,6 +30,7 @@ from agent.session.mentions import Mentions
 from agent.session.own_command import OwnCommands
 from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents import Subagents, lineage_of
+from agent.session.taking_over import taken_over
 from agent.session.turn import TurnDeps
 from agent.session.undo import Undo, settle_undone
 from agent.session.view import Errands as ErrandLines
@@ -96,7 +97,9 @@ class SessionService:
         session = await self._deps.store.session(session_id)
         if self._deps.hooks is not None:
             prompt = await self._deps.hooks.prompted(session, prompt)
-        agent = self._deps.agents.find(prompt.agent or session.agent)
+        name = prompt.agent or session.agent
+        session = await taken_over(session, name, self._deps.agents, self._deps.store)
+        agent = self._deps.agents.find(name)
         default = self._deps.catalog.default_model()
         item = user_message(session, prompt, default, self._clock(), agent)
         message = item.message

@@ -53,6 +53,71 @@ async def test_m8_once_the_user_agrees_the_worker_goes_on_in_the_same_turn(
         assert accepts is option.endswith("edits")
 
 
+TWO_MODELS = {
+    "provider": lambda url: {
+        "other": {
+            "api": "openai-chat",
+            "options": {"baseURL": url, "apiKey": "sk-scripted-0001"},
+            "models": {"thinker": {}, "worker": {}},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("agents", "planned", "built"),
+    [
+        ({"build": {"model": "other/worker"}}, "model-1", "worker"),
+        ({"plan": {"model": "other/thinker"}}, "thinker", "model-1"),
+        (
+            {"plan": {"model": "other/thinker"}, "build": {"model": "other/worker"}},
+            "thinker",
+            "worker",
+        ),
+    ],
+)
+async def test_m8_the_worker_goes_on_with_its_own_model_from_the_next_step(
+    tmp_path: Path, agents: dict[str, object], planned: str, built: str
+) -> None:
+    async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
+        harness.server.script(answer(Call("plan_exit", {})), answer(Text("Done.")))
+        session, question, before = await proposed(harness)
+        harness.runtime.questions.reply(question.id, QuestionReply(("Carry it out",)))
+        await harness.idle(session, after=before)
+        assert [request.body["model"] for request in harness.server.requests] == [planned, built]
+
+
+async def test_m8_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -> None:
+    agents = {"plan": {"model": "other/thinker"}}
+    async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
+        harness.server.script(answer(Text("Hello.")), answer(Text("A plan.")))
+        directory = harness.runtime.sessions.directory
+        session = await harness.session()
+        await harness.turn(session, "Hello.")
+        session = await directory.set_agent(session.id, "plan")
+        assert (session.agent, session.model) == ("plan", "other/thinker")
+        await harness.turn(session, "Plan.")
+        await directory.set_model(session.id, "other/worker", "high")
+        session = await directory.set_agent(session.id, "build")
+        assert (session.model, session.effort) == ("other/worker", "high")
+
+
+async def test_m8_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path) -> None:
+    agents = {"plan": {"model": "other/thinker", "effort": "high"}}
+    async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
+        harness.server.script(*(answer(Text(word)) for word in ("Hello.", "A plan.", "Done.")))
+        session = await harness.session()
+        await harness.runtime.sessions.directory.set_model(session.id, "other/worker")
+        for agent in ("build", "plan", "build"):
+            before = len(harness.events)
+            await harness.send(session, "Go on.", agent=agent)
+            await harness.idle(session, after=before)
+        used = [request.body["model"] for request in harness.server.requests]
+        assert used == ["worker", "thinker", "worker"]
+        kept = await harness.runtime.store.session(session.id)
+        assert (kept.model, kept.effort) == ("other/worker", None)
+
+
 async def test_m8_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})), answer(Text("Changed.")))
