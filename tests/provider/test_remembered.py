@@ -1,14 +1,18 @@
 """What comes again with each request of a session is not made again."""
 
 import gc
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
 
+from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
+    MediaContent,
     ModelInfo,
     ModelRequest,
+    ReasoningContent,
     TextContent,
     ToolCallContent,
     ToolResultContent,
@@ -17,9 +21,14 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.provider.protocols.alternating import Blocks, alternating
+from agent.provider.protocols.cohere import CohereWire
+from agent.provider.protocols.ollama import OllamaWire
 from agent.provider.protocols.openai_chat_messages import messages_of
-from agent.provider.quirks.same import Remembered
+from agent.provider.protocols.responses_input import items_of
+from agent.provider.quirks.same import Content, Remembered
 from agent.provider.quirks.table import prepared
+from agent.provider.wire_json import objects_in
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,62 @@ def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
     assert not any("mark" in m for m in third if isinstance(m, dict)), (
         "a request may add to its own"
     )
+
+
+def written(content: Content) -> JsonObject | None:
+    return {"text": content.text} if isinstance(content, TextContent) else None
+
+
+def test_q1_an_answer_between_alternating_speakers_is_written_once() -> None:
+    told: list[Content] = []
+
+    def tell(content: Content) -> JsonObject | None:
+        told.append(content)
+        return written(content)
+
+    blocks = Blocks(
+        lambda said: {"said": said.mime if isinstance(said, MediaContent) else ""},
+        tell,
+        lambda result: {"result": result.call_id},
+    )
+    turns: list[Turn] = [
+        UserTurn((TextContent("go"),)),
+        AssistantTurn((TextContent("one"), ReasoningContent("left out")), "p/m"),
+    ]
+    first = alternating(turns, blocks)
+    turns += [UserTurn((TextContent("on"),)), AssistantTurn((TextContent("two"),), "p/m")]
+    second = alternating(turns, blocks)
+    assert second[:2] == first
+    assert [getattr(content, "text", "") for content in told] == ["one", "left out", "two"]
+    second[1]["content"][0]["mark"] = True
+    assert alternating(turns, blocks)[:2] == first, "a request may add to its own"
+
+
+CALLS: dict[str, Callable[[ModelRequest], list[Json]]] = {
+    "responses": lambda request: [
+        item["arguments"] for item in items_of(request.turns) if "arguments" in item
+    ],
+    "cohere": lambda request: [
+        message["tool_calls"]
+        for message in objects_in(CohereWire("p").encode(request), "messages")
+        if "tool_calls" in message
+    ],
+    "ollama": lambda request: [
+        message["tool_calls"]
+        for message in objects_in(OllamaWire("p").encode(request), "messages")
+        if "tool_calls" in message
+    ],
+}
+
+
+@pytest.mark.parametrize("protocol", CALLS)
+def test_q1_every_protocol_writes_an_answer_once(protocol: str) -> None:
+    model = ModelInfo(provider="p", id="m", name="M", api="openai-chat")
+    call = ToolCallContent("c1", "read", {"path": "a.txt"})
+    turns = (UserTurn((TextContent("go"),)), AssistantTurn((call,), "p/m"))
+    request = ModelRequest(model=model, system=(), turns=turns, tools=())
+    (first,), (again,) = CALLS[protocol](request), CALLS[protocol](request)
+    assert first is again
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "anthropic-messages", "gemini"])

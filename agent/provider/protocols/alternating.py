@@ -2,41 +2,48 @@
 a row is one message, and the results of calls stand first in what the user says next."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
-    ReasoningContent,
     TextContent,
-    ToolCallContent,
     ToolResultContent,
     ToolTurn,
     Turn,
     UserTurn,
 )
+from agent.provider.quirks.same import Content, Remembered
 
 
-@dataclass(frozen=True, slots=True)
 class Blocks:
     """How a protocol writes the contents of a message: what the user *said*, what the model *told*
-    (None: left out), the *result* of a call."""
+    (None: left out), the *result* of a call. Made once for a protocol: an answer is written once,
+    and each request has a copy of its blocks, to which it may add."""
 
-    said: Callable[[TextContent | MediaContent], JsonObject]
-    told: Callable[[TextContent | ReasoningContent | ToolCallContent], JsonObject | None]
-    result: Callable[[ToolResultContent], JsonObject]
+    def __init__(
+        self,
+        said: Callable[[TextContent | MediaContent], JsonObject],
+        told: Callable[[Content], JsonObject | None],
+        result: Callable[[ToolResultContent], JsonObject],
+    ) -> None:
+        self._said = said
+        self._told = told
+        self._result = result
+        self._answer = Remembered(self._written)
 
     def of(self, turn: Turn) -> Iterator[JsonObject]:
         match turn:
             case UserTurn():
-                yield from map(self.said, turn.content)
+                yield from map(self._said, turn.content)
             case AssistantTurn():
-                yield from (
-                    block for each in turn.content if (block := self.told(each)) is not None
-                )
+                yield from ({**block} for block in self._answer(turn))
             case ToolTurn():
-                yield from map(self.result, turn.content)
+                yield from map(self._result, turn.content)
+
+    def _written(self, turn: AssistantTurn) -> tuple[JsonObject, ...]:
+        blocks = map(self._told, turn.content)
+        return tuple(block for block in blocks if block is not None)
 
 
 def alternating(

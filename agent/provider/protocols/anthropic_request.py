@@ -45,7 +45,7 @@ def encode(request: ModelRequest) -> JsonObject:
 
 def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
     """The ``messages``."""
-    return alternating(turns, Blocks(_said, _told, _result))
+    return alternating(turns, _BLOCKS)
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:
@@ -77,6 +77,9 @@ def _result(result: ToolResultContent) -> JsonObject:
     if not result.media:
         return {**block, "content": result.output}
     return {**block, "content": [_said(c) for c in (TextContent(result.output), *result.media)]}
+
+
+_BLOCKS = Blocks(_said, _told, _result)
 
 
 def _tool(tool: ToolSchema) -> JsonObject:

@@ -46,9 +46,7 @@ class BedrockWire:
         return AwsFrames()
 
     def encode(self, request: ModelRequest) -> JsonObject:
-        body: JsonObject = {
-            "messages": list[Json](alternating(request.turns, Blocks(_said, _told, _result)))
-        }
+        body: JsonObject = {"messages": list[Json](alternating(request.turns, _BLOCKS))}
         if request.system:
             body["system"] = [{"text": text} for text in request.system]
         inference: JsonObject = {}
@@ -128,3 +126,6 @@ def _result(result: ToolResultContent) -> JsonObject:
     said: list[Json] = [_said(c) for c in (TextContent(result.output), *result.media)]
     status = "error" if result.is_error else "success"
     return {"toolResult": {"toolUseId": result.call_id, "content": said, "status": status}}
+
+
+_BLOCKS = Blocks(_said, _told, _result)

@@ -16,6 +16,7 @@ from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.functions import functions
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.quirks.same import Remembered
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import arguments_of
 
@@ -79,7 +80,7 @@ def _messages(request: ModelRequest) -> list[Json]:
                 parts: list[Json] = [_said(content) for content in turn.content]
                 messages.append({"role": "user", "content": parts})
             case AssistantTurn():
-                messages.append(_answer(turn))
+                messages.append({**_ANSWER(turn)})
             case ToolTurn():
                 messages.extend(
                     {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
@@ -111,3 +112,6 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         # With calls the API takes words only as the plan behind them.
         return {**made, "tool_calls": calls, **({"tool_plan": "\n\n".join(texts)} if texts else {})}
     return {**made, "content": "\n\n".join(texts)}
+
+
+_ANSWER = Remembered(_answer)

@@ -51,8 +51,7 @@ def _declared(tool: ToolSchema) -> JsonObject:
 
 
 def _contents(turns: Sequence[Turn]) -> list[JsonObject]:
-    blocks = Blocks(_said, _told, _result)
-    return alternating(turns, blocks, assistant="model", key="parts")
+    return alternating(turns, _BLOCKS, assistant="model", key="parts")
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:
@@ -76,6 +75,9 @@ def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObje
 def _result(result: ToolResultContent) -> JsonObject:
     said: JsonObject = {"error" if result.is_error else "output": result.output}
     return {"functionResponse": {"name": result.name, "response": said}}
+
+
+_BLOCKS = Blocks(_said, _told, _result)
 
 
 def refused(body: JsonObject, message: str) -> str | None:

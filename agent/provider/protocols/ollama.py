@@ -20,6 +20,7 @@ from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.quirks.same import Remembered
 from agent.provider.tool_names import ToolNames
 
 OPTIONAL = ("think", "tools", "options")
@@ -85,7 +86,7 @@ def _messages(request: ModelRequest) -> list[Json]:
             case UserTurn():
                 messages.append({"role": "user", **_said(turn)})
             case AssistantTurn():
-                messages.append(_answer(turn))
+                messages.append({**_ANSWER(turn)})
             case ToolTurn():
                 messages.extend(
                     {"role": "tool", "tool_name": result.name, "content": result.output}
@@ -113,3 +114,6 @@ def _answer(turn: AssistantTurn) -> JsonObject:
     if thoughts:
         made["thinking"] = "\n\n".join(thoughts)
     return {**made, "tool_calls": calls} if calls else made
+
+
+_ANSWER = Remembered(_answer)

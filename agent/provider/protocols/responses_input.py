@@ -20,6 +20,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.media import PDF
+from agent.provider.quirks.same import Content, Remembered
 from agent.provider.wire_json import arguments_of
 
 PHASE = "phase"
@@ -35,13 +36,21 @@ def items_of(turns: Iterable[Turn]) -> list[JsonObject]:
                 content = _parts(turn.content)
                 items.append({"type": "message", "role": "user", "content": content})
             case AssistantTurn():
-                items += [_said(content) for content in turn.content]
+                items += [{**item} for item in _ANSWER(turn)]
             case ToolTurn():
                 items += [_output(result) for result in turn.content]
     return items
 
 
-def _said(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
+def _answer(turn: AssistantTurn) -> tuple[JsonObject, ...]:
+    return tuple(map(_said, turn.content))
+
+
+_ANSWER = Remembered(_answer)
+"""Each request has a copy of the items, to which it may add."""
+
+
+def _said(content: Content) -> JsonObject:
     match content:
         case TextContent():
             part: JsonObject = {"type": "output_text", "text": content.text}
