@@ -91,11 +91,13 @@ def sample_of(params: types.CreateMessageRequestParams) -> Sample:
         Said(message.role, tuple(_sampled(one) for one in message.content_as_list))
         for message in params.messages
     ]
+    hints = params.model_preferences.hints if params.model_preferences else None
     return Sample(
         system=params.system_prompt or "",
         said=tuple(said),
         most=params.max_tokens,
         temperature=params.temperature,
+        hints=tuple(hint.name for hint in hints or () if hint.name),
     )
 
 

@@ -45,12 +45,14 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A prompt that a server wants answered. *most* is in tokens."""
+    """A prompt that a server wants answered. *most* is in tokens; *hints* are pieces of models'
+    names, the one that the server wants most first."""
 
     system: str
     said: tuple[Said, ...]
     most: int
     temperature: float | None = None
+    hints: tuple[str, ...] = ()
 
 
 async def answer(server: str, sample: Sample, context: ToolContext) -> Sampled:
@@ -58,6 +60,7 @@ async def answer(server: str, sample: Sample, context: ToolContext) -> Sampled:
     completer = context.completer
     if completer is None:
         raise Refused("There is no model to ask here.")
+    completer = completer.hinted(sample.hints)
     wanted = _wanted(sample, completer)
     shown = _shown(sample, completer)
     if len(shown) > LONGEST:

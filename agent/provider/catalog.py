@@ -73,6 +73,11 @@ class Catalog:
             found.extend(self._info(provider, name) for name in names if lists(name))
         return [*found, DEMO_MODEL]
 
+    def configured(self) -> list[str]:
+        """The full names of the models that the config names, of providers that can be used."""
+        listed = [f"{one}/{name}" for one in self.providers() for name in self._own(one)]
+        return [*([self._default] if self._default else []), *listed]
+
     def providers(self) -> list[str]:
         """The ids of providers that can be used: configured, known with a key, known with
         another login, and the servers of this machine that were found, in this order."""

@@ -2,8 +2,8 @@
 paid by the session (spec 10, X4). Whoever asks for one has asked the user before."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest
@@ -38,17 +38,24 @@ class Completions:
         """What answers for a session that works with *model*; *spent* gets what each took."""
         given = None if self.small_model == NO_MODEL else self.small_model
         name = given or self.catalog.small_model(model.partition("/")[0]) or model
-        return SessionCompleter(self, session_id, name, spent)
+        return SessionCompleter(self, session_id, name, model, spent)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCompleter:
-    """A ``Completer`` for the calls of one session."""
+    """A ``Completer`` for the calls of one session, which works with the model *own*."""
 
     deps: Completions
     session_id: str
     model: str
+    own: str
     spent: Spent
+
+    def hinted(self, hints: Sequence[str]) -> "SessionCompleter":
+        # Only what the user named or works with: nobody else brings in a model that costs more.
+        known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured()))
+        meant = (_meant(hint, tuple(known), self.model) for hint in hints)
+        return replace(self, model=next((name for name in meant if name), self.model))
 
     @property
     def vision(self) -> bool:
@@ -70,3 +77,14 @@ class SessionCompleter:
         await spend(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
         self.spent(answer.usage or Usage(), cost)
         return answer.text
+
+
+def _meant(hint: str, names: Sequence[str], now: str) -> str | None:
+    """The one of *names* that *hint* speaks of: the one of just that name, else the one that has
+    it in its own; *now* before others. None where it may be any of several."""
+    low = hint.casefold()
+    exact = [name for name in names if low in {name.casefold(), name.partition("/")[2].casefold()}]
+    found = exact or [name for name in names if low in name.casefold()]
+    if now in found:
+        return now
+    return found[0] if len(found) == 1 else None

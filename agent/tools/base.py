@@ -87,6 +87,10 @@ class Completer(Protocol):
     @property
     def vision(self) -> bool: ...
 
+    def hinted(self, hints: Sequence[str]) -> "Completer":
+        """The one for the first of *hints* (pieces of models' names) that is plain; else itself."""
+        ...
+
     async def complete(self, wanted: Completion) -> str:
         """The answer. Raises ``OpencodePyError`` where there is none."""
         ...

@@ -157,3 +157,46 @@ async def test_the_small_model_answers(tmp_path: Path, small: str | None, name: 
             runtime.catalog, runtime.clients, runtime.sessions.directory.update, small
         )
         assert completions.of("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
+
+
+async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> None:
+    def provider(url: str) -> dict[str, object]:
+        options = {"baseURL": url, "apiKey": "sk-scripted-0001"}
+        return {"other": {"options": options, "models": {"clever-9": {}, "quick-1": {}}}}
+
+    rules = {**ALLOWED, "mcp_sampling": "allow"}
+    async with open_harness(tmp_path, permission=rules, provider=provider, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(call(), answer(Text("Softer.")), answer(Text("done")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        assert (await told(harness, session))["model"] == "other/clever-9"
+        assert harness.server.requests[1].body["model"] == "clever-9"
+
+
+@pytest.mark.parametrize(
+    ("hints", "name"),
+    [
+        ((), "openai/gpt-5.4-mini"),
+        (("opus", "clever"), "other/clever-9"),
+        (("CLEVER-9-mini", "quick"), "openai/gpt-5.4-mini"),
+        (("quick-1",), "other/quick-1"),
+        (("other/quick-10",), "other/quick-10"),
+        (("gpt-5.4",), "openai/gpt-5.4"),
+        (("gpt",), "openai/gpt-5.4-mini"),
+        (("o3", "clever"), "other/clever-9"),
+    ],
+)
+async def test_x4_a_hint_counts_where_it_is_plain(
+    tmp_path: Path, hints: tuple[str, ...], name: str
+) -> None:
+    """One that fits several models says nothing, and no model comes in that nobody named."""
+    models = {"clever-9": {}, "quick-1": {}, "quick-10": {}}
+    other = {"options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k"}, "models": models}
+    async with open_harness(tmp_path, provider=lambda _: {"other": other}) as harness:
+        runtime = harness.runtime
+        completions = Completions(
+            runtime.catalog, runtime.clients, runtime.sessions.directory.update
+        )
+        completer = completions.of("ses_1", "openai/gpt-5.4", lambda *_: None)
+        assert completer.hinted(hints).model == name

@@ -58,6 +58,7 @@ SAMPLE = {
         {"role": "user", "content": {"type": "text", "text": "And pine\u202e?"}},
     ],
     "maxTokens": 300,
+    "modelPreferences": {"hints": [{"name": "clever"}]},
 }
 ASKED = {
     "asks": ("elicitation/create", {"message": "What shall it be?", "requestedSchema": FORM}),
