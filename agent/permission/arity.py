@@ -166,6 +166,9 @@ def _table() -> dict[tuple[str, ...], int]:
 ARITY = _table()
 """Words of the name by the longest prefix that stands here."""
 
+LISTED = EXACT | {first for first, *_ in ARITY} | set(EXACT_USES)
+"""Programs that this module has a word on."""
+
 _VARIES = re.compile(r"[*?\n]|^[~$]")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*([-:.][a-z0-9]+)*")
 
@@ -185,7 +188,7 @@ def arity_of(program: str) -> int:
     return ARITY.get((program,), 1)
 
 
-def offered(words: Sequence[Word], *, exact_only: bool) -> str | None:
+def offered(words: Sequence[Word], *, exact_only: bool = False) -> str | None:
     """The pattern offered for "always", None where none may be (security facts, section 8).
 
     It is a literal prefix that ends before the first flag, with `` *``; else the exact line.

@@ -241,6 +241,10 @@ _CHECKS: dict[str, Check] = {
 }  # fmt: skip
 
 
+LISTED = frozenset({*_CHECKS, *FLAGS, "mysql", "psql"})
+"""Programs that this module has a word on."""
+
+
 def is_carrier(base: str) -> bool:
     """Whether some arguments of *base* run other programs or write files."""
     kind = base.rstrip("0123456789.")

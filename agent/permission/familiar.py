@@ -1,13 +1,38 @@
 """Which programs are known: what their arguments mean is told by one of the tables."""
 
-from agent.permission.arity import ARITY, EXACT
-from agent.permission.carriers import is_carrier
+from agent.permission import (
+    arity,
+    carriers,
+    interpreters,
+    naming,
+    readonly,
+    shell_builtins,
+    shell_operands,
+    wrappers,
+)
 from agent.permission.readonly_table import SPECS
-from agent.permission.shell_builtins import BUILTINS, WRITERS
-from agent.permission.wrappers import is_wrapper
+
+LISTED = (
+    arity.LISTED
+    | carriers.LISTED
+    | interpreters.LISTED
+    | naming.LISTED
+    | readonly.LISTED
+    | shell_builtins.LISTED
+    | shell_operands.LISTED
+    | wrappers.LISTED
+)
+"""Every program that some table of the analysis has a word on."""
+
+
+def listed(base: str) -> bool:
+    """Whether a table may know *base*, with or without a version behind it; of another program
+    nothing is known but its words, so no table has to be asked."""
+    return base in LISTED or base.rstrip("0123456789.") in LISTED or base.startswith("mkfs")
 
 
 def familiar(base: str) -> bool:
     """Whether *base* is known not to run its plain operands as commands."""
-    known = base in SPECS or (base,) in ARITY or base in EXACT or base in WRITERS
-    return known or base in BUILTINS or is_carrier(base) or is_wrapper(base)
+    known = base in SPECS or (base,) in arity.ARITY or base in arity.EXACT
+    known = known or base in shell_builtins.WRITERS or base in shell_builtins.BUILTINS
+    return known or carriers.is_carrier(base) or wrappers.is_wrapper(base)

@@ -70,7 +70,7 @@ class Findings:
 
     def external(self, path: str, *, folder: bool) -> None:
         """A path outside the project; *folder* asks for itself, a file for its folder."""
-        real = os.path.realpath(path)
+        real = self.place.real(path)
         around = real if folder or real == "/" else real.rpartition("/")[0] or "/"
         self.externals.append(os.path.normpath(path))
         pattern = f"{around.rstrip('/')}/*"

@@ -11,6 +11,8 @@ INTERPRETERS = {
     "osascript": "el", "Rscript": "e", "julia": "eEL", "groovy": "e", "elixir": "eSr",
     "pwsh": "cCeEfF", "powershell": "cCeEfF",
 }  # fmt: skip
+LISTED = frozenset(INTERPRETERS)
+"""Programs that this module has a word on."""
 _CODE_FLAGS = ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader",
                "--env-file", "--run", "--process-code", "--process-file", "--check")  # fmt: skip
 _VERSION_MARKS = "0123456789."

@@ -94,6 +94,9 @@ def _flags() -> dict[str, frozenset[str]]:
 VALUE_FLAGS = _flags()
 """The flags that take the next word, by program."""
 
+LISTED = frozenset({*VALUE_FLAGS, "corepack", "python", "pypy"})
+"""Programs that this module has a word on."""
+
 _ALONE = names("""
 -v -vv -vvv -V --verbose -q --quiet -s --silent --debug -d --json --yes -y --no-color --color
 --help -h --version -D -r --recursive -g --global --offline --locked --frozen -i --ignore-case

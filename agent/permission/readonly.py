@@ -266,3 +266,5 @@ _VERSION_CALLS = (
     ["go", "version"], ["java", "-version"], ["node", "-v"], ["npm", "-v"], ["ruby", "-v"],
     ["git", "version"],
 )  # fmt: skip
+LISTED = VERSIONED | {*SPECS, *_SPECIAL, *(first for first, *_ in _VERSION_CALLS)}
+"""Programs that this module has a word on."""

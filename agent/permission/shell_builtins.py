@@ -39,6 +39,7 @@ _DESTRUCTIVE = names(
     "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
     "wipefs mkswap"
 )
+_DELETERS = names("kubectl terraform tofu docker podman pulumi helm")
 _DELETES = frozenset({"delete", "destroy", "rm", "prune", "down"})
 
 
@@ -96,10 +97,17 @@ def literal_code(base: str, words: Sequence[Word]) -> str | None:
 PROGRAM_READERS = names("python python3 node deno bun perl ruby php lua make gmake psql mysql")
 """Run a program of their own language from standard input when they are given no operand."""
 
+LISTED = BUILTINS | FINDERS | WRITERS | PROGRAM_READERS | _DESTRUCTIVE | _DELETERS | {"git"}
+"""Programs that this module has a word on."""
+
+
+STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
+"""Variables that hold text which a shell runs when it starts."""
+
 
 def obeys(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
     """Whether the builtin runs text that is not written behind it."""
-    if any(name in ("BASH_ENV", "ENV", "PROMPT_COMMAND") for name, _ in sets):
+    if any(name in STARTERS for name, _ in sets):
         return True
     if base in ("source", "."):
         return not (words and words[0].literal and not words[0].text.startswith("/dev/"))
@@ -120,6 +128,6 @@ def destroys(base: str, words: Sequence[Word]) -> bool:
         return any(re.match(r"-[a-zA-Z]*R|--recursive", word.text) for word in words)
     if base in FINDERS:
         return any(word.text == "-delete" for word in words)
-    if base in ("kubectl", "terraform", "tofu", "docker", "podman", "pulumi", "helm"):
+    if base in _DELETERS:
         return any(word.text in _DELETES for word in words[:3])
     return base in _DESTRUCTIVE or base.startswith("mkfs")

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import posixpath
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from agent.permission import arity, git_commands, wrappers
 from agent.permission.carriers import carried, is_carrier
 from agent.permission.embedded import embedded
-from agent.permission.familiar import familiar
+from agent.permission.familiar import familiar, listed
 from agent.permission.findings import Findings
 from agent.permission.interpreters import is_interpreter
 from agent.permission.lexicon import names
@@ -21,6 +20,7 @@ from agent.permission.shell_builtins import (
     HARMLESS,
     KEYWORDS,
     PROGRAM_READERS,
+    STARTERS,
     builtin_reason,
     cd_target,
     destroys,
@@ -29,9 +29,9 @@ from agent.permission.shell_builtins import (
     obeys,
     odd_variable,
 )
-from agent.permission.shell_operands import by_look, meets_secrets, report
+from agent.permission.shell_operands import by_look, by_words, meets_secrets, report
 from agent.permission.shell_paths import Dirs, followed, paths_of
-from agent.permission.shell_text import DEPTH, CannotAnalyseError
+from agent.permission.shell_text import DEPTH, NESTED, CannotAnalyseError
 from agent.permission.shell_words import MOST_VALUES, Word, as_written, literal_word, plain
 from agent.permission.wrappers import Inner, find_actions
 from agent.questions import Need
@@ -65,17 +65,21 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 
 class Commands:
     """Judges calls into *found*; *analyse* is called for literal shell code, *peek* for text that
-    may be some: it gives the commands in it, for deny rules."""
+    may be some: it gives the commands in it, for deny rules. *asked* tells whether a program is
+    looked for in the tables."""
 
     def __init__(
         self,
         found: Findings,
         analyse: Callable[[str, Dirs, int], None],
         peek: Callable[[str], tuple[str, ...]],
+        asked: Callable[[str], bool] = listed,
     ) -> None:
         self.found = found
         self.analyse = analyse
         self.peek = peek
+        self.asked = asked
+        self._nested = 0
 
     def judge(self, call: Call) -> Ends:
         """Add what *call* needs. Raises ``CannotAnalyseError`` if its program is not known."""
@@ -92,7 +96,10 @@ class Commands:
         base = program(first.text)
         arguments = call.words[1:]
         self.found.names.append(base)
-        self.found.code.update((word.text, None) for word in call.words if word.code)
+        self.found.code.update([(word.text, None) for word in call.words if word.code])
+        if not self.asked(base):
+            self._unlisted(base, call)
+            return call.dirs, call.dirs
         self.found.evaluating = self.found.evaluating or evaluates_text(base, arguments)
         inner = wrappers.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.strict:
@@ -106,6 +113,29 @@ class Commands:
         if code is not None:
             self._code(code, call.dirs, call.level + 1)
         return self._ends(base, call)
+
+    def _unlisted(self, base: str, call: Call) -> None:
+        """The need of a program that no table knows: its words are all that tells of it."""
+        if any(name in STARTERS for name, _ in call.sets):
+            self.found.obeys = True
+        by_words(self.found, call.words[1:], call.dirs)
+        reason = _odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
+        text = as_written(call.words)
+        self.found.add(
+            Need(
+                "bash",
+                text,
+                always=None if reason or _in_another(call) else arity.offered(call.words),
+                shown=call.source,
+                reason=reason,
+                strict="unknown" if reason else "",
+                aliases=_distinct(
+                    text, [*_written(base, call), *self._embedded(call, None, reason)]
+                ),
+                runs=_word_by_word(call) if reason else "",
+                mentions=() if reason else self._mentions(call),
+            )
+        )
 
     def _note(self, base: str, call: Call, inner: Inner | None) -> None:
         """Text that the command writes out, and whether it runs text that it is given."""
@@ -131,6 +161,7 @@ class Commands:
             self._code(code, call.dirs, level)
         if inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
+            self._count(source)
             self.judge(
                 Call(
                     inner.words,
@@ -144,9 +175,16 @@ class Commands:
                 )
             )
 
+    def _count(self, inner: str) -> None:
+        """Count what a command runs. Raises ``CannotAnalyseError`` when it is too much."""
+        self._nested += len(inner)
+        if self._nested > NESTED:
+            raise CannotAnalyseError(f"it holds more than {NESTED:,} characters of nested code")
+
     def _code(self, text: str, dirs: Dirs, level: int) -> None:
         """Analyse code that a program runs. "Always" to ``bash -c 'git push'`` is no word on
         ``git push``, so nothing in it is offered."""
+        self._count(text)
         before = len(self.found.needs)
         self.analyse(text, dirs, level)
         self.found.withhold(before)
@@ -192,6 +230,8 @@ class Commands:
         texts = [value for name, value in call.sets if not HARMLESS.fullmatch(name)]
         if reason and (inner is None or inner.strict):
             texts += embedded(call.words[1:])
+        if not texts:
+            return ()
         return tuple(
             dict.fromkeys(alias for text in dict.fromkeys(texts) for alias in self.peek(text))
         )
@@ -199,6 +239,8 @@ class Commands:
     def _mentions(self, call: Call) -> tuple[str, ...]:
         """Texts that an unknown program may take for commands."""
         quoted = [word for word in call.words[1:] if " " in word.text]
+        if not quoted:
+            return (_word_by_word(call),)
         peeked = [alias for text in embedded(quoted) for alias in self.peek(text)]
         return (_word_by_word(call), *dict.fromkeys(peeked))
 
@@ -221,7 +263,7 @@ class Commands:
         if paths is None:
             return frozenset(), call.dirs
         both = {os.path.normpath(path) for path in paths}
-        return followed(frozenset(both | {os.path.realpath(path) for path in paths})), call.dirs
+        return followed(frozenset(both | set(map(self.found.place.real, paths)))), call.dirs
 
 
 _GNU = names(
@@ -232,15 +274,18 @@ _GNU = names(
 
 def program(text: str) -> str:
     """The base name of a program; GNU's are called with a ``g`` in front on other systems."""
-    base = posixpath.basename(text)
+    base = text.rpartition("/")[2]
     return base[1:] if base[:1] == "g" and base[1:] in _GNU else base
+
+
+_STEPPED_OVER = frozenset({"time", "!", "coproc"})
 
 
 def _step_over_keywords(call: Call) -> Call:
     """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows, which may
     begin with assignments of its own."""
     words, sets = call.words, list(call.sets)
-    while words and words[0].source in ("time", "!", "coproc"):
+    while words and words[0].source in _STEPPED_OVER:
         keyword = words[0].source
         words = words[1:]
         while keyword == "time" and words and words[0].source in ("-p", "--"):
@@ -251,12 +296,22 @@ def _step_over_keywords(call: Call) -> Call:
     return call if words is call.words else call._replace(words=words, sets=tuple(sets))
 
 
+_ODD_NAME = re.compile(r"^-|[\s\\]")
+
+
+def _odd_name(name: str) -> str:
+    odd = not name or not name.isascii() or _ODD_NAME.search(name)
+    return "the program's name holds unusual characters" if odd else ""
+
+
+def _in_another(call: Call) -> bool:
+    """Whether more than the words that are shown decides what happens: none is offered."""
+    return bool(call.wrapped or call.sets or call.more or call.fed)
+
+
 def _strict(base: str, call: Call, inner: Inner | None) -> str:
     """Why the pattern does not tell what would happen, empty when it does."""
-    name = call.words[0].text
-    if not name or not name.isascii() or re.search(r"^-|[\s\\]", name):
-        return "the program's name holds unusual characters"
-    reason = odd_variable([name for name, _ in call.sets])
+    reason = _odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
     arguments = call.words[1:]
     if call.fed and (is_carrier(base) or inner is not None or arity.arity_of(base) > 1):
         reason = reason or f"{base} gets arguments that are known at run time only"
@@ -275,7 +330,7 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
 
     What a wrapper runs gets none: "always" to ``sudo git push`` is no word on ``git push``.
     """
-    if call.wrapped or call.sets or call.more or call.fed or base in ("eval", "trap", "exec"):
+    if _in_another(call) or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
         acts = base in FINDERS and bool(find_actions(base, call.words[1:]))
@@ -298,18 +353,27 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
 
 def _aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
     """Spellings beside *text* for deny rules: the bare name, no flags before the subcommand."""
-    found = list(call.aliases)
-    if base != call.words[0].text:
-        found.append(as_written((literal_word(base), *call.words[1:])))
+    found = _written(base, call)
     if base == "git":
         found.append(git_commands.parse(call.words[1:]).normal)
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
     found += called(base, call.words[1:])
-    found += _spelled_out(call.words)
-    if not found:
+    return _distinct(text, found)
+
+
+def _written(base: str, call: Call) -> list[str]:
+    """*call* by the bare name of its program, and with what its variables hold."""
+    found = [*call.aliases, *_spelled_out(call.words)]
+    if base != call.words[0].text:
+        found.append(as_written((literal_word(base), *call.words[1:])))
+    return found
+
+
+def _distinct(text: str, spellings: list[str]) -> tuple[str, ...]:
+    if not spellings:
         return ()
-    return tuple(dict.fromkeys(alias for alias in found if alias != text))
+    return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
 
 
 def _spelled_out(words: tuple[Word, ...]) -> list[str]:

@@ -112,19 +112,23 @@ class Expander:
                 known = self._plain[text] = self._read(text, ())
             if known is not None:
                 return known
+        if follow:
+            for node in group:
+                self.inside(node, dirs)
+        if len(group) == 1 and group[0].type in EXPANDED:
+            source = text_of(group[0])
+            stream = group[0].type == "process_substitution"
+            values = (STREAM,) if stream else self._values(source)
+            return self._read(source, (Part(0, len(source), source, values),))
         pieces: list[str] = []
         parts: list[Part] = []
         for node in group:
-            if follow:
-                self.inside(node, dirs)
             lead = len("".join(pieces))
             raw = node.text or b""
             for span in outermost(node, *EXPANDED):
                 start = lead + len(raw[: span.start_byte - node.start_byte].decode())
                 source = text_of(span)
-                stream = len(group) == 1 and span.type == "process_substitution" and span == node
-                values = (STREAM,) if stream else self._values(source)
-                parts.append(Part(start, start + len(source), source, values))
+                parts.append(Part(start, start + len(source), source, self._values(source)))
             pieces.append(raw.decode())
         return self._read("".join(pieces), parts)
 

@@ -5,9 +5,14 @@ at once, however long it is.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from agent.permission.shell_parser import descendants, parse, text_of
+from agent.permission.shell_parser import parse, text_of
+from agent.permission.shell_text import DEPTH
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 PARSED = 200_000
 """Characters that are parsed; longer text is only split at separators."""
@@ -17,6 +22,7 @@ _CUT = 300
 """The first tails of a command are given whole, the others up to so many characters."""
 
 _SEPARATOR = re.compile(r"[\n;&|(){}`]+")
+_QUOTING = re.compile(r"['\"\\]")
 _KEYWORDS = re.compile(r"^(?:\s*(?:!|then|do|else|elif|if|while|until|time|coproc)(?=\s))+\s*")
 
 
@@ -33,18 +39,54 @@ def guessed(command: str) -> list[str]:
     found: dict[str, None] = {}
     if len(text) <= PARSED:
         root = parse(text)
-        _collect(found, (text_of(node) for node in descendants(root, "command")))
+        _collect(found, _commands(root))
         if not root.has_error:
             return list(found)
     found.update(dict.fromkeys(split_up(text)))
     return list(found)
 
 
+def _commands(root: "Node") -> Iterator[tuple[str, str]]:
+    """Each command below *root*, whole, and its own words without the commands inside it.
+
+    Of one that is in more than ``DEPTH`` others, its own words only: a line that is nested a
+    thousand times would be given a thousand times over.
+    """
+    spans: list[list[tuple[int, int]]] = []
+    commands: list[tuple[Node, int]] = []
+    waiting: list[tuple[Node, int, int]] = [(root, -1, 0)]
+    while waiting:
+        node, around, depth = waiting.pop()
+        if node.type == "command":
+            if around >= 0:
+                spans[around].append((node.start_byte, node.end_byte))
+            around, depth = len(commands), depth + 1
+            commands.append((node, depth))
+            spans.append([])
+        waiting += [(child, around, depth) for child in reversed(node.children)]
+    for (node, depth), inner in zip(commands, spans, strict=True):
+        own = _left(node, inner)
+        yield (text_of(node) if inner and depth <= DEPTH else own), own
+
+
+def _left(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
+    """The text of *node* without its *inner* spans, which are in order and apart."""
+    data = node.text or b""
+    pieces: list[bytes] = []
+    at = node.start_byte
+    for start, end in inner:
+        pieces.append(data[at - node.start_byte : start - node.start_byte])
+        at = end
+    pieces.append(data[at - node.start_byte :])
+    return b"".join(pieces).decode()
+
+
 def split_up(text: str) -> list[str]:
     """As ``guessed``, at less cost and with more that is no command: no grammar is asked."""
     found: dict[str, None] = {}
     parts = _SEPARATOR.split(_one_kind_of_blank(text))
-    _collect(found, (_KEYWORDS.sub("", part) for part in parts))
+    bare = (_KEYWORDS.sub("", part) for part in parts)
+    _collect(found, ((part, part) for part in bare))
     return list(found)
 
 
@@ -53,9 +95,10 @@ def _one_kind_of_blank(text: str) -> str:
     return spaced.encode(errors="replace").decode()
 
 
-def _collect(found: dict[str, None], commands: Iterable[str]) -> None:
-    for command in commands:
-        words = re.sub(r"['\"\\]", "", command).split()
+def _collect(found: dict[str, None], commands: Iterable[tuple[str, str]]) -> None:
+    """Add each whole command, and the tails of its own words."""
+    for command, own in commands:
+        words = _words(command)
         if not words:
             continue
         whole = " ".join(words)
@@ -63,4 +106,8 @@ def _collect(found: dict[str, None], commands: Iterable[str]) -> None:
             continue
         found[whole] = None
         found[" ".join([words[0].rsplit("/", 1)[-1], *words[1:]])] = None
-        found.update(dict.fromkeys(tails(words)))
+        found.update(dict.fromkeys(tails(words if own is command else _words(own))))
+
+
+def _words(command: str) -> list[str]:
+    return _QUOTING.sub("", command).split()

@@ -37,6 +37,9 @@ _GIT_WRITES = names(
     "rm mv checkout restore clone apply am init worktree submodule config stash reset clean"
 )
 
+LISTED = _FOLDERS | _MAKE_ONLY | _SCRIPTED | _INTO_LAST | {"cd", "pushd", "git"}
+"""Programs that this module has a word on."""
+
 
 def report(
     found: Findings, base: str, words: Sequence[Word], reading: Reading | None, dirs: Dirs,
@@ -78,6 +81,15 @@ def report(
             if not found.touch(target if base == "dd" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
+
+
+def by_words(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Report the paths among the arguments *words* of a program that no table knows: it may
+    write or show each of them."""
+    candidates = _candidates(words)
+    _named(found, candidates, dirs)
+    _by_look(found, candidates, dirs)
+    _secrets(found, candidates, dirs)
 
 
 def _shown(base: str, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:

@@ -69,8 +69,9 @@ def lost_text(root: "Node", source: str) -> str:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if not node.children or node.type in _WHOLE:
+        children = node.children
+        if not children or node.type in _WHOLE:
             data[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
         else:
-            waiting.extend(node.children)
+            waiting.extend(children)
     return data.decode(errors="replace").strip(" \t\n")

@@ -81,10 +81,17 @@ class Place:
             return os.path.realpath(path)
         known = self._real.get(folder)
         if known is None:
-            known = self._real[folder] = os.path.realpath(folder or "/").rstrip("/")
-        joined = f"{known}/{name}"
-        # A string here, and thousands of them.
-        return os.path.realpath(joined) if os.path.islink(joined) else joined  # noqa: PTH114 - see above
+            known = self._real[folder] = self._resolved_folder(folder)
+        return _entry(known, name)
+
+    def _resolved_folder(self, folder: str) -> str:
+        """*folder* with all links resolved, from the one around it where that is known: each
+        ``cd x`` of a line goes one deeper."""
+        around, _, name = folder.rpartition("/")
+        known = self._real.get(around)
+        if known is None or name in ("", ".", ".."):
+            return os.path.realpath(folder or "/").rstrip("/")
+        return _entry(known, name).rstrip("/")
 
     def inside(self, path: str) -> bool:
         """Whether *path* and what it links to lie in the project."""
@@ -126,6 +133,13 @@ class Place:
         return offered_folder(folder, self.project, self.home)
 
 
+def _entry(folder: str, name: str) -> str:
+    """*name* in *folder*, which is resolved, with all links resolved."""
+    joined = f"{folder}/{name}"
+    # A string here, and thousands of them.
+    return os.path.realpath(joined) if os.path.islink(joined) else joined  # noqa: PTH114 - see above
+
+
 def offered_folder(folder: str, project: str, home: str) -> str | None:
     """The pattern that "always" may store for *folder*, None for too wide a one: the root, what
     holds the project or the home folder, a name with wildcards in it."""
@@ -163,6 +177,8 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
     if values is None:
         return None
     found: list[str] = []
+    if len(place.patterns) > PATTERNS and word.globs:
+        return None
     for value in values:
         path = home_path(value, place.home)
         if path is None or (not dirs and not path.startswith("/")):

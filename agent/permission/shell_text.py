@@ -17,6 +17,10 @@ MOST = 100_000
 DEPTH = 40
 """Levels of nesting that are followed (security bound)."""
 
+NESTED = 15_000
+"""Characters of code in text, and of commands behind other programs, that are followed, those of
+all levels together: each ``eval`` in a chain of them runs nearly all of the line again."""
+
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
 """Control characters but tab and newline, surrogates and the private use area."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.permission.findings import Findings
 from agent.permission.lexicon import names
 from agent.permission.shell_builtins import KEYWORDS, LOCAL
-from agent.permission.shell_command import Call, Commands, Ends
+from agent.permission.shell_command import Call, Commands, Ends, program
 from agent.permission.shell_expand import WORDS, Expander
 from agent.permission.shell_guess import guessed, split_up
 from agent.permission.shell_parser import lost_text, parse, text_of
@@ -44,12 +44,14 @@ _GRAMMATICAL = KEYWORDS | names(
 """Names that make another node of a command, or a variable of a word behind them."""
 _PEEKS = 3
 """Levels of text in text that are looked into for deny rules."""
-_LOOKS = 200
+_LOOKS = 64
 """Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
 _SPELLED = re.compile(r"[`{]|\$[^\w@*#?!$-]|\\\n|-delete")
 _SETTING = re.compile(r"=|\b(?:for|select|read\w*|printf|mapfile|getopts)\b")
 """What may spell a name that its letters don't show, and what may give a variable a value that
-does: such a text is parsed after any others."""
+does: such a text is parsed after any others, and only the second sort sets a variable."""
+_ONE_WORD = re.compile(r"(?:[\w.*?-]*/)*[\w.*?-]+", re.ASCII)
+"""One word, in which nothing is quoted or put in: a command without arguments."""
 
 
 def _root(text: str) -> "Node":
@@ -119,9 +121,11 @@ class Walker:
             self.commands.judge(Call(words, text, dirs))
             return
         refuse_early(text)
-        root = _root(join_lines(text))
+        joined = join_lines(text)
+        root = _root(joined)
         self.level += 1
-        self.variables.bind(root)
+        if _SETTING.search(joined):
+            self.variables.bind(root)
         self.sequence(root.children, dirs)
         self.level -= 1
 
@@ -328,8 +332,9 @@ class Peek:
     def __call__(self, text: str) -> tuple[str, ...]:
         if self._depth > _PEEKS or not text.strip():
             return ()
-        if re.fullmatch(r"[\w.-]+", text):
-            return (text,)
+        if _ONE_WORD.fullmatch(text):
+            base = program(text)
+            return (text,) if base == text else (text, base)
         known = self._known.get(text)
         if known is None:
             parsed = len(self._known) < _LOOKS or _spelled(text)

@@ -200,6 +200,9 @@ def read_word(source: str, parts: Sequence[Part]) -> Word:
     """Unquote *source*. *parts* are the spans that bash expands, in order, not nested."""
     if not parts and _BARE.fullmatch(source):
         return Word(source, source)
+    if len(parts) == 1 and parts[0].source == source:
+        whole = Word(chr(_FIRST_PART), source, tuple(parts))
+        return replace(whole, code=True) if _holds_code(whole) else whole
     reader = _Reader(source, {part.start: part for part in parts})
     reader.run()
     word = Word("".join(reader.raw), source, tuple(reader.parts))

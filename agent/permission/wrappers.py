@@ -49,11 +49,16 @@ _OBEYING = names(
 
 
 _RUNNER_NAMES = frozenset(first for first, *_ in RUNNERS)
+_QUICK_RUNNERS = frozenset({"npx", "bunx", "uvx"})
+LISTED = (
+    SHELLS | OPAQUE | _RUNNER_NAMES | _QUICK_RUNNERS | {*_CODE_LATER, *WRAPPERS, "command", "arch"}
+)
+"""Programs that this module has a word on."""
 
 
 def runner(words: Sequence[Word]) -> bool:
     """Whether ``uv run`` and the like start the line: a rule may name them with a program."""
-    return _runner(words) is not None or words[0].text in ("npx", "bunx", "uvx")
+    return _runner(words) is not None or words[0].text in _QUICK_RUNNERS
 
 
 def is_wrapper(base: str) -> bool:

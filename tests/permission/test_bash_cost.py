@@ -95,7 +95,28 @@ def test_b8_a_line_of_twice_the_length_costs_about_twice(shape: str, tmp_path: P
 def test_b8_each_character_of_a_line_costs_few_calls(shape: str, tmp_path: Path) -> None:
     """On the machine of the bound, 50 ms for 10,000 characters are some 70 calls for each."""
     cost(line(SHAPES[shape], 100), tmp_path)
-    assert cost(line(SHAPES[shape], 4_000), tmp_path) < 4_000 * 70
+    assert cost(line(SHAPES[shape], 4_000), tmp_path) < 4_000 * 35
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("eval " * 800 + "rm x", id="evals"),
+        pytest.param("eval " * 39 + "w " * 1_900, id="words in evals"),
+        pytest.param('echo "$(' * 400 + "rm x" + ')"' * 400, id="substitutions"),
+        pytest.param("cd a; " * 660, id="the same folder"),
+        pytest.param("sudo " * 800 + "rm x", id="wrappers"),
+        pytest.param("(" * 2_000 + "rm x" + ")" * 2_000, id="subshells"),
+        pytest.param("f() { " * 400 + "a; " + "}; " * 400, id="functions"),
+        pytest.param("find . -exec " * 300 + "rm x \\;", id="finders"),
+        pytest.param("xargs " * 660 + "rm", id="fed wrappers"),
+        pytest.param("echo " + "`" * 4_000, id="backticks"),
+        pytest.param('c "' * 1_300, id="quotes"),
+    ],
+)
+def test_b8_nesting_costs_few_calls_for_each_character(text: str, tmp_path: Path) -> None:
+    cost("eval ls; echo $(a)", tmp_path)
+    assert cost(text, tmp_path) < len(text) * 60
 
 
 def test_b8_folders_that_may_hold_do_not_double_for_ever(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ DENIED = [
     "npm exec -- rm x", "cat a > >(rm x)", "git bisect run rm x", "git rebase --exec 'rm x' m",
     "parallel rm ::: x", "complete -C 'rm x' y", "$(echo rm) x", "for y in rm; do $y x; done",
     "for y in rm; do sudo $y x; done", "for y in rm; do eval $y x; done",
+    "for\\\n y in rm; do $y x; done", "fo\\\nr y in rm; do $y x; done",
+    "git bisect run /bin/rm", "foo 'a b' -- $x; git bisect run ./rm",
     "for y in rm; do timeout 3 $y x; done", "for y in rm; do sh -c \"$y x\"; done",
 ]  # fmt: skip
 
@@ -87,6 +89,16 @@ def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
         pytest.param("true; " * 5_000 + "rm x", id="last of 5000"),
         pytest.param("# " + "a" * 41_000 + "\nrm x", id="after 41000 characters"),
         pytest.param(";\n rm x # " + "a" * 201_000, id="behind nothing, before 201000 characters"),
+        pytest.param("eval " * 39 + "rm x", id="in 39 evals"),
+        pytest.param("eval " * 45 + "rm x", id="in 45 evals"),
+        pytest.param("eval " * 3_000 + "rm x", id="in 3000 evals"),
+        pytest.param("eval ls " + "a" * 16_000 + "; rm x", id="behind code that is not followed"),
+        pytest.param("sh -c '" + "a; " * 5_100 + "rm x'", id="in code that is not followed"),
+        pytest.param("echo $(" * 30 + "rm x" + ")" * 30, id="in 30 substitutions"),
+        pytest.param("echo $(" * 900 + "rm x" + ")" * 900, id="in 900 substitutions"),
+        pytest.param("echo $(" * 900 + "sudo rm x" + ")" * 900, id="behind a name in 900"),
+        pytest.param("echo $(" * 900 + "ls $(pwd)" + ")" * 900 + "; rm x", id="after 900"),
+        pytest.param("echo $(" * 900 + "a" + ") rm x" * 900, id="around 899"),
     ],
 )
 def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:
