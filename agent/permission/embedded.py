@@ -21,6 +21,8 @@ _LEAD = re.compile(
     r"\"[^\"]*\":|\d*[,\d$]*\s*e\s)\s*",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"(?!-)[\w.-]*")
+"""Holds no code: there is no blank, quote or mark in it."""
 _CALL = re.compile(
     r"(?:system|popen\w*|exec\w*|spawn\w*|Popen|run|call|check_call|check_output|getoutput|"
     r"getstatusoutput|shell_exec|passthru|proc_open|shell-command\w*|start-process|shell|"
@@ -49,6 +51,9 @@ def embedded(words: Sequence[Word]) -> list[str]:
 
 def _forms(text: str) -> Iterator[str]:
     """*text* and what is joined to a flag or name in it, without marks in front."""
+    if _BARE.fullmatch(text):
+        yield text
+        return
     forms = [text]
     forms += [text[mark.end() :] for mark in list(re.finditer("=", text))[:5]]
     if re.match(r"-[A-Za-z].", text):
@@ -62,6 +67,8 @@ def _forms(text: str) -> Iterator[str]:
 
 def code_strings(text: str) -> Iterator[str]:
     """The shell commands that program *text* (Python, awk, Perl, sed …) would start."""
+    if _BARE.fullmatch(text):
+        return
     for call in list(_CALL.finditer(text))[:_MOST]:
         parts: list[str] = []
         at = call.end()

@@ -171,6 +171,9 @@ def _joined(folder: str, path: str) -> str:
     return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
 
 
+_ROOT = frozenset({"/"})
+
+
 def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
     """Every absolute path *word* can mean, not resolved; None when that is not known."""
     values = word.values
@@ -183,7 +186,7 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
         path = home_path(value, place.home)
         if path is None or (not dirs and not path.startswith("/")):
             return None
-        for folder in dirs or {"/"}:
+        for folder in _ROOT if path.startswith("/") else dirs:
             found.append(_joined(folder, path))
             if is_pattern(value):
                 base = place.home if path != plain(value) else folder
