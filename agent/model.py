@@ -349,6 +349,10 @@ Part: TypeAlias = (
     | ReportPart
 )
 
+HarnessPart: TypeAlias = CompactionPart | ToolPart | ReportPart
+"""What people see of a message of the harness: where it summed up, the user's own command, what a
+sub-agent in the background reports."""
+
 
 def is_open(part: Part) -> bool:
     """Whether deltas may still come for *part* (the store keeps open parts in memory)."""

@@ -1,7 +1,7 @@
 """Parts of user messages that say what the model was told beside the user's words, and what of
 it is still owed: the report of a sub-agent that works in the background."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent.usage import Usage
@@ -61,6 +61,16 @@ ErrandState = Literal[
 ]
 """How work in the background stands: it runs, or ended like a turn does, or with the program."""
 
+_DID: dict[ErrandState, str] = {
+    "running": "works",
+    "completed": "reports",
+    "cancelled": "was stopped",
+    "rejected": "was stopped",
+    "limit_reached": "was cut short",
+    "failed": "failed",
+    "interrupted": "was interrupted",
+}
+
 QUIET: frozenset[ErrandState] = frozenset({"cancelled", "rejected", "interrupted"})
 """Ends that are the user's doing or nobody's: they are told, but nothing is begun for them."""
 
@@ -105,3 +115,21 @@ class ReportPart:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     type: Literal["report"] = "report"
+
+    @property
+    def placeless(self) -> "ReportPart":
+        """The report wherever it stands: one that waited while a step began comes again in a
+        later message."""
+        return replace(self, id="", message_id="")
+
+    @property
+    def line(self) -> str:
+        """What came of it on one line, for people."""
+        return " · ".join(
+            (f"{self.agent.capitalize()} {_DID[self.outcome]}: {self.description}", *self.facts)
+        )
+
+    @property
+    def body(self) -> str:
+        """What there is to read of it (markdown), "" where there is nothing."""
+        return "\n\n".join(one for one in (self.error, self.text) if one)

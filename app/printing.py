@@ -12,7 +12,17 @@ from agent.events import (
     SessionIdle,
     SessionStatusChanged,
 )
-from agent.model import Completed, Failed, Pending, Retry, Running, TextPart, ToolPart, UserMessage
+from agent.model import (
+    Completed,
+    Failed,
+    Pending,
+    ReportPart,
+    Retry,
+    Running,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
 from agent.questions import PermissionRequest, Question
 from app.clean import clean, clean_line
 
@@ -26,6 +36,7 @@ class Printer:
         self._printed: dict[str, int] = {}
         self._states: dict[str, str] = {}
         self._own: set[str] = set()
+        self._reports: set[ReportPart] = set()
         self._fresh = True
 
     def own(self, message_id: str) -> None:
@@ -85,6 +96,8 @@ class Printer:
                     self._text(part)
             case PartUpdated(part=ToolPart() as part):
                 self._tool(part)
+            case PartUpdated(part=ReportPart() as part):
+                self._report(part)
             case SessionStatusChanged(status=Retry(message=message)):
                 self.line(f"The provider failed: {clean_line(message)} Trying again.")
             case Notice(message=message):
@@ -130,6 +143,12 @@ class Printer:
                 self.line(f"{kind}: {clean_line(what)}: {first}")
             case _:
                 assert_never(state)
+
+    def _report(self, part: ReportPart) -> None:
+        """What a sub-agent in the background came to."""
+        if part.placeless not in self._reports:
+            self._reports.add(part.placeless)
+            self.line("\n".join(one for one in (clean_line(part.line), part.body) if one))
 
     def _idle(self, event: SessionIdle) -> None:
         self.end_line()

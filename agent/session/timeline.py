@@ -7,11 +7,15 @@ from agent.consent import explained
 from agent.display import DiffBlock
 from agent.model import (
     AssistantMessage,
+    CompactionPart,
     Completed,
     Failed,
+    HarnessPart,
     MessageWithParts,
     Part,
     Pending,
+    ReasoningPart,
+    ReportPart,
     TextPart,
     ToolPart,
     Usage,
@@ -50,15 +54,17 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class TurnLine:
     """What one prompt led to. *prompts* are the user's messages, the first of which began it;
-    there is none where the harness did."""
+    there is none where the harness did. *told* are those messages of the harness that people see
+    something of."""
 
     prompts: tuple[MessageWithParts, ...]
     steps: tuple[Step, ...]
+    told: tuple[MessageWithParts, ...] = ()
 
     @property
     def messages(self) -> tuple[MessageWithParts, ...]:
         own = (MessageWithParts(step.message, step.parts) for step in self.steps)
-        return tuple(sorted((*self.prompts, *own), key=lambda item: item.message.id))
+        return tuple(sorted((*self.prompts, *self.told, *own), key=lambda item: item.message.id))
 
     @property
     def first_id(self) -> str:
@@ -66,12 +72,18 @@ class TurnLine:
 
     @property
     def text(self) -> str:
-        """What was asked."""
-        return words_of(self.prompts[0]) if self.prompts else ""
+        """What was asked, or else what began it."""
+        if self.prompts:
+            return words_of(self.prompts[0])
+        told = [said_by(part) for item in self.told for part in item.parts]
+        return next((words for words in told if words), "The agent went on")
 
     @property
     def started(self) -> float:
-        return min(item.message.created for item in self.messages)
+        steps = [step.message.created for step in self.steps]
+        prompts = [item.message.created for item in self.prompts]
+        # A report is from when it was made, and may have waited long.
+        return min([*prompts, *steps] or [item.message.created for item in self.told])
 
     @property
     def seconds(self) -> float | None:
@@ -106,25 +118,40 @@ def timeline(messages: Sequence[MessageWithParts]) -> tuple[TurnLine, ...]:
 
 
 def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TurnLine]:
-    groups: dict[str, tuple[list[MessageWithParts], list[Step]]] = {}
+    groups: dict[str, tuple[list[MessageWithParts], list[Step], list[MessageWithParts]]] = {}
     for item in messages:
         message = item.message
         if message.turn_id is None:
             continue
-        prompts, steps = groups.setdefault(message.turn_id, ([], []))
+        prompts, steps, told = groups.setdefault(message.turn_id, ([], [], []))
         if isinstance(message, AssistantMessage):
             steps.append(Step(message, item.parts))
         elif not message.synthetic:
             prompts.append(item)
-    for prompts, steps in groups.values():
-        if prompts or steps:
-            yield TurnLine(tuple(prompts), tuple(steps))
+        elif any(isinstance(part, HarnessPart) for part in item.parts):
+            told.append(item)
+    for prompts, steps, told in groups.values():
+        if prompts or steps or told:
+            yield TurnLine(tuple(prompts), tuple(steps), tuple(told))
 
 
 def words_of(item: MessageWithParts) -> str:
     """What was written in a message, without what the harness added."""
     texts = (p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic)
     return "\n".join(text for text in texts if text.strip()).strip()
+
+
+def said_by(part: Part) -> str:
+    """A part of a message of the harness on one line, "" for what people see nothing of."""
+    match part:
+        case ReportPart():
+            return part.line
+        case CompactionPart():
+            return "Earlier messages were summarised"
+        case ToolPart(state=state):
+            return f"! {'' if isinstance(state, Pending) else state.label.object}".strip()
+        case _:
+            return ""
 
 
 def failed(part: ToolPart) -> bool:
@@ -170,10 +197,14 @@ def found_in(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str
     return [
         (item.message.id, part.id)
         for item in messages
-        if not (isinstance(item.message, UserMessage) and item.message.synthetic)
         for part in item.parts
+        if isinstance(part, HarnessPart) or not _of_harness(item)
         if wanted in _searched(part).casefold()
     ]
+
+
+def _of_harness(item: MessageWithParts) -> bool:
+    return isinstance(item.message, UserMessage) and item.message.synthetic
 
 
 def _searched(part: Part) -> str:
@@ -184,5 +215,11 @@ def _searched(part: Part) -> str:
             state = part.state
             label = "" if isinstance(state, Pending) else f"{state.label.verb} {state.label.object}"
             return f"{label}\n{result_of(part)}"
+        case ReasoningPart(text=text):
+            return text
+        case ReportPart():
+            return f"{part.line}\n{part.body}"
+        case CompactionPart(summary=text):
+            return text
         case _:
-            return getattr(part, "text", "") if part.type == "reasoning" else ""
+            return ""

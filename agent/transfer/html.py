@@ -12,19 +12,20 @@ from agent.consent import explained
 from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
 from agent.figures import money
 from agent.model import (
-    AssistantMessage,
+    CompactionPart,
     Completed,
     Failed,
     FilePart,
-    MessageWithParts,
     Part,
     Pending,
     ReasoningPart,
+    ReportPart,
     TextPart,
     ToolPart,
 )
-from agent.session.timeline import TurnLine, failed, result_of, timeline, words_of
+from agent.session.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
+from agent.transfer.entries import Ended, Entry, Said, entries
 from agent.transfer.markdown import moment, short
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -70,22 +71,15 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
 def _contents(turns: Sequence[TurnLine]) -> Iterator[str]:
     yield '<nav aria-label="Turns"><ol>'
     for turn in turns:
-        first = (turn.text.strip().splitlines() or ["The agent went on"])[0][:120]
+        first = (turn.text.strip().splitlines() or ["Untitled"])[0][:120]
         yield f'<li><a href="#{escape(turn.first_id)}">{escape(first)}</a></li>'
     yield "</ol></nav>"
 
 
 def _turn(turn: TurnLine) -> Iterator[str]:
     yield f'<section class="turn" id="{escape(turn.first_id)}">'
-    for item in turn.messages:
-        message = item.message
-        if isinstance(message, AssistantMessage):
-            yield from _step(item, message)
-        else:
-            yield f'<div class="user"><p class="when">{escape(moment(message.created))}</p>'
-            yield f"<pre>{escape(words_of(item))}</pre>"
-            yield "".join(_attached(part) for part in item.parts)
-            yield "</div>"
+    for entry in entries(turn):
+        yield from _entry(entry)
     facts = [f"{len(turn.steps)} step{'' if len(turn.steps) == 1 else 's'}"]
     if turn.seconds is not None:
         facts.append(f"{turn.seconds:.0f} s")
@@ -94,25 +88,32 @@ def _turn(turn: TurnLine) -> Iterator[str]:
     yield f'<p class="facts">{_facts(facts)}</p></section>'
 
 
-def _step(item: MessageWithParts, message: AssistantMessage) -> Iterator[str]:
-    for part in item.parts:
-        yield from _part(part)
-    if message.interrupted:
-        yield '<p class="note">Interrupted</p>'
-    elif message.error is not None:
-        yield f'<p class="error">{escape(message.error.message)}</p>'
-
-
-def _part(part: Part) -> Iterator[str]:
-    match part:
-        case TextPart(text=text, synthetic=False) if text.strip():
+def _entry(entry: Entry) -> Iterator[str]:
+    match entry:
+        case Said(item=item):
+            yield f'<div class="user"><p class="when">{escape(moment(item.message.created))}</p>'
+            yield f"<pre>{escape(words_of(item))}</pre>"
+            yield "".join(_attached(part) for part in item.parts)
+            yield "</div>"
+        case TextPart(text=text):
             yield f'<div class="answer">{rendered(text)}</div>'
-        case ReasoningPart(text=text) if text.strip():
-            yield f"<details><summary>Thought</summary><div>{rendered(text)}</div></details>"
+        case ReasoningPart(text=text):
+            yield _folded("Thought", text)
         case ToolPart():
-            yield from _tool(part)
-        case _:
-            pass
+            yield from _tool(entry)
+        case ReportPart():
+            yield _folded(entry.line, entry.body)
+        case CompactionPart(summary=summary):
+            yield _folded(said_by(entry), summary)
+        case Ended(error=error):
+            said = f'<p class="error">{escape(error)}</p>'
+            yield said if error else '<p class="note">Interrupted</p>'
+
+
+def _folded(head: str, text: str) -> str:
+    if not text.strip():
+        return f'<p class="note">{escape(head)}</p>'
+    return f"<details><summary>{escape(head)}</summary><div>{rendered(text)}</div></details>"
 
 
 def _tool(part: ToolPart) -> Iterator[str]:

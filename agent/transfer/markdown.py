@@ -3,13 +3,23 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape
 
 from agent.consent import explained
 from agent.display import DiffBlock, ShellBlock
 from agent.figures import money
-from agent.model import Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
-from agent.session.timeline import TurnLine, result_of, timeline, words_of
+from agent.model import (
+    CompactionPart,
+    Failed,
+    Pending,
+    ReasoningPart,
+    ReportPart,
+    TextPart,
+    ToolPart,
+)
+from agent.session.timeline import TurnLine, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
+from agent.transfer.entries import Ended, Entry, Said, entries
 
 MOST_LINES = 60
 """Lines of output that are shown of one call."""
@@ -39,31 +49,36 @@ def turn_as_markdown(turn: TurnLine) -> str:
 
 
 def _turn(turn: TurnLine, level: int) -> Iterator[str]:
-    first = turn.prompts[0].message.id if turn.prompts else ""
     yield f"{'#' * min(6, level)} {moment(turn.started)}\n"
-    for item in turn.messages:
-        if item.message.role == "user":
-            label = "" if item.message.id == first else "*(while it worked)* "
+    for entry in entries(turn):
+        yield from _entry(entry)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    match entry:
+        case Said(item=item, first=first):
+            label = "" if first else "*(while it worked)* "
             yield "\n".join(f"> {line}" for line in f"{label}{words_of(item)}".split("\n")) + "\n"
-            continue
-        for part in item.parts:
-            yield from _part(part)
-        if item.message.role == "assistant" and item.message.error is not None:
-            said = f"**Failed:** {item.message.error.message}"
-            yield f"{'*Interrupted*' if item.message.interrupted else said}\n"
-
-
-def _part(part: Part) -> Iterator[str]:
-    match part:
-        case TextPart(text=text, synthetic=False) if text.strip():
+        case TextPart(text=text):
             yield f"{text.strip()}\n"
-        case ReasoningPart(text=text) if text.strip():
-            quoted = "\n".join(text.strip().split("\n"))
-            yield f"<details><summary>Thought</summary>\n\n{quoted}\n\n</details>\n"
+        case ReasoningPart(text=text):
+            yield _folded("Thought", text)
         case ToolPart():
-            yield from _tool(part)
-        case _:
-            pass
+            yield from _tool(entry)
+        case ReportPart():
+            yield _folded(entry.line, entry.body)
+        case CompactionPart(summary=summary):
+            yield _folded(said_by(entry), summary)
+        case Ended(error=error):
+            yield f"**Failed:** {error}\n" if error else "*Interrupted*\n"
+
+
+def _folded(head: str, text: str) -> str:
+    if not text.strip():
+        return f"*{head}*\n"
+    return (
+        f"<details><summary>{escape(head, quote=False)}</summary>\n\n{text.strip()}\n\n</details>\n"
+    )
 
 
 def _tool(part: ToolPart) -> Iterator[str]:

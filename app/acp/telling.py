@@ -36,6 +36,7 @@ from agent.model import (
     Part,
     Pending,
     ReasoningPart,
+    ReportPart,
     Running,
     TextPart,
     ToolPart,
@@ -88,6 +89,7 @@ class Teller:
     _sent: dict[str, int] = field(default_factory=dict[str, int])
     _thoughts: set[str] = field(default_factory=set[str])
     _calls: dict[str, ToolPart] = field(default_factory=dict[str, ToolPart])
+    _reports: set[ReportPart] = field(default_factory=set[ReportPart])
     _own: set[str] = field(default_factory=set[str])
     _terminals: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -108,6 +110,9 @@ class Teller:
                 yield from self._text(part.id, part.message_id, 0, part.text)
             case ToolPart():
                 yield from self._call(part)
+            case ReportPart() if part.placeless not in self._reports:
+                self._reports.add(part.placeless)
+                yield report(part)
             case _:
                 pass
 
@@ -135,6 +140,8 @@ class Teller:
             return
         self.own(item.message.id)
         if item.message.synthetic:
+            for part in item.parts:
+                yield from self.part(part)
             return
         for part in item.parts:
             text = _said(part)
@@ -189,6 +196,17 @@ def tool_call(
         locations=locations_of(blocks, given, root) or None,
         raw_input=given,
         raw_output=_output(part),
+    )
+
+
+def report(part: ReportPart) -> ToolCallStart:
+    """What a sub-agent in the background came to: a row of its own, where the model reads it."""
+    return start_tool_call(
+        part.id,
+        title=clean_line(part.line),
+        kind="other",
+        status="completed" if part.outcome == "completed" else "failed",
+        content=[text_content(part.body)] if part.body else None,
     )
 
 

@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from textual.content import Content
 
-from agent.model import Completed, Failed, Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.model import (
+    CompactionPart,
+    Completed,
+    Failed,
+    HarnessPart,
+    Part,
+    Pending,
+    ReasoningPart,
+    ReportPart,
+    TextPart,
+    ToolPart,
+)
 from agent.session.timeline import (
     Step,
     TurnLine,
@@ -15,6 +26,7 @@ from agent.session.timeline import (
     failed,
     is_edit,
     is_question,
+    said_by,
     words_of,
 )
 from app.clean import clean_line
@@ -113,14 +125,18 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
         )
 
     everything = where.filter == "everything"
-    for item in turn.messages[1:] if turn.prompts else turn.messages:
+    for item in turn.messages:
         id_ = item.message.id
+        if turn.prompts and item is turn.prompts[0]:
+            continue
         step = next((s for s in turn.steps if s.message.id == id_), None)
-        if step is None:
+        if step is None and item in turn.prompts:
             if everything:
                 yield mark(id_, "", _row("▌", "$tone-blue", words_of(item), where))
             continue
         for part in item.parts:
+            if step is None and not isinstance(part, HarnessPart):
+                continue
             child = _child(part)
             below = where.held.get(child) if child is not None else None
             line = _part_line(part, where, unfolded=below is not None)
@@ -130,14 +146,20 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
                 inside = replace(where, depth=where.depth + 1)
                 for number in range(len(below.turns)):
                     yield from _inner(below, number, inside)
-        error = step.message.error
-        if step.message.interrupted:
-            if everything:
-                line = _row("⊘", "$tone-faint", "Interrupted", where, "$tone-faint")
-                yield mark(id_, f"{id_}/end", line, step=step)
-        elif error is not None and where.filter in {"everything", "errors"}:
-            line = _row("✕", "$tone-err", error.message, where, "$tone-err")
+        line = _end_line(step, where) if step is not None else None
+        if line is not None:
             yield mark(id_, f"{id_}/end", line, step=step)
+
+
+def _end_line(step: Step, where: _Where) -> Content | None:
+    """How a step ended where it did not end well, None where that has no row under the filter."""
+    error = step.message.error
+    if step.message.interrupted:
+        line = _row("⊘", "$tone-faint", "Interrupted", where, "$tone-faint")
+        return line if where.filter == "everything" else None
+    if error is None or where.filter not in {"everything", "errors"}:
+        return None
+    return _row("✕", "$tone-err", error.message, where, "$tone-err")
 
 
 def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
@@ -149,6 +171,9 @@ def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
         if isinstance(part, ReasoningPart):
             return _row("∴", "$tone-faint", said, where, "$tone-faint")
         return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
+    if isinstance(part, CompactionPart | ReportPart):
+        said = said_by(part)
+        return _row("◇", "$tone-muted", said, where) if where.filter == "everything" else None
     if not isinstance(part, ToolPart):
         return None
     fits = {
@@ -214,7 +239,7 @@ def _row(
 def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
     """Two rows: when and what, then how much."""
     tone = "$tone-warn" if turn.cancelled else "$tone-err" if turn.failures else ""
-    title = " ".join(clean_line(turn.text[: 4 * width]).split()) or "The agent went on"
+    title = " ".join(clean_line(turn.text[: 4 * width]).split()) or "Untitled"
     head = Content.assemble(
         ("▾ " if unfolded else "▸ ", "$tone-muted"),
         (f"{clock(turn.started)}  ", "$tone-muted"),

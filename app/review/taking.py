@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.display import DiffBlock
-from agent.model import Completed, Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.model import (
+    CompactionPart,
+    Completed,
+    Part,
+    Pending,
+    ReasoningPart,
+    ReportPart,
+    TextPart,
+    ToolPart,
+)
 from agent.session.timeline import answers_of, result_of, words_of
 from app.review.marks import Mark
 from app.review.reviewed import Reviewed
@@ -27,6 +36,8 @@ def copied(reviewed: Reviewed, mark: Mark) -> str:
         return "\n".join((_sentence(part), *answers_of(part), _given(part))).strip()
     if isinstance(part, TextPart | ReasoningPart):
         return part.text
+    if isinstance(part, CompactionPart | ReportPart):
+        return _told(part)
     return _message(reviewed, mark)
 
 
@@ -48,8 +59,18 @@ def saved(reviewed: Reviewed, mark: Mark) -> Taken:
             return Taken("answer.md", part.text.strip() + "\n")
         case ReasoningPart():
             return Taken("thought.md", part.text.strip() + "\n")
+        case CompactionPart():
+            return Taken("summary.md", _told(part) + "\n")
+        case ReportPart():
+            return Taken("report.md", _told(part) + "\n")
         case _:
             return Taken("message.md", _message(reviewed, mark) + "\n")
+
+
+def _told(part: CompactionPart | ReportPart) -> str:
+    if isinstance(part, CompactionPart):
+        return part.summary.strip()
+    return part.body.strip() or part.line
 
 
 def _message(reviewed: Reviewed, mark: Mark) -> str:

@@ -8,6 +8,7 @@ sub-agents from the session that was asked. Types:
 ``text``, ``reasoning`` message, part, text (whole, when it has ended)
 ``delta`` part, text (with ``--deltas``)
 ``tool`` call, tool, state (running, completed, failed), title; then input, output or error
+``report`` child, agent, description, outcome, text, error (of a sub-agent in the background)
 ``permission`` permission, pattern, answer (once, reject)
 ``retry`` attempt, message, next_at
 ``step`` message, finish, usage, cost
@@ -38,6 +39,7 @@ from agent.model import (
     Completed,
     Failed,
     ReasoningPart,
+    ReportPart,
     Retry,
     Running,
     Session,
@@ -64,6 +66,7 @@ class JsonLines:
         self._asked: dict[str, PermissionRequest] = {}
         self._told: dict[str, str] = {}
         self._own: set[str] = set()
+        self._reports: set[ReportPart] = set()
 
     def start(self, session: Session, model: str) -> None:
         self._session = session.id
@@ -79,6 +82,8 @@ class JsonLines:
                 self._text(part)
             case PartUpdated(part=ToolPart() as part):
                 self._tool(part)
+            case PartUpdated(part=ReportPart() as part):
+                self._report(part)
             case PartUpdated(part=StepFinishPart() as part):
                 usage: Json = asdict(part.usage) if part.usage else None
                 self._line(
@@ -160,6 +165,21 @@ class JsonLines:
             case _:
                 return
         self._line("tool", part.session_id, **facts)
+
+    def _report(self, part: ReportPart) -> None:
+        if part.placeless in self._reports:
+            return
+        self._reports.add(part.placeless)
+        self._line(
+            "report",
+            part.session_id,
+            child=part.child_id,
+            agent=part.agent,
+            description=part.description,
+            outcome=part.outcome,
+            text=part.text,
+            error=part.error,
+        )
 
     def _permission(self, event: PermissionReplied) -> None:
         request = self._asked.pop(event.request_id, None)

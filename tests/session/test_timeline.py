@@ -40,6 +40,42 @@ def test_a_turn_tells_what_it_took() -> None:
     assert timeline((TURN[0], running))[0].seconds is None
 
 
+SUMMARY = CompactionPart(
+    id="prt_s", session_id=records.SESSION, message_id="msg_b5", summary="it was *done*", auto=True
+)
+
+
+def told(message_id: str, part, turn: str = "trn_1"):
+    """A message of the harness with *part*."""
+    return records.user(message_id, "for the model", part, turn=turn, synthetic=True)
+
+
+def test_a_turn_has_what_people_see_of_the_harness() -> None:
+    """What a sub-agent reports, where it was summed up, commands of the user's own."""
+    report = told("msg_c5", records.report("msg_c5", "Two."))
+    own = told("msg_f", records.tool("prt_f", "msg_f", records.completed("Bash", "make")), "trn_2")
+    hidden = records.user("msg_d1", "Go on.", synthetic=True)
+    first, second = timeline((*TURN[:2], told("msg_b5", SUMMARY), TURN[2], report, hidden, own))
+    ids = [item.message.id for item in first.messages]
+    assert ids == ["msg_a", "msg_b", "msg_b5", "msg_c", "msg_c5"]
+    assert (first.text, second.text) == ("do it", "! make")
+    assert second.steps == ()
+
+
+def test_a_turn_that_a_report_began_says_so_and_does_not_count_its_waiting() -> None:
+    report = told("msg_a", records.report("msg_a", "Two."))
+    (turn,) = timeline((report, step("msg_b", created=2000.0, completed=2003.0)))
+    assert turn.text == "Explore reports: find the readers · 3 tool calls"
+    assert (turn.started, turn.seconds) == (2000.0, 3.0)
+
+
+def test_search_finds_what_people_see_of_the_harness() -> None:
+    messages = (told("msg_b5", SUMMARY), told("msg_c5", records.report("msg_c5", "Two readers.")))
+    assert found_in(messages, "DONE") == [("msg_b5", "prt_s")]
+    assert found_in(messages, "two readers") == [("msg_c5", "msg_c5r")]
+    assert found_in(messages, "for the model") == []
+
+
 def test_search_looks_at_words_calls_and_results() -> None:
     assert found_in(TURN, "DO IT") == [("msg_a", "msg_aa")]
     assert found_in(TURN, "make") == [("msg_b", "prt_2")]

@@ -11,6 +11,7 @@ from agent.model import (
     Part,
     Pending,
     ReasoningPart,
+    ReportPart,
     Running,
     Session,
     SessionStatus,
@@ -107,6 +108,21 @@ def tool(part_id: str, message_id: str, state: ToolState, *, name: str = "read")
         call_id=f"call_{part_id}",
         tool=name,
         state=state,
+    )
+
+
+def report(message_id: str, text: str = "", **more) -> ReportPart:
+    """What a sub-agent in the background came to, as a part of *message_id*."""
+    values = {"outcome": "completed", "facts": ("3 tool calls",), **more}
+    return ReportPart(
+        id=f"{message_id}r",
+        session_id=SESSION,
+        message_id=message_id,
+        child_id="ses_child",
+        agent="explore",
+        description="find the readers",
+        text=text,
+        **values,
     )
 
 

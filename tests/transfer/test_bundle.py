@@ -337,3 +337,25 @@ def test_nonsense_in_opencodes_form_is_left_out() -> None:
     bundle = parsed(odd, "odd.json")
     assert bundle.messages == ()
     assert bundle.session.title == ""
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_d6_a_document_has_what_people_see_of_the_harness(form: str) -> None:
+    """S2: a report of the background, a summary, a command of the user's own."""
+    summary = CompactionPart(
+        id="prt_s", session_id="ses_1", message_id="msg_b", summary="It was <done>.", auto=True
+    )
+    own = records.tool("prt_d", "msg_d", records.completed("Bash", "make"), name="bash")
+    parts = (records.report("msg_a", "None has the *fault*."), summary, own)
+    failed = records.report("msg_e", error="No model.", outcome="failed", facts=())
+    told = [
+        records.user(part.message_id, "for the model", part, synthetic=True)
+        for part in (*parts, failed)
+    ]
+    text = text_of(Bundle(records.session("ses_1"), tuple(told)), form)
+    seen = ["Explore reports: find the readers · 3 tool calls", "Earlier messages were summarised"]
+    html = ["None has the <em>fault</em>.", "It was &lt;done&gt;.", "<code>make</code>"]
+    seen += html if form == "html" else ["None has the *fault*.", "It was <done>.", "`make`"]
+    for words in (*seen, "Explore failed: find the readers", "No model."):
+        assert words in text
+    assert "for the model" not in text

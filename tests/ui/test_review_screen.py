@@ -94,9 +94,9 @@ async def kept(running: Running, *items: MessageWithParts, session_id: str = SES
     return session
 
 
-async def reviewed(running: Running) -> ReviewScreen:
-    """The review of the sample session, its last turn unfolded."""
-    await kept(running, *MESSAGES)
+async def reviewed(running: Running, *more: MessageWithParts) -> ReviewScreen:
+    """The review of the sample session with *more*, its last turn unfolded."""
+    await kept(running, *MESSAGES, *more)
     child = [
         replace(
             item,
@@ -379,3 +379,14 @@ async def test_copy_takes_an_answer_that_came_in_pieces_whole(start: Starter) ->
         await running.until_shown("and the second.")
         await running.pilot.press("ctrl+x", "y")
         await running.until(lambda: running.app.clipboard == "The first half, and the second.")
+
+
+async def test_s2_a_report_of_the_background_is_a_row_and_can_be_copied(start: Starter) -> None:
+    part = records.report("msg_f", "None has it.")
+    report = records.user("msg_f", "for the model", part, turn="trn_2", synthetic=True)
+    async with start(size=(140, 40)) as running:
+        await reviewed(running, report)
+        await chosen(running, "Explore reports")
+        assert "for the model" not in running.text()
+        await running.pilot.press("y")
+        await running.until(lambda: running.app.clipboard == "None has it.")

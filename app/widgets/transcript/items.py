@@ -20,6 +20,7 @@ from agent.display import (
 from agent.model import (
     AssistantMessage,
     CompactionPart,
+    HarnessPart,
     Part,
     Pending,
     ReasoningPart,
@@ -127,7 +128,7 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
     if isinstance(message, UserMessage):
         if message.synthetic:
             for part in entry.parts:
-                if isinstance(part, CompactionPart | ToolPart | ReportPart):
+                if isinstance(part, HarnessPart):
                     yield _part_item(_waiting(part, view), entry)
             return
         queued = message.id in view.queued

@@ -154,27 +154,24 @@ def note_lines(part: Part, page: Page, *, unfolded: bool) -> Drawn:
             return [], False
 
 
-_REPORTED: dict[ErrandState, tuple[str, str, str]] = {
-    "running": ("◐", "accent", "works"),
-    "completed": ("◇", "ok", "reports"),
-    "cancelled": ("⊘", "faint", "was stopped"),
-    "rejected": ("⊘", "faint", "was stopped"),
-    "limit_reached": ("✕", "err", "was cut short"),
-    "failed": ("✕", "err", "failed"),
-    "interrupted": ("⊘", "faint", "was interrupted"),
+_REPORTED: dict[ErrandState, tuple[str, str]] = {
+    "running": ("◐", "accent"),
+    "completed": ("◇", "ok"),
+    "cancelled": ("⊘", "faint"),
+    "rejected": ("⊘", "faint"),
+    "limit_reached": ("✕", "err"),
+    "failed": ("✕", "err"),
+    "interrupted": ("⊘", "faint"),
 }
-"""The glyph of a report, its tone, and what the sub-agent did."""
+"""The glyph of a report and its tone."""
 
 
 def _report(part: ReportPart, page: Page, *, unfolded: bool) -> Drawn:
     """What came of work in the background, where the model was told of it."""
-    glyph, tone, did = _REPORTED[part.outcome]
-    facts = " · ".join(part.facts)
-    said = f"{part.agent.capitalize()} {did}: {part.description}" + (f" · {facts}" if facts else "")
-    head = _marker(page, glyph, tone, said, "muted", toggles=True)
+    glyph, tone = _REPORTED[part.outcome]
+    head = _marker(page, glyph, tone, part.line, "muted", toggles=True)
     shown = Shown(page, page.indent(), open=unfolded)
-    text = "\n\n".join(one for one in (part.error, part.text) if one)
-    lines, folds = draw(SubtaskBlock(part.child_id, part.agent, text=text), shown)
+    lines, folds = draw(SubtaskBlock(part.child_id, part.agent, text=part.body), shown)
     return [*head, *lines], folds
 
 
