@@ -84,7 +84,7 @@ def analyse(
         aliases = tuple(dict.fromkeys(alias for text in found.code for alias in guessed(text)))
         found.unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
-        found.plain(command, "tests or calculates only", "allow")
+        found.plain(command, "only tests, calculates or sets a variable of its own", "allow")
     return Analysis(
         tuple(found.needs),
         tuple(dict.fromkeys(found.names)),

@@ -99,13 +99,12 @@ class Variables:
         return text_of(name) if name.type == "variable_name" else "", " ".join(values)
 
     def assignment(self, node: "Node", dirs: Dirs) -> Ends:
-        text = text_of(node)
+        """A variable that only the line reads is no command: what its value runs is judged, and
+        so is each command that the variable stands in."""
         name, value = self.assigned(node, dirs)
-        if LOCAL.fullmatch(name):
-            self.found.plain(text, "sets a variable", "allow")
-        else:
+        if not LOCAL.fullmatch(name):
             reason = "sets a variable that can change what runs"
-            self.found.unknown(text, reason, aliases=self.aliases(value))
+            self.found.unknown(text_of(node), reason, aliases=self.aliases(value))
         return dirs, dirs
 
     def aliases(self, *values: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.permission.bash import bash_needs, read_only
-from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge
+from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge, strictest
 from agent.questions import Action
 
 PLACE = "/srv/shop"
@@ -300,3 +300,29 @@ def test_b7_a_deny_rule_holds_in_another_shell() -> None:
     needs = bash_needs("git status; npm test", directory=PLACE, project=PLACE, shell="zsh")
     deny = Rule("bash", "npm *", "deny", "yours")
     assert "deny" in {judge(n, (*DEFAULT_RULES, deny)).action for n in needs}
+
+
+ASK_ALL_BUT = (
+    Rule("bash", "*", "ask", "user"),
+    Rule("bash", "ls *", "allow", "user"),
+    Rule("bash", "echo *", "allow", "user"),
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('x=5; echo "$x"', "allow"),
+        ('n=$(ls | ls); echo "$n files"', "allow"),
+        ('arr=(a b); echo "${arr[@]}"', "allow"),
+        ("x=$(rm y); echo $x", "ask"),
+        ("x=rm; $x y", "ask"),
+        ("PATH=./bin; ls", "ask"),
+        ("http_proxy=http://h; ls", "ask"),
+        ("x=5", "ask"),
+    ],
+)
+def test_b3_a_variable_of_the_line_is_no_command_of_its_own(line: str, expected: str) -> None:
+    """Only what its value runs, and where it stands, is asked about."""
+    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    assert strictest(*(judge(need, ASK_ALL_BUT).action for need in needs)) == expected
