@@ -52,6 +52,5 @@ class Finding:
             for server, uri in runtime.mcp.readable()
             if typed and typed.lower() in f"{server}:{uri}".lower()
         ][:RESOURCES]
-        files = await self._index.matches(typed)
-        if files is not None:
+        async for files in self._index.matches(typed):
             self._screen.show_files(typed, [*resources, *files], agents)

@@ -7,7 +7,7 @@ nothing else can be. How fast the machine is, and how even, is measured before a
 import sys
 from collections.abc import Callable
 
-from bench.naming import mentions
+from bench.naming import found, mentions
 from bench.opening import append, long_session
 from bench.place import Place, opened
 from bench.resting import idle
@@ -28,6 +28,7 @@ ROWS: dict[str, Callable[[Place], list[Row]]] = {
     "steps": steps,
     "keys": keys,
     "mentions": mentions,
+    "found": found,
     "cancel": cancel,
     "append": append,
     "open": long_session,

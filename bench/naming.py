@@ -1,11 +1,17 @@
-"""Naming a file with @ in a project of very many (spec 8, U8)."""
+"""Naming a file in a project of very many, with @ or a glob (spec 8, U8)."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+from agent.errors import PermissionRejected
+from agent.files import FileTracker
+from agent.questions import Need, PermissionReply
+from agent.tools.base import ToolContext
+from agent.tools.glob import GlobArgs, GlobTool
 from bench.place import Place, settle, watch
 from bench.row import Row, lags, verdict
 from bench.streaming import LETTERS
@@ -14,6 +20,10 @@ from tests.support.terminal import Terminal
 FILES = 100_000
 FOLDERS = 2_000
 TRIES = 8
+FIRST = 300_000
+"""Files in folders of 100, of which one is named before they have been listed."""
+
+ROUNDS = 5
 WORDS = ("reader", "writer", "session", "model", "prompt", "screen", "token", "config")
 
 
@@ -38,6 +48,60 @@ def mentions(place: Place) -> list[Row]:
         ),
         Row("the file is offered", lags(found), "≤ 150 ms", "", verdict(median(found), 0.15)),
     ]
+
+
+def found(place: Place) -> list[Row]:
+    """From the last key of a name to the file, with nothing listed before, and a whole glob."""
+    project = place.project.with_name("untold")
+    for number in range(FIRST // 100):
+        (project / f"folder{number}").mkdir(parents=True)
+        for name in range(100):
+            (project / f"folder{number}" / f"file{name}").touch()
+    for number in range(ROUNDS):
+        (project / f"folder{number}" / f"needle{number}.py").touch()
+    offered: list[float] = []
+    for number in range(ROUNDS):
+        with replace(place, project=project).ready(used=False) as terminal:
+            terminal.send("see ")
+            settle(terminal)
+            pressed = time.monotonic()
+            terminal.send(f"@needle{number}")
+            offered.append(terminal.sees(b"/needle%d.py" % number) - pressed)
+    globbed = [asyncio.run(_globbed(project, number)) for number in range(ROUNDS)]
+    return [
+        Row(
+            f"the first file offered of {FIRST:,}",
+            lags(offered),
+            "≤ 300 ms",
+            "",
+            verdict(median(offered), 0.3),
+        ),
+        Row(
+            f"a glob in {FIRST:,} files",
+            lags(globbed),
+            "≤ 500 ms",
+            "",
+            verdict(median(globbed), 0.5),
+        ),
+    ]
+
+
+async def _globbed(project: Path, number: int) -> float:
+    context = ToolContext(
+        session_id="ses_1", root_id="ses_1", message_id="msg_1", call_id="call_1", agent="build",
+        directory=str(project), project=str(project), files=FileTracker(),
+        progress=lambda _: None, ask=_refused,
+    )  # fmt: skip
+    tool = GlobTool()
+    begun = time.monotonic()
+    plan = await tool.prepare(GlobArgs(pattern=f"**/needle{number}.py"), context)
+    result = await tool.execute(plan, None, context)
+    assert "1 file" in result.facts, result
+    return time.monotonic() - begun
+
+
+async def _refused(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+    raise PermissionRejected(f"{heading} {needs}")
 
 
 def _paths(project: Path) -> Iterator[Path]:

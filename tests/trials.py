@@ -368,5 +368,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "ui/test_cli.py::test_the_first_frame_comes_before_the_harness",
         "e2e/test_trials_large.py::test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion",
         "ui/test_mentions.py::test_z01_a_file_named_before_the_harness_is_there_is_completed",
+        "ui/test_mentions.py::test_z01_what_was_read_is_offered_before_the_rest_is_read",
+        "ui/test_mentions.py::test_z01_of_very_many_files_none_is_left_out",
+        "tools/test_search.py::test_z01_a_listing_looks_at_few_of_very_many_paths",
     ),
 }

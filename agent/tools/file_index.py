@@ -1,7 +1,9 @@
 """The files of a project by parts of their names, for completion (spec 8, U8).
 
 The list is read by the engine of ``glob`` (so what git ignores is left out), kept, and read
-anew in the background when it has aged. Queries run in a thread, which after each thousand or
+anew in the background when it has aged. Who asks while it is read for the first time is answered
+out of what has come so far, and again later: a tree of very many files makes nobody wait for its
+end. Queries run in a thread, which after each thousand or
 two of paths lets go of the interpreter and sees whether something else was typed meanwhile: at
 100,000 files a key must not wait for the letters before it.
 """
@@ -10,7 +12,7 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,8 +20,14 @@ from agent.errors import ToolError
 from agent.tools.search import Searcher, find_rg
 from agent.tools.search_worker import Order
 
-MOST = 200_000
-"""Paths that are kept."""
+MOST = 1_000_000
+"""Paths that are kept, each of about 30 bytes, once or twice."""
+
+AT_ONCE = 20_000
+"""Paths that are put in order so soon that nobody has to be answered before."""
+
+GLANCE = 0.05
+"""Seconds between looks at what has come while the list is read."""
 
 AGE = 10.0
 """Seconds after which the list is read anew when it is asked for, at the earliest."""
@@ -40,26 +48,82 @@ FEW = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some *paths*, and all of them in lower case, one a line, to be searched at once."""
+    """Some paths, one a line in *names*, and in lower case in *text*, to be searched at once."""
 
-    paths: tuple[str, ...]
+    names: str
     text: str
+
+    @property
+    def paths(self) -> list[str]:
+        return self.names.split("\n")
 
 
 def listed(paths: Iterable[str]) -> tuple[Chunk, ...]:
     """*paths* ready to be searched, in their order. One with a line break is left out: it can't
     be named in a prompt."""
     usable = [path for path in paths if "\n" not in path]
-    parts = [tuple(usable[at : at + CHUNK]) for at in range(0, len(usable), CHUNK)]
-    return tuple(Chunk(part, "\n".join(part).lower()) for part in parts)
+    parts = ["\n".join(usable[at : at + CHUNK]) for at in range(0, len(usable), CHUNK)]
+    return tuple(_chunk(part) for part in parts)
+
+
+def _chunk(names: str) -> Chunk:
+    lowered = names.lower()
+    return Chunk(names, names if lowered == names else lowered)
+
+
+class _Held:
+    """The paths that have been read, in the order in which they came. *looked_at* is set once
+    all of them have been looked at, which is before they are put in theirs."""
+
+    def __init__(self, directory: str) -> None:
+        self.count = 0
+        self.is_whole = False
+        self.looked_at = asyncio.Event()
+        self._directory = directory
+        self._inside = os.fsencode(directory).rstrip(b"/") + b"/"
+        self._blocks: list[bytes] = []
+        self._chunks: list[Chunk] = []
+        self._latest: list[bytes] = []
+
+    def take(self, records: list[bytes]) -> None:
+        if self.count < MOST:
+            self.count += len(records)
+            self._latest += records
+            if len(self._latest) >= CHUNK:
+                self.so_far()
+
+    def so_far(self) -> tuple[Chunk, ...]:
+        """What has come, ready to be searched, without what is beside the folder. A block of
+        them is turned as a whole: this is no thread of its own."""
+        if self._latest:
+            block, begin = b"\0".join([b"", *self._latest]), b"\0" + self._inside
+            self._blocks.append(block[1:])
+            if block.count(begin) < len(self._latest) or b"\n" in block:
+                inner = [r for r in self._latest if r.startswith(self._inside) and b"\n" not in r]
+                block = b"\0".join([b"", *inner])
+            if block:
+                self._chunks.append(_chunk(os.fsdecode(block.replace(begin, b"\n")[1:])))
+            self._latest.clear()
+        return tuple(self._chunks)
+
+    def in_order(self) -> tuple[Chunk, ...]:
+        """All of them, those of few parts first, with their folders."""
+        self.so_far()
+        return listed(_with_folders(self._blocks, self._directory))
 
 
 class FileIndex:
     """Files and folders of *project*, by paths relative to *directory*."""
 
     def __init__(
-        self, directory: str, project: str, clock: Callable[[], float] = time.monotonic
+        self,
+        directory: str,
+        project: str,
+        clock: Callable[[], float] = time.monotonic,
+        searcher: Searcher | None = None,
     ) -> None:
+        self._searcher = searcher or Searcher(find_rg(), time_limit=FIRST_LIMIT)
+        self._held: _Held | None = None
         self._directory = directory
         self._project = project
         self._clock = clock
@@ -69,56 +133,68 @@ class FileIndex:
         self._kept = AGE
         self._reading: asyncio.Task[None] | None = None
 
-    async def matches(self, typed: str, limit: int = 50) -> tuple[str, ...] | None:
-        """The paths that fit *typed* best; folders end with a slash. None once something else
-        is asked for meanwhile."""
+    async def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]:
+        """The paths that fit *typed* best; folders end with a slash. While the list is read for
+        the first time there may be answers before the last one, as soon as anything fits.
+        Nothing more comes once something else is asked for."""
         self._asked += 1
         mine = self._asked
+
+        def stale() -> bool:
+            return self._asked != mine
+
         if self._reading is None and self._is_old():
             self._reading = asyncio.create_task(self._read(), name="file index")
-        if self._read_at is None and self._reading is not None:
-            await asyncio.wait([self._reading])
-        return await asyncio.to_thread(
-            best, typed, self._chunks, limit, lambda: self._asked != mine
-        )
+        shown: tuple[str, ...] = ()
+        while self._read_at is None and self._reading is not None and not stale():
+            done, _ = await asyncio.wait([self._reading], timeout=GLANCE)
+            if done or stale() or (held := self._held) is None:
+                continue
+            was_listed = held.is_whole
+            found = await asyncio.to_thread(glanced, typed, held.so_far(), limit, stale)
+            if len(found) > len(shown) and not stale():
+                shown = found
+                yield found
+            if was_listed and not stale():
+                held.looked_at.set()
+        found = await asyncio.to_thread(best, typed, self._chunks, limit, stale)
+        if found is not None:
+            yield found
 
     def _is_old(self) -> bool:
         return self._read_at is None or self._clock() - self._read_at > self._kept
 
     async def _read(self) -> None:
-        found: list[bytes] = []
-        begun = self._clock()
+        begun, first = self._clock(), self._read_at is None
+        held = self._held = _Held(self._directory)
         root = self._project if _inside(self._directory, self._project) else self._directory
         order = Order(root=root, folder=root, hidden=True, ignored=False)
         try:
-            searcher = Searcher(find_rg(), time_limit=FIRST_LIMIT)
-            await searcher.run(order, lambda record: _keep(found, record))
-            self._chunks = await asyncio.to_thread(
-                lambda: listed(_with_folders(found, self._directory))
-            )
+            await self._searcher.run(order, held.take)
+            held.is_whole = True
+            if first and held.count > AT_ONCE:
+                await held.looked_at.wait()
+            self._chunks = await asyncio.to_thread(held.in_order)
         except (ToolError, OSError):
             self._chunks = ()  # nothing can be completed: the folder is gone or closed to us
         finally:
+            self._held = None
             self._read_at = self._clock()
             self._kept = max(AGE, REST * (self._read_at - begun))
             self._reading = None
-
-
-def _keep(found: list[bytes], record: bytes) -> None:
-    if len(found) < MOST:
-        found.append(record)
 
 
 def _inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _with_folders(found: list[bytes], directory: str) -> list[str]:
-    """The paths of *found* and their folders, those of few parts first."""
+def _with_folders(blocks: Iterable[bytes], directory: str) -> list[str]:
+    """The paths in *blocks* and their folders, those of few parts first."""
     held: dict[bytes, list[bytes]] = {}
-    for record in found:
-        folder, _, name = record.rpartition(b"/")
-        held.setdefault(folder, []).append(name)
+    for block in blocks:
+        for record in block.split(b"\0"):
+            folder, _, name = record.rpartition(b"/")
+            held.setdefault(folder, []).append(name)
     inside: dict[str, list[bytes]] = {}
     for folder, names in held.items():
         path = os.path.relpath(os.fsdecode(folder) or "/", directory)
@@ -142,6 +218,17 @@ def best(
 ) -> tuple[str, ...] | None:
     """Names that begin with *typed*, then names and paths that hold it; where there are none,
     those that hold its letters in order. None once *stale*."""
+    found = glanced(typed, chunks, limit, stale)
+    if typed and not found:
+        wanted = typed.lower()
+        found = tuple(_closest(wanted, _scattered(wanted, chunks, stale))[:limit])
+    return None if stale() else found
+
+
+def glanced(
+    typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool]
+) -> tuple[str, ...]:
+    """Names that begin with *typed*, then names and paths that hold it; some once *stale*."""
     if not typed:
         return tuple(islice((path for chunk in chunks for path in chunk.paths), limit))
     wanted = typed.lower()
@@ -151,10 +238,7 @@ def best(
             _sort_in(wanted, chunk, tiers)
         if len(tiers[0]) >= limit:
             break
-    found = [path for tier in tiers for path in islice(tier, limit)]
-    if not found:
-        found = _closest(wanted, _scattered(wanted, chunks, stale))
-    return None if stale() else tuple(found[:limit])
+    return tuple(islice((path for tier in tiers for path in tier), limit))
 
 
 def _in_turn(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[Chunk]:

@@ -13,7 +13,14 @@ from agent.display import ListingBlock, ToolLabel
 from agent.errors import ToolError
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.globs import check_glob, is_magic, literal_prefix, matcher, names_hidden
+from agent.tools.globs import (
+    check_glob,
+    is_magic,
+    literal_part,
+    literal_prefix,
+    matcher,
+    names_hidden,
+)
 from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, Newest
 from agent.tools.paths import (
     ToolPath,
@@ -121,12 +128,13 @@ class GlobTool:
         order = Order(plan.root.path, plan.root.path, hidden=hidden, ignored=ignored)
         fits = _fits(plan)
 
-        def take(record: bytes) -> None:
-            path = os.fsdecode(record)
-            if fits(path):
-                found.offer(path)
+        def take(records: list[bytes]) -> None:
+            for path in map(os.fsdecode, records):
+                if fits(path):
+                    found.offer(path)
 
-        return await self._searcher.run(order, take)
+        holding = os.fsencode(literal_part(plan.rest))
+        return await self._searcher.run(order, take, holding=holding)
 
 
 def _fits(plan: GlobPlan) -> Callable[[str], bool]:

@@ -93,6 +93,22 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     bare = pattern.removeprefix("./").lstrip("/")
     anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"
     flags = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
-    compiled = glob.compile(anchored, flags=flags, limit=1_000)
-    # Its expressions stop at a line break, which a file's name may well hold.
-    return lambda path: bool(compiled.match(path.replace("\n", "\x01")))
+    # The expressions themselves: what stands around them takes twice their time, for each path.
+    wanted, _ = glob.translate(anchored, flags=flags, limit=1_000)
+    tests = [re.compile(one).fullmatch for one in wanted]
+
+    def fits(path: str) -> bool:
+        if "\n" in path:  # where the expressions stop, and which a file's name may well hold
+            path = path.replace("\n", "\x01")
+        return any(test(path) for test in tests)
+
+    return fits
+
+
+def literal_part(pattern: str) -> str:
+    """A text that each path holds that fits *pattern*: the longest one in its last part; empty
+    where nothing is certain."""
+    last = pattern.rpartition("/")[2]
+    if re.search(r"[\[{\\]", pattern):
+        return ""
+    return max(re.split(r"[*?]", last), key=len)

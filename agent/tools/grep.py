@@ -116,7 +116,11 @@ class _Hits:
         self._ignore = Ignore(plan.order.folder) if filtered else None
         self._verdicts: dict[str, bool] = {}
 
-    def take(self, record: bytes) -> None:
+    def take(self, records: list[bytes]) -> None:
+        for record in records:
+            self._take(record)
+
+    def _take(self, record: bytes) -> None:
         name, zero, rest = record.partition(b"\0")
         number, colon, line = rest.partition(b":")
         if not (zero and colon and number.isdigit()):

@@ -1,22 +1,14 @@
 """Keeping the newest of many hits without holding them all."""
 
 import heapq
+import os
 from dataclasses import dataclass
-from pathlib import Path
 
 LIMIT = 100
 """Results of glob and grep (spec 3, the tool table)."""
 
 TIMED_OUT = "The search ran out of time: there may be more. Search a smaller folder."
 PARTIAL = "Some folders or files could not be read."
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Hit:
-    """Ordered from the one to drop first: oldest, then last by name."""
-
-    mtime_ns: int
-    name: "_Backwards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +24,21 @@ class Newest:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._heap: list[_Hit] = []
+        # From the one to drop first: oldest, then last by name. Tuples, which are compared in C.
+        self._heap: list[tuple[int, _Backwards]] = []
         self.total = 0
 
     def offer(self, path: str) -> None:
         self.total += 1
-        hit = _Hit(mtime_of(path), _Backwards(path))
+        mtime = mtime_of(path)
         if len(self._heap) < self._limit:
-            heapq.heappush(self._heap, hit)
-        else:
-            heapq.heappushpop(self._heap, hit)
+            heapq.heappush(self._heap, (mtime, _Backwards(path)))
+        elif mtime >= self._heap[0][0]:
+            heapq.heappushpop(self._heap, (mtime, _Backwards(path)))
 
     def paths(self) -> list[str]:
         """Newest first; equally old ones by name."""
-        return [hit.name.text for hit in sorted(self._heap, reverse=True)]
+        return [name.text for _, name in sorted(self._heap, reverse=True)]
 
 
 class NewestMatches:
@@ -108,6 +101,6 @@ class NewestMatches:
 def mtime_of(path: str) -> int:
     """Nanoseconds since the epoch, 0 for what has gone meanwhile."""
     try:
-        return Path(path).lstat().st_mtime_ns
+        return os.lstat(path).st_mtime_ns
     except OSError:
         return 0

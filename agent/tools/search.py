@@ -53,13 +53,16 @@ class Searcher:
     rg: str | None
     time_limit: float = TIME_LIMIT
 
-    async def run(self, order: Order, take: Callable[[bytes], None]) -> Outcome:
-        """Hand each record of *order* to *take* (without its end mark), in any order.
+    async def run(
+        self, order: Order, take: Callable[[list[bytes]], None], *, holding: bytes = b""
+    ) -> Outcome:
+        """Hand the records of *order* to *take* (without their end marks), some at a time and in
+        any order. In a listing, those that do not hold *holding* may be passed over.
 
         Raises ``ToolError`` for a pattern that the engine refuses.
         """
         argv = self._rg_argv(self.rg, order) if self.rg else self._own_argv()
-        split = _Files() if order.pattern is None else _Matches(os.fsencode(order.root))
+        split = _Files(holding) if order.pattern is None else _Matches(os.fsencode(order.root))
         process = await asyncio.create_subprocess_exec(
             *argv,
             cwd=order.folder,
@@ -117,9 +120,14 @@ class Searcher:
 
 
 class _Files:
-    """Splits a listing: paths, each ended by NUL."""
+    """Splits a listing: paths, each ended by NUL. Where nothing holds *wanted*, nothing is."""
+
+    def __init__(self, wanted: bytes) -> None:
+        self._wanted = wanted
 
     def split(self, data: bytes) -> tuple[list[bytes], bytes]:
+        if self._wanted not in data:
+            return [], data[data.rfind(b"\0") + 1 :]
         *complete, rest = data.split(b"\0")
         return complete, rest
 
@@ -142,24 +150,28 @@ class _Matches:
             if end < 0:
                 break
             remark = data.rfind(self._root, start, zero)
-            complete.append(data[remark + 1 if remark >= 0 else start : end])
+            begin = remark + 1 if remark >= 0 else start
+            complete.append(data[begin : min(end, begin + _MAX_RECORD)])
             start = end + 1
         return complete, data[start:]
 
 
 async def _records(
-    stream: asyncio.StreamReader | None, split: _Files | _Matches, take: Callable[[bytes], None]
+    stream: asyncio.StreamReader | None,
+    split: _Files | _Matches,
+    take: Callable[[list[bytes]], None],
 ) -> None:
     assert stream is not None  # noqa: S101 - asked for with PIPE
     rest = b""
     while chunk := await stream.read(_CHUNK):
         complete, rest = split.split(rest + chunk)
-        for record in complete:
-            take(record[:_MAX_RECORD])
+        if complete:
+            take(complete)
+        await asyncio.sleep(0)  # where the next is there already, a key comes in between
         if len(rest) > _MAX_RECORD:
             rest = rest[:_MAX_RECORD]
     if rest:
-        take(rest)
+        take([rest])
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> str:

@@ -7,7 +7,7 @@ would cost more than the walk itself.
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from posixpath import dirname, join
 
@@ -131,11 +131,9 @@ def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -
     folders = deque([root])
     while folders and budget > 0:
         budget -= 1
-        for entry in _entries(folders.popleft()):
+        for entry in _entries(folders.popleft(), _leads_on):
             is_link = entry.is_symlink()
-            is_folder = not is_link and entry.is_dir(follow_symlinks=False)
-            if not (is_link or is_folder):
-                continue
+            is_folder = not is_link
             if not _wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
                 continue
             if is_link:
@@ -157,9 +155,16 @@ def _wanted(
     return not verdict
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _leads_on(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() or entry.is_dir(follow_symlinks=False)
+
+
+def _entries(
+    folder: str, wanted: Callable[[os.DirEntry[str]], bool] | None = None
+) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return [entry for entry in found if entry.name != ".git"]
+            kept = found if wanted is None else filter(wanted, found)
+            return [entry for entry in kept if entry.name != ".git"]
     except OSError:
         return []

@@ -288,6 +288,7 @@ class SessionScreen(Screen[None]):
             self.prompt.replace_before_cursor(len(typed[0]), quoted(path) + end)
 
     def _complete(self, typed: str | None) -> None:
+        self._file_typed = None  # files that come late would open the list again
         if self._parts is not None:
             self.prompt.completing = self._parts.slash.filter(typed)
 

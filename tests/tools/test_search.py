@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from agent.errors import ToolError
-from agent.tools.globs import check_glob, literal_prefix, matcher, names_hidden
+from agent.tools.globs import check_glob, literal_part, literal_prefix, matcher, names_hidden
 from agent.tools.search import Searcher, find_rg
 from agent.tools.search_worker import Order, beyond
 from agent.tools.tree import Ignore, find_links, is_ignored
@@ -61,7 +63,7 @@ def tree(tmp_path: Path) -> Path:
 
 async def _answers(searcher: Searcher, order: Order) -> list[bytes]:
     found: list[bytes] = []
-    outcome = await searcher.run(order, found.append)
+    outcome = await searcher.run(order, found.extend)
     assert not outcome.timed_out
     # ripgrep tells where it cut a line; that remark is not part of the answer.
     return sorted(record.split(b" [... ")[0][:8_000] for record in found)
@@ -213,3 +215,34 @@ async def test_a_pattern_over_two_lines(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "a").write_text("one\ntwo\n")
     found = await _answers(Searcher(RG), _order(tmp_path, pattern=pattern))
     assert [record.rpartition(b"\0")[2] for record in found] == [b"1:one", b"2:two"]
+
+
+async def test_z01_a_listing_looks_at_few_of_very_many_paths(tmp_path: Path) -> None:
+    """What a pattern must hold is looked for in a piece of the listing, not in each path."""
+    listing = tmp_path / "listing"
+    paths = [b"%s/folder%d/file%d" % (os.fsencode(tmp_path), n % 300, n) for n in range(30_000)]
+    paths[20_000] += b"needle.py"
+    listing.write_bytes(b"".join(path + b"\0" for path in paths))
+    shown = tmp_path / "shown"
+    shown.write_text(f"#!/bin/sh\ncat '{listing}'\n")
+    shown.chmod(0o755)
+    found: list[bytes] = []
+    await Searcher(str(shown)).run(_order(tmp_path), found.extend, holding=b"needle.py")
+    assert paths[20_000] in found
+    assert len(found) < 10_000
+    found.clear()
+    await Searcher(str(shown)).run(_order(tmp_path), found.extend)
+    assert found == paths
+
+
+@given(st.text("ab.*?/{},[]!\\", max_size=10), st.text("ab.", min_size=1, max_size=6))
+@example("a/*b.a", "ab.a")
+@example("{ab,b}a*", "aba")
+def test_each_path_that_fits_a_glob_holds_its_literal_part(pattern: str, name: str) -> None:
+    try:
+        check_glob(pattern, "pattern")
+    except ToolError:
+        return
+    for path in (name, f"a/{name}", f"{name}/b"):
+        if matcher(pattern)(path):
+            assert literal_part(pattern) in path

@@ -1,6 +1,7 @@
 """Files named with @: found in the text, completed, sent (U8)."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,17 @@ from agent.model import TextPart
 from agent.session.mentioned import mentions_in
 from agent.session.view import Mention
 from agent.tools.file_index import CHUNK, FileIndex, best, listed
+from agent.tools.search import Searcher
 from app.mentions import quoted
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
 from tests.ui.conftest import Starter
+
+
+async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...] | None:
+    """The last answer, None where there is none."""
+    answers = [found async for found in index.matches(typed, limit)]
+    return answers[-1] if answers else None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +74,7 @@ def test_u8_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
 async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:
     (tmp_path / "needle.py").touch()
     index = FileIndex(str(tmp_path), str(tmp_path))
-    old, new = await asyncio.gather(index.matches("nee"), index.matches("need"))
+    old, new = await asyncio.gather(last(index, "nee"), last(index, "need"))
     assert old is None
     assert new == ("needle.py",)
 
@@ -75,9 +83,9 @@ async def test_u8_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> 
     (tmp_path / "src" / "deep").mkdir(parents=True)
     (tmp_path / "src" / "deep" / "a.py").touch()
     index = FileIndex(str(tmp_path), str(tmp_path))
-    assert await index.matches("sr") == ("src/", "src/deep/", "src/deep/a.py")
+    assert await last(index, "sr") == ("src/", "src/deep/", "src/deep/a.py")
     below = FileIndex(str(tmp_path / "src"), str(tmp_path))
-    assert await below.matches("") == ("deep/", "deep/a.py")
+    assert await last(below, "") == ("deep/", "deep/a.py")
 
 
 async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
@@ -86,7 +94,7 @@ async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     (tmp_path / ".gitignore").write_text("*.log\n")
     index = FileIndex(str(tmp_path), str(tmp_path))
-    found = await index.matches("", limit=100)
+    found = await last(index, "", limit=100)
     assert found is not None
     assert set(found) == {
         "a.py",
@@ -101,19 +109,66 @@ async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
 async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
     now = 0.0
     index = FileIndex(str(tmp_path), str(tmp_path), clock=lambda: now)
-    assert await index.matches("new") == ()
+    assert await last(index, "new") == ()
     (tmp_path / "new.py").write_text("x")
-    assert await index.matches("new") == ()
+    assert await last(index, "new") == ()
     now = 60.0
-    await index.matches("new")
+    await last(index, "new")
     for task in asyncio.all_tasks():
         if task.get_name() == "file index":
             await task
-    assert await index.matches("new") == ("new.py",)
+    assert await last(index, "new") == ("new.py",)
 
 
 async def test_u8_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
-    assert await FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")).matches("x") == ()
+    assert await last(FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")), "x") == ()
+
+
+async def test_z01_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
+    """Whatever the size of the tree: a listing that never ends by itself stands for it."""
+    os.mkfifo(tmp_path / "gate")
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f"#!/bin/sh\nprintf '{tmp_path}/src/needle.py\\0{tmp_path}/other.py\\0'\n"
+        f"cat '{tmp_path}/gate'\nprintf '{tmp_path}/needles.py\\0'\n"
+    )
+    slow.chmod(0o755)
+    index = FileIndex(str(tmp_path), str(tmp_path), searcher=Searcher(str(slow)))
+    answers = index.matches("need")
+    assert await anext(answers) == ("src/needle.py",)
+    (tmp_path / "gate").write_text("")
+    assert [found async for found in answers][-1] == ("needles.py", "src/needle.py")
+
+
+async def test_z01_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
+    """The list is of the project, the folder a part of it."""
+    os.mkfifo(tmp_path / "gate")
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f"#!/bin/sh\nprintf '{tmp_path}/need.py\\0{tmp_path}/in/needle\\nx\\0"
+        f"{tmp_path}/in/needle.py\\0'\ncat '{tmp_path}/gate'\n"
+    )
+    slow.chmod(0o755)
+    index = FileIndex(str(tmp_path / "in"), str(tmp_path), searcher=Searcher(str(slow)))
+    (tmp_path / "in").mkdir()
+    answers = index.matches("need")
+    assert await anext(answers) == ("needle.py",)
+    (tmp_path / "gate").write_text("")
+    assert [found async for found in answers][-1] == ("needle.py", "../need.py")
+
+
+async def test_z01_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
+    """300,000 of them: what is listed last is found too."""
+    listing = tmp_path / "listing"
+    listing.write_bytes(
+        b"".join(b"%s/d%d/f%d\0" % (os.fsencode(tmp_path), n % 3_000, n) for n in range(300_000))
+        + b"%s/d7/needle.py\0" % os.fsencode(tmp_path)
+    )
+    shown = tmp_path / "shown"
+    shown.write_text(f"#!/bin/sh\ncat '{listing}'\n")
+    shown.chmod(0o755)
+    index = FileIndex(str(tmp_path), str(tmp_path), searcher=Searcher(str(shown)))
+    assert await last(index, "needle") == ("d7/needle.py",)
 
 
 @pytest.fixture
