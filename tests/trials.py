@@ -334,6 +334,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "L01": (
         "lsp/test_service.py::test_what_does_not_come_up_in_time_is_passed_over",
         "lsp/test_service.py::test_one_that_keeps_dying_stays_dead",
+        "lsp/test_service.py::test_l01_a_flood_is_kept_whole_and_told_of_a_few_times",
+        "lsp/test_service.py::test_l01_one_that_never_stops_speaking_is_not_waited_for",
+        "lsp/test_aftercare.py::test_l01_of_a_flood_of_errors_the_model_is_told_a_few",
+        "e2e/test_trials_processes.py::test_l01_no_language_server_holds_up_an_edit",
     ),
     "L03": (
         "lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",

@@ -89,7 +89,7 @@ class Aftercare:
         lines = [HEAD.format(path=shown)]
         lines += [f"  {diagnostic_line(error)}" for error in errors[:MOST_SHOWN]]
         if len(errors) > MOST_SHOWN:
-            lines.append(f"  {MORE.format(count=len(errors) - MOST_SHOWN)}")
+            lines.append(f"  {MORE.format(count=f'{len(errors) - MOST_SHOWN:,}')}")
         return "\n".join(lines)
 
     async def _run(self, formatter: Formatter, path: str) -> str:

@@ -26,6 +26,9 @@ MOST_OPEN = 64
 SETTLE = 0.1
 """Seconds without news after which what a server said of a file counts as all."""
 
+MOST_NEWS = 50
+"""Times that it may have more to say before that moment."""
+
 LANGUAGES: Mapping[str, str] = {
     ".py": "python", ".pyi": "python", ".ts": "typescript", ".mts": "typescript",
     ".cts": "typescript", ".tsx": "typescriptreact", ".js": "javascript", ".mjs": "javascript",
@@ -47,7 +50,12 @@ class _Document:
     version: int
     text: str
     said: tuple[Diagnostic, ...] = ()
+    errors: int = 0
     heard: int = -1
+
+    def hear(self, said: tuple[Diagnostic, ...], version: int) -> None:
+        self.said, self.heard = said, version
+        self.errors = sum(one.severity == "error" for one in said)
 
 
 class LspClient:
@@ -65,6 +73,7 @@ class LspClient:
         self._connection: Connection | None = None
         self._documents: OrderedDict[str, _Document] = OrderedDict()
         self._news = asyncio.Event()
+        self._telling: asyncio.TimerHandle | None = None
         self._state: State = "starting"
         self._reason = ""
 
@@ -74,14 +83,13 @@ class LspClient:
 
     @property
     def status(self) -> LspStatus:
-        found = [d for doc in self._documents.values() for d in doc.said]
         return LspStatus(
             id=self.spec.id,
             root=self.root,
             state=self._state,
             reason=self._reason,
             files=len(self._documents),
-            errors=sum(d.severity == "error" for d in found),
+            errors=sum(document.errors for document in self._documents.values()),
         )
 
     async def start(self) -> None:
@@ -164,13 +172,13 @@ class LspClient:
                     self._ready()  # it may have ended
                     self._news.clear()
                     await self._news.wait()
-                await self._settled(document)
+                await self._settled()
         return document.said if document.heard >= document.version else None
 
-    async def _settled(self, document: _Document) -> None:
+    async def _settled(self) -> None:
         """Wait until nothing was said for a moment: some servers speak twice, the quick things
-        first."""
-        while True:
+        first. One that speaks on and on is not waited for."""
+        for _ in range(MOST_NEWS):
             self._news.clear()
             try:
                 async with asyncio.timeout(SETTLE):
@@ -187,7 +195,7 @@ class LspClient:
         except (TimeoutError, RequestRefused):
             return None
         if isinstance(answer, dict) and answer.get("kind") == "full":
-            document.said = diagnostics(answer.get("items"))
+            document.hear(diagnostics(answer.get("items")), document.version)
         document.heard = document.version
         return document.said
 
@@ -232,9 +240,16 @@ class LspClient:
         if document is None:
             return
         version = params.get("version")
-        document.said = diagnostics(params.get("diagnostics"))
-        document.heard = version if isinstance(version, int) else document.version
+        document.hear(
+            diagnostics(params.get("diagnostics")),
+            version if isinstance(version, int) else document.version,
+        )
         self._news.set()
+        if self._telling is None:  # some say thousands of things in a row
+            self._telling = asyncio.get_running_loop().call_later(SETTLE, self._tell)
+
+    def _tell(self) -> None:
+        self._telling = None
         self._changed()
 
     def _lost(self, reason: str) -> None:
@@ -247,7 +262,9 @@ class LspClient:
 
     def _become(self, state: State, reason: str) -> None:
         self._state, self._reason = state, reason
-        self._changed()
+        if self._telling is not None:
+            self._telling.cancel()
+        self._tell()
 
 
 ABLE: JsonObject = {

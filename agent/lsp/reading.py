@@ -15,6 +15,10 @@ SYMBOLS = (
 """Kinds of symbols by their number, from 1 (LSP 3.17, SymbolKind)."""
 
 
+MOST_SAID = 1_000
+"""Characters of one diagnostic that are kept; a C++ template can take pages."""
+
+
 def diagnostics(value: Json) -> tuple[Diagnostic, ...]:
     return tuple(_diagnostics(value if isinstance(value, list) else []))
 
@@ -31,7 +35,7 @@ def _diagnostics(items: list[Json]) -> Iterator[Diagnostic]:
             severity=SEVERITIES[at - 1],
             line=line,
             column=column,
-            message=message.strip(),
+            message=message.strip()[:MOST_SAID],
             source=source if isinstance(source := item.get("source"), str) else "",
             code=str(code) if isinstance(code, str | int) else "",
         )

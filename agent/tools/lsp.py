@@ -152,6 +152,8 @@ class LspTool:
             )
         shown = [diagnostic_line(one) for one in said if one.severity in {"error", "warning"}]
         text = "\n".join(shown[:MOST]) or "No errors and no warnings."
+        if len(shown) > MOST:
+            text += f"\n… and {len(shown) - MOST:,} more."
         return Result(text, blocks=(TextBlock(text),), facts=(f"{len(shown)} found",))
 
 

@@ -2,6 +2,7 @@
 on a pty. That nothing is left afterwards is checked for every trial (``conftest.py``)."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -138,6 +139,44 @@ def test_l03_quitting_ends_every_language_server(
         assert len([line for line in started_in(place.home) if LANGUAGE_SERVER in line]) == 2
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
+
+
+def test_l01_no_language_server_holds_up_an_edit(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    """One that never comes up, one that dies, one that says 10,000 things."""
+    names = ("mute", "dies", "flood")
+    servers = {
+        name: {"command": [sys.executable, LANGUAGE_SERVER, name], "extensions": [f".{name}"]}
+        for name in names
+    }
+    scripted.server.script(
+        *(answer(Call("write", {"file_path": f"a.{name}", "content": "fine\n"})) for name in names),
+        answer(Text("written")),
+        answer(Call("lsp", {"operation": "diagnostics", "file_path": "a.flood"})),
+        answer(Text("all seen")),
+    )
+    allow(place, scripted, lsp=servers)
+    with run(rows=40) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.send("my draft")
+        terminal.wait(r"▌ my draft")
+        terminal.wait(r"written")
+        terminal.wait(BUSY, gone=True)
+        terminal.send("\x15")
+        terminal.wait(r"▌ my draft", gone=True)
+        while not re.search(r"(?s)◐ mute.*✕ dies.*● flood.*10,?000 errors", terminal.screen):
+            terminal.again(ESC, r"Language servers and", gone=True)
+            terminal.enter("/lsp")  # a look, which does not follow
+            terminal.wait(r"(?s)Language servers and.* mute.* flood")
+        terminal.again(ESC, r"Language servers and", gone=True)
+        asks(terminal, "and now?", r"all seen")
+        terminal.enter("/exit")
+        assert terminal.exit_code() == 0
+    assert all(told.startswith("Created a.") for told in results(scripted)[:3])
+    assert "… and 9,800 more." in results(scripted)[3]
+    assert len(results(scripted)[3]) < 60_000
 
 
 def test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end(

@@ -1,5 +1,6 @@
 """Formatters and diagnostics after a change, from the model's call to its result (X6, X7)."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -70,6 +71,18 @@ async def test_x6_nothing_is_said_of_what_is_right(tmp_path: Path) -> None:
         )
         assert isinstance(part.state, Completed)
         assert part.state.output == "Created a.tiny (1 line)."
+
+
+async def test_l01_of_a_flood_of_errors_the_model_is_told_a_few(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path, "flood")) as harness:
+        file = str(harness.folder / "a.tiny")
+        write(harness.folder / "a.tiny", "fine\n")
+        told = ""
+        async with asyncio.timeout(PATIENCE):
+            while "more" not in told:
+                told = await harness.runtime.code.aftercare.report((file,))
+        assert told.endswith("… and 9,980 more")
+        assert len(told.splitlines()) == 22
 
 
 async def test_x6_a_read_brings_the_server_up(tmp_path: Path) -> None:

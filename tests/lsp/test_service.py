@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
+from agent.events import Event, LspChanged
 from agent.lsp.connection import RequestRefused, ServerGone
+from agent.lsp.reading import MOST_SAID
 from agent.lsp.records import ServerSpec
 from agent.lsp.service import MOST_MISSED, MOST_STARTS, LspService
 from tests.support import language_server
@@ -26,7 +28,9 @@ Opener = Callable[..., AbstractAsyncContextManager[LspService]]
 @pytest.fixture
 def opened(tmp_path: Path) -> Opener:
     @asynccontextmanager
-    async def open_service(mode: str, **more: object) -> AsyncIterator[LspService]:
+    async def open_service(
+        mode: str, *, bus: Bus | None = None, **more: object
+    ) -> AsyncIterator[LspService]:
         spec = ServerSpec(
             id="tiny",
             command=(sys.executable, SCRIPT, mode),
@@ -35,7 +39,7 @@ def opened(tmp_path: Path) -> Opener:
             initialization={"tiny": {"rules": ["a"]}},
         )
         env = {"PATH": "/usr/bin:/bin", "LSP_LOG": str(tmp_path / "log")}
-        service = LspService(lambda: (spec,), tmp_path, env, Bus(), **more)
+        service = LspService(lambda: (spec,), tmp_path, env, bus or Bus(), **more)
         try:
             yield service
         finally:
@@ -134,6 +138,41 @@ async def test_garbage_is_a_reason(opened: Opener, file: Path) -> None:
         assert await errors(service, file) is None
         (status,) = service.statuses
         assert (status.state, status.reason) == ("failed", "it sent a message of many bytes")
+
+
+async def test_l01_a_flood_is_kept_whole_and_told_of_a_few_times(
+    opened: Opener, file: Path
+) -> None:
+    """10,000 errors in as many messages: whoever shows the status is not called for each."""
+    told: list[Event] = []
+
+    def keep(event: Event) -> bool:
+        told.append(event)
+        return False
+
+    bus = Bus()
+    with bus.subscribe(keep):
+        async with opened("flood", bus=bus) as service, asyncio.timeout(PATIENCE):
+            while len(await errors(service, file) or ()) < 10_000:
+                continue
+            await until(lambda: service.statuses[0].errors == 10_000)
+    assert LspChanged("tiny") in told
+    assert len(told) < 1_000
+
+
+async def test_l01_one_that_never_stops_speaking_is_not_waited_for(
+    opened: Opener, file: Path
+) -> None:
+    async with opened("ceaseless") as service, asyncio.timeout(PATIENCE):
+        found = await service.diagnostics((str(file),), 3_600)
+        assert [one.message for one in found[str(file)]] == ["ERROR once more"]
+
+
+async def test_l01_what_is_said_of_one_error_has_an_end(opened: Opener, file: Path) -> None:
+    write(file, f"ERROR {'x' * 100_000}\n")
+    async with opened("good") as service:
+        ((_, _, said),) = await errors(service, file) or ()
+        assert len(said) == MOST_SAID
 
 
 async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, file: Path) -> None:

@@ -8,6 +8,8 @@ says how it behaves:
     dies      ends at the first file that it is shown
     garbage   answers the handshake with something else
     fat       holds 300 MiB of memory once a file is open
+    flood     says 10,000 errors of a file, in 10,000 messages, the last of which holds all
+    ceaseless pushes errors of a file for ever
     spoken    asks for settings and reports what it got as an error
 
 It writes each message that it gets as a line to the file in ``LSP_LOG``, if that is set.
@@ -16,6 +18,8 @@ It writes each message that it gets as a line to the file in ``LSP_LOG``, if tha
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 
@@ -66,6 +70,27 @@ def definition(texts, params):
     ]
 
 
+MANY = 10_000
+
+
+def flood(uri, version):
+    all_of_them = errors("\n".join(f"ERROR {n} " + "x" * 90 for n in range(MANY)))
+    for n in range(1, MANY):
+        tell(uri, version, all_of_them[n : n + 1])
+    tell(uri, version, all_of_them)
+
+
+def drip(uri, version):
+    while True:
+        tell(uri, version, errors("ERROR once more"))
+        time.sleep(0.01)
+
+
+def tell(uri, version, found):
+    said = {"uri": uri, "version": version, "diagnostics": found}
+    write({"method": "textDocument/publishDiagnostics", "params": said})
+
+
 def serve(mode):
     texts, held, log = {}, [], os.environ.get("LSP_LOG")
     while True:
@@ -98,13 +123,12 @@ def serve(mode):
                 ask = {"items": [{"section": "tiny.rules"}, {"section": "other"}]}
                 write({"id": 99, "method": "workspace/configuration", "params": ask})
                 texts[uri] = "ERROR settings " + json.dumps(read()["result"])
+            if mode == "flood":
+                flood(uri, document["version"])
+            if mode == "ceaseless":
+                threading.Thread(target=drip, args=(uri, document["version"]), daemon=True).start()
             if mode in {"good", "fat", "spoken"}:
-                said = {
-                    "uri": uri,
-                    "version": document["version"],
-                    "diagnostics": errors(texts[uri]),
-                }
-                write({"method": "textDocument/publishDiagnostics", "params": said})
+                tell(uri, document["version"], errors(texts[uri]))
         elif method == "shutdown":
             write({"id": number, "result": None})
         elif method == "exit":
