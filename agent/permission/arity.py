@@ -211,5 +211,6 @@ def offered(words: Sequence[Word], *, exact_only: bool = False) -> str | None:
         if known and ARITY[texts[0],] > 1:
             return None
     exact = " ".join(texts)
-    fixed = not _VARIES.search(exact) and all(word.literal for word in words)
+    # A variable holds something else in the next line.
+    fixed = not _VARIES.search(exact) and all(word.literal and not word.parts for word in words)
     return exact if fixed else None

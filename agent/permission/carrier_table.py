@@ -34,7 +34,7 @@ def _flags(text: str) -> Flags:
 
 FLAGS = {
     "sort": _flags("--compress-program --output --temporary-directory --files0-from o T"),
-    "split": _flags("--filter"), "csplit": _flags("--prefix f"),
+    "jobs": _flags("x"), "split": _flags("--filter"), "csplit": _flags("--prefix f"),
     "shuf": _flags("--output o"), "iconv": _flags("--output o"),
     "rg": _flags("--pre --hostname-bin"),
     "ack": _flags("--pager --ackrc --files-from"), "ag": _flags("--pager"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.permission.lexicon import names
-from agent.permission.shell_words import Word
+from agent.permission.shell_words import Word, one_word
 
 _PLAIN_GLOBALS = names("-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects")
 _VALUE_GLOBALS = names(
@@ -112,7 +112,7 @@ def _is_message(call: GitCall, at: int) -> bool:
     if call.subcommand not in ("commit", "tag", "merge", "stash", "notes"):
         return False
     flag = re.fullmatch(r"-[a-z]*m|--message", call.rest[at - 1].text)
-    return flag is not None and all(part.quoted for part in call.rest[at].parts)
+    return flag is not None and one_word(call.rest[at])
 
 
 def _config_reads(texts: list[str]) -> bool:
@@ -212,7 +212,10 @@ def destructive(call: GitCall) -> bool:
             return "--hard" in texts
         case "clean" | "filter-branch" | "filter-repo":
             return True
-        case "checkout" | "restore" | "switch":
+        case "restore":
+            staged = {"--staged", "-S"} & set(texts)
+            return not staged or bool({"--worktree", "-W", "-SW", "-WS"} & set(texts))
+        case "checkout" | "switch":
             return any(text in ("--", ".", "-f", "--force", "--discard-changes") for text in texts)
         case "branch":
             return any(re.fullmatch(r"-[a-zA-Z]*[dD][a-zA-Z]*|--delete", text) for text in texts)

@@ -18,7 +18,7 @@ from agent.permission.readonly_table import (
     VERSIONED,
     Spec,
 )
-from agent.permission.shell_words import Word
+from agent.permission.shell_words import Word, one_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _by_spec(base: str, spec: Spec, words: Sequence[Word]) -> Reading:
     scan = _Scan(spec, words)
     operands = scan.operands
     if spec.operands == "pattern" and not scan.pattern and "--files" not in scan.seen:
-        operands = operands[1:]
+        operands = operands[one_word(operands[0]) :] if operands else []
     recursive = spec.recursive == "*" or any(flag in scan.seen for flag in spec.recursive)
     recursive = recursive or "--recursive" in scan.seen
     proven = scan.proven and not (spec.operands == "one" and len(operands) > 1)
@@ -128,7 +128,10 @@ class _Scan:
                 at += 1
                 continue
             self.proven = self.proven and words[at].literal
-            at += self.long(words, at) if text.startswith("--") else self.short(words, at)
+            step = self.long(words, at) if text.startswith("--") else self.short(words, at)
+            # What splits into other words may be a path too.
+            self.files += [word for word in words[at : at + step] if not one_word(word)]
+            at += step
 
     def long(self, words: Sequence[Word], at: int) -> int:
         flag, joined, _ = words[at].text.partition("=")
@@ -191,6 +194,7 @@ def _git(_base: str, words: Sequence[Word]) -> Reading:
             flag = behind.match(word.text)
             if flag is not None:
                 paths.append(_tail(word, flag.end()))
+        paths = [word for word in paths if "://" not in word.text]
         paths = [Word(_REVISION.sub("", word.raw), word.source, word.parts) for word in paths]
         paths = [word for word in paths if word.known]
     return Reading(reads_only(call), tuple(paths))

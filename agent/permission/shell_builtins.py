@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.permission import git_commands
 from agent.permission.lexicon import names
-from agent.permission.shell_words import Word, as_written
+from agent.permission.shell_words import Word, as_written, one_word, plain
 
 HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
 """Environment variables that change no program's effect (security facts, 7.3)."""
@@ -35,6 +35,8 @@ BUILTINS = _CHANGES_STATE | names(
     "logout caller"
 )
 _SETTING = frozenset({"printf", "read", "set", "eval", "trap", "test", "["})
+_BINARY = names("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o")
+"""Operators of ``test`` with an operand on each side."""
 _DESTRUCTIVE = names(
     "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
     "wipefs mkswap"
@@ -46,12 +48,15 @@ _DELETES = frozenset({"delete", "destroy", "rm", "prune", "down"})
 def odd_variable(names: Sequence[str]) -> str:
     """Why setting *names* in front of a command is not covered by a rule for it."""
     odd = next((name for name in names if not HARMLESS.fullmatch(name)), None)
-    return f"sets {odd}, which can change what runs" if odd else ""
+    if odd is None:
+        return ""
+    return f"sets {odd or 'an element of a list'}, which can change what runs"
 
 
 def evaluates_text(base: str, words: Sequence[Word]) -> bool:
     """Whether a builtin evaluates its arguments as variable names with subscripts."""
-    names = base in ("test", "[") and any(word.text in ("-v", "-R") for word in words)
+    tests = base in ("test", "[")
+    names = tests and any(word.text in ("-v", "-R") or not one_word(word) for word in words)
     return names or base in ("let", "read", "printf", "declare", "typeset", "unset", "wait")
 
 
@@ -62,10 +67,14 @@ def builtin_reason(base: str, words: Sequence[Word]) -> str:
     texts = [word.text for word in words]
     known = all(word.literal for word in words)
     if base in ("test", "["):
-        named = [word for flag, word in itertools.pairwise(words) if flag.text in ("-v", "-R")]
-        plain = all(word.literal and ELEMENT.fullmatch(word.text) for word in named)
-        return "" if plain else f"{base} evaluates a name"
-    if base == "printf" and any(text.startswith("-v") for text in texts[:1]):
+        named = [
+            word
+            for flag, word in itertools.pairwise(words)
+            if _may_be(flag, ("-v", "-R")) and word.text not in _BINARY
+        ]
+        fixed = all(word.literal and ELEMENT.fullmatch(word.text) for word in named)
+        return "" if fixed else f"{base} evaluates a name"
+    if base == "printf" and any(_may_be(word, ("-v",)) for word in words[:1]):
         return "printf -v sets a variable"
     if base == "read":
         names = [text for text in texts if not text.startswith("-")]
@@ -80,6 +89,13 @@ def builtin_reason(base: str, words: Sequence[Word]) -> str:
     if base in ("eval", "trap") and not known:
         return f"{base} runs text that is known at run time only"
     return f"{base} changes what later commands mean" if base in _CHANGES_STATE else ""
+
+
+def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
+    """Whether *word* is, or at run time may be, one of *flags*, with a value joined to it."""
+    if word.values is None:
+        return word.may_be_option
+    return any(plain(value).startswith(flags) for value in word.values)
 
 
 def literal_code(base: str, words: Sequence[Word]) -> str | None:

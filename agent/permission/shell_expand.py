@@ -66,6 +66,7 @@ _PLAIN = frozenset({"word", "command_name", "concatenation", "brace_expression",
 _INERT = re.compile(r"[\w./:@%+=,{}*?-]+", re.ASCII)
 """Text in which nothing is run, quoted or put in."""
 _QUOTES = ("string", "raw_string", "ansi_c_string", "translated_string")
+_SPLIT = ("string", "simple_expansion", "expansion", "command_substitution")
 _OPERANDS = ("concatenation", "word", *_QUOTES)
 _CODED = re.compile(r"[$`\\]")
 _PLACE = re.compile(r"\[(\w+)\]\+?=")
@@ -216,6 +217,9 @@ class Expander:
         operators = [text_of(each) for each in descendants(node, "test_operator")]
         for each in outermost(node, *_OPERANDS):
             self._word([each], dirs, follow=False)
+        if not double and any(each.type != "string" for each in outermost(node, *_SPLIT)):
+            # In single brackets it may split into ``-v`` and a name, which is evaluated.
+            self.found.evaluating = True
         if double and any(map(_COMPARES.fullmatch, operators)):
             self.found.evaluating = True
             self._compared(node)

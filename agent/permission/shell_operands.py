@@ -12,7 +12,7 @@ from agent.permission.protected import is_guarded, is_secret
 from agent.permission.readonly import Reading
 from agent.permission.shell_builtins import WRITERS, cd_target
 from agent.permission.shell_paths import Dirs, paths_of, secrets_below
-from agent.permission.shell_words import Word, has_tilde, plain
+from agent.permission.shell_words import Word, has_tilde, one_word, plain
 
 _FOLDERS = frozenset({"ls", "find", "du", "tree"})
 _LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
@@ -69,7 +69,7 @@ def report(
                 return f"the path {word.source} is known at run time only"
         return ""
     _by_look(found, candidates, dirs)
-    operands = [word for word in words if not word.text.startswith("-")]
+    operands = [word for word in words if not (word.text.startswith("-") and one_word(word))]
     if base not in _MAKE_ONLY:
         shown = _shown(base, words, operands)
         _secrets(found, candidates if shown is words else _candidates(shown), dirs)

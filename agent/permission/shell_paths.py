@@ -182,11 +182,12 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
     found: list[str] = []
     if len(place.patterns) > PATTERNS and word.globs:
         return None
+    folders = sorted(dirs)
     for value in values:
         path = home_path(value, place.home)
         if path is None or (not dirs and not path.startswith("/")):
             return None
-        for folder in _ROOT if path.startswith("/") else dirs:
+        for folder in _ROOT if path.startswith("/") else folders:
             found.append(_joined(folder, path))
             if is_pattern(value):
                 base = place.home if path != plain(value) else folder

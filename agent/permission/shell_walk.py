@@ -204,6 +204,7 @@ class Walker:
     def _one(self, node: "Node", text: str, dirs: Dirs, extra: Sequence["Node"]) -> Ends:
         sets: list[tuple[str, str]] = []
         parts: list[Node] = []
+        text = " ".join([text, *map(text_of, extra)])
         for child in node.children:
             if child.type == "variable_assignment":
                 sets.append(self.variables.assigned(child, dirs))

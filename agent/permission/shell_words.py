@@ -29,6 +29,10 @@ _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
 _IN_BARE = re.compile(r"[\w./@%+-]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")
+_MANY = re.compile(r"\$\{?@|\[@\]")
+"""Stands for several words in quotes too."""
+_SPLITS = re.compile(r"[\s*?\[\\]|^$")
+"""In a value that is put in without quotes: bash makes other words of it than this one."""
 STREAM = "/dev/fd/63"
 """What a word that is one process substitution is to the program: an open file."""
 
@@ -142,6 +146,16 @@ def has_tilde(value: str) -> bool:
     return value.startswith(_TILDE)
 
 
+def one_word(word: Word) -> bool:
+    """Whether bash makes one word of it, whatever its variables hold."""
+    if any(mark in word.raw for mark in (_ACTIVE["{"], *_GLOBS)):
+        return False
+    return all(
+        part.values is not None or (part.quoted and not _MANY.search(part.source))
+        for part in word.parts
+    )
+
+
 def glob_pattern(value: str) -> str:
     """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept.
 
@@ -201,7 +215,7 @@ def read_word(source: str, parts: Sequence[Part]) -> Word:
     if not parts and _BARE.fullmatch(source):
         return Word(source, source)
     if len(parts) == 1 and parts[0].source == source:
-        whole = Word(chr(_FIRST_PART), source, tuple(parts))
+        whole = Word(chr(_FIRST_PART), source, (_bare(parts[0]),))
         return replace(whole, code=True) if _holds_code(whole) else whole
     reader = _Reader(source, {part.start: part for part in parts})
     reader.run()
@@ -220,6 +234,12 @@ def _holds_code(word: Word) -> bool:
     return any(_CODE.search(text) for text in word.values or (word.raw,))
 
 
+def _bare(part: Part) -> Part:
+    """*part* where no quotes are around it: its values are not known if bash splits them."""
+    splits = any(map(_SPLITS.search, part.values or ()))
+    return part._replace(values=None) if splits else part
+
+
 class _Reader:
     def __init__(self, source: str, spans: Mapping[int, Part]) -> None:
         self.source = source
@@ -234,7 +254,7 @@ class _Reader:
             part = self.spans.get(self.at)
             if part is not None:
                 self.raw.append(chr(_FIRST_PART + len(self.parts)))
-                self.parts.append(part._replace(quoted=True) if self.double else part)
+                self.parts.append(part._replace(quoted=True) if self.double else _bare(part))
                 self.at = part.end
             elif self.source[self.at] == '"':
                 self.double = not self.double

@@ -58,7 +58,7 @@ WRAPPERS = {
     "ionice": Wrapper("t", "cnpPu", "--ignore", "--class --classdata"),
     "setsid": Wrapper("cfw", long="--ctty --fork --wait"),
     "chrt": Wrapper("bdfiroRa", "TPD", skip=1),
-    "taskset": Wrapper("a", "c", skip=1),
+    "taskset": Wrapper("ac", long="--all-tasks --cpu-list", skip=1),
     "choom": Wrapper("", "n", "", "--adjust"), "prlimit": Wrapper("v", "o"),
     "cpulimit": Wrapper("fimqvz", "lce", "--foreground --include-children --lazy --quiet "
                         "--verbose --kill", "--limit --cpu"),
@@ -67,9 +67,9 @@ WRAPPERS = {
                      code="-c --command"),
     "xargs": Wrapper(
         "0rtpxoie", "InPsLdaE",
-        "--null --no-run-if-empty --verbose --exit --open-tty --interactive",
-        "--replace --max-args --max-procs --max-chars --max-lines --delimiter --arg-file "
-        "--process-slot-var --eof",
+        "--null --no-run-if-empty --verbose --exit --open-tty --interactive --replace "
+        "--max-lines --eof",
+        "--max-args --max-procs --max-chars --delimiter --arg-file --process-slot-var",
         fed=True,
     ),
     "watch": Wrapper("bdegtcxpwr", "nq", "--differences --color --exec --beep --errexit "

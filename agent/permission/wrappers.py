@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.permission.lexicon import names
-from agent.permission.shell_words import Word, as_written, literal_word
+from agent.permission.shell_words import Word, as_written, literal_word, one_word
 from agent.permission.wrapper_table import OPAQUE, POSIX, RUNNERS, SHELLS, WRAPPERS, Wrapper
 
 
@@ -131,13 +131,15 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
             return Inner(strict=f"a flag of {name} is known at run time only", obeys=True)
         code = _code_of(wrapper, words, at)
         if code is not None:
-            return code
+            return _then(wrapper, code, words[at + code[1] :], name)
         at += 1
         if text == "--":
             break
         taken = 0 if name == "nice" and re.fullmatch(r"-\d+", text) else _taken(wrapper, text)
         if taken is None:
             return Inner(strict=f"the flag {text} of {name} is not known", obeys=True)
+        if not all(map(one_word, words[at : at + taken])):
+            return Inner(strict=f"{words[at].source} may split into other words", obeys=True)
         at += taken
     if not all(word.literal for word in words[at : at + wrapper.skip]):
         return Inner(strict=f"an operand of {name} is known at run time only", obeys=True)
@@ -149,7 +151,7 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
         found = _ASSIGNMENT.match(words[at].text)
         if found is None:
             break
-        if not words[at].known and not all(part.quoted for part in words[at].parts):
+        if not one_word(words[at]):
             return Inner(strict=f"{words[at].source} may split into other words", obeys=True)
         sets.append((found[1], words[at].text[found.end() :]))
         at += 1
@@ -159,6 +161,15 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
         strict = "" if runs_nothing else f"{name} starts something that is not named"
         return Inner(inert=wrapper.inert, sets=tuple(sets), strict=strict, obeys=bool(strict))
     return _runs(wrapper, rest, tuple(sets), _marks(name, words[: len(words) - len(rest)]))
+
+
+def _then(wrapper: Wrapper, code: tuple[Inner, int], words: Sequence[Word], name: str) -> Inner:
+    """The code of one flag, and what the *words* behind it run: ``hyperfine --setup a b``."""
+    first = code[0]
+    if first.strict or not words:
+        return first
+    later = _step(wrapper, words, name)
+    return later._replace(codes=(*first.codes, *later.codes), inert=False)
 
 
 def _runs(
@@ -184,8 +195,9 @@ def _marks(name: str, flags: Sequence[Word]) -> str:
     return ""
 
 
-def _code_of(wrapper: Wrapper, words: Sequence[Word], at: int) -> Inner | None:
-    """The shell code of a flag of *wrapper* at *at*, None if it is another flag."""
+def _code_of(wrapper: Wrapper, words: Sequence[Word], at: int) -> tuple[Inner, int] | None:
+    """The shell code of a flag of *wrapper* at *at* and how many words both take, None if it is
+    another flag."""
     text = words[at].text
     for flag in wrapper.code.split():
         joined = text.removeprefix(flag).removeprefix("=")
@@ -193,19 +205,18 @@ def _code_of(wrapper: Wrapper, words: Sequence[Word], at: int) -> Inner | None:
         ends = short and re.fullmatch(rf"-[a-zA-Z]*{flag[1:]}", text) is not None
         if text == flag or ends:
             if at + 1 >= len(words):
-                return Inner(strict=f"{text} has no code", obeys=True)
-            code = words[at + 1]
-            rest = words[at + 2 :]
+                return Inner(strict=f"{text} has no code", obeys=True), 1
+            code, taken = words[at + 1], 2
         elif (text.startswith(flag) and short) or text.startswith(flag + "="):
-            code = literal_word(joined)
-            rest = words[at + 1 :]
+            code, taken = literal_word(joined), 1
         else:
             continue
         if not code.known:
-            return Inner(strict="its code is known at run time only", obeys=True)
-        split = flag in ("-S", "--split-string")
-        whole = as_written((code, *rest)) if split else code.text
-        return Inner(codes=(whole,), strict="env splits it in a way of its own" if split else "")
+            return Inner(strict="its code is known at run time only", obeys=True), taken
+        if flag in ("-S", "--split-string"):
+            whole = as_written((code, *words[at + taken :]))
+            return Inner(codes=(whole,), strict="env splits it in a way of its own"), taken
+        return Inner(codes=(code.text,)), taken
     return None
 
 
@@ -243,7 +254,7 @@ def _shell(base: str, words: Sequence[Word]) -> Inner:
         if text.startswith("--") and text not in ("--norc", "--noprofile", "--posix", "--login"):
             strict = f"the flag {text} of a shell is not known"
             continue
-        code = code or (text[0] == "-" and text[1] != "-" and "c" in text)
+        code = code or (text[1] != "-" and "c" in text)
         if text[1] != "-" and set(text) & set("si"):
             strict = f"the flag {text} makes a shell read code from elsewhere"
         named = len(re.findall("[oO]", text)) if text[1:2] != "-" else 0

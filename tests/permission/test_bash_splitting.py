@@ -1,0 +1,203 @@
+"""What a variable holds may be several words, options or a pattern once bash puts it in without
+quotes, and so is never taken for one known word (spec 3, B2 and B4; security facts, class C)."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.permission.bash import bash_needs, read_only
+from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
+from agent.questions import Action
+
+PLACE, HOME = "/srv/shop", "/home/ann"
+
+
+def under(line: str, *rules: Rule) -> Action:
+    """The strictest verdict where every command is allowed and *rules* come after that."""
+    everything = Rule("bash", "*", "allow", "user")
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    judged = (judge(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs)
+    actions: list[Action] = ["allow", *judged]
+    return strictest(*actions)
+
+
+def covered(line: str, *patterns: str) -> bool:
+    """Whether rules that allow *patterns* let the line run unasked."""
+    rules = [Rule("bash", pattern, "allow", "user") for pattern in patterns]
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    return all(judge(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in needs)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for f in 'a /opt/data/x'; do cat $f; done",
+        "for f in '.e*'; do cat $f; done",
+        "for f in '.en?'; do cat $f; done",
+        "for f in '.[e]nv'; do cat $f; done",
+        "for n in '5 /opt/data/x'; do head -n $n a; done",
+        "for n in ''; do head -n $n 5 /opt/data/x; done",
+        "n='5 /opt/data/x'; head -n $n a",
+        "n='5 /opt/data/x'; head -n$n a",
+        "n='5 /opt/data/x'; head --lines $n a",
+        "p='x /opt/data/x'; grep $p a",
+        "p='x /opt/data/x'; grep -e $p a",
+        "p='x /opt/data/x'; grep -e${p} a",
+        'set -- x /opt/data/x; grep -e "$@" a',
+        'p=(x /opt/data/x); grep -e "${p[@]}" a',
+        "f='a /opt/data/x'; cat -$f",
+        "cat -{n,/opt/data/x}",
+        "head -n {5,/opt/data/x} a",
+    ],
+)
+def test_b4_a_value_that_splits_may_name_another_file(line: str) -> None:
+    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not covered(line, "cat *", "head *", "grep *")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for f in a b; do cat $f; done",
+        "for f in 'a b'; do cat \"$f\"; done",
+        "for f in lib/*.py; do wc -l $f; done",
+        "for n in 5 10; do head -n $n a; done",
+        'head -n "$n" a',
+        'grep -e "$p" a',
+        "grep -n 'x y' a",
+        "head -n $# a",
+    ],
+)
+def test_b6_a_value_that_stays_one_word_asks_nothing(line: str) -> None:
+    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+
+
+def test_b4_a_value_that_splits_may_name_what_is_removed() -> None:
+    assert not covered("f='f /opt/data/x'; rm -$f", "rm *")
+
+
+EVALUATED = [
+    'a=-v; b=\'a[$(touch ran)]\'; test "$a" "$b"',
+    'a=-v; b=\'a[$(touch ran)]\'; test ! "$a" "$b"',
+    "a='-v a[$(touch${IFS}ran)]'; test $a",
+    "a='-v a[$(touch${IFS}ran)]'; [ $a ]",
+    "for a in -v; do test $a 'a[$(touch ran)]'; done",
+    "a=-v; test $a 'a[$(touch ran)]'",
+]
+
+
+@pytest.mark.parametrize("line", EVALUATED)
+def test_b3_a_test_whose_operator_is_a_variable_may_run_what_it_is_given(
+    line: str, tmp_path: Path
+) -> None:
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False, capture_output=True)
+    assert (tmp_path / "ran").exists()
+    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert under(line, Rule("bash", "touch *", "deny", "user")) != "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'test "$a" = "$b"',
+        'test -n "$a" -a "$b" != x',
+        'test "$a" -gt 3 -o -z "$b"',
+        '[ -f "$a" ] && ls',
+        "[ $# -gt 0 ] && ls",
+        "printf '%s\\n' \"$a\"",
+        'printf "$# items\\n"',
+    ],
+)
+def test_b6_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
+    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x='-v PATH'; printf $x .; ls",
+        'x=-vPATH; printf "$x" .; ls',
+        "for x in -vPATH; do printf $x .; ls; done",
+        "PATH[0]=. ls",
+    ],
+)
+def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> None:
+    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not covered(line, "printf *", "ls *", "ls")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bash +c 'rm x'",
+        "taskset -c 0 rm x",
+        "taskset --cpu-list 0,1 rm x",
+        "ls | xargs --replace rm x",
+        "ls | xargs --max-lines rm x",
+        "ls | xargs --eof rm x",
+        "hyperfine --prepare ls 'rm x'",
+        "hyperfine --setup=ls --cleanup='rm x' ls",
+        "cargo watch -s ls -s 'rm x'",
+        "npx -c ls -c 'rm x'",
+        "jobs -x rm x",
+    ],
+)
+def test_b2_what_a_flag_takes_hides_no_denied_command(line: str) -> None:
+    assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "u='bob rm'; sudo -u $u x",
+        'sudo -u "$@" x',
+        "nice -n $n ls",
+        "timeout -s $s 5 ls",
+        "env -u $x ls",
+    ],
+)
+def test_b2_no_rule_covers_a_wrapper_whose_flag_may_split(line: str) -> None:
+    assert not covered(line, "sudo *", "nice *", "timeout *", "env *", "ls", "x", "u=*")
+
+
+def test_b2_a_flag_with_a_quoted_value_takes_one_word() -> None:
+    assert covered('sudo -u "$USER" npm test', "sudo *", "npm *")
+
+
+def test_b5_always_to_a_loop_is_no_word_on_the_next_one() -> None:
+    """``rm $f`` may be anything in the next line."""
+    for line in ("for f in a; do rm $f; done", "for f in a; do mytool $f; done"):
+        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        assert {need.always for need in needs} == {None}, line
+
+
+def test_b5_a_folder_outside_is_offered_alone_and_not_with_all_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere" / "data"
+    folder.mkdir(parents=True)
+    (folder / "x").write_text("")
+    for line in (f"cat {folder}/x", f"rg y {folder}", f"mytool {folder}"):
+        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        outside = [need.always for need in needs if need.permission == "external_directory"]
+        assert outside == [f"{folder.resolve()}/*"], line
+
+
+def test_b5_what_a_restore_throws_away_is_told() -> None:
+    def destroys(line: str) -> bool:
+        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        return any(need.destructive for need in needs)
+
+    for line in ("git restore x", "git restore .", "git restore -SW x", "git restore -S -W x"):
+        assert destroys(line), line
+    for line in ("git restore --staged x", "git restore -S ."):
+        assert not destroys(line), line
+
+
+def test_b4_an_address_is_no_folder() -> None:
+    needs = bash_needs("git clone https://example.org/x", directory=PLACE, project=PLACE, home=HOME)
+    assert {need.permission for need in needs} == {"bash"}
+
+
+def test_b7_what_stands_behind_a_redirection_is_shown() -> None:
+    needs = bash_needs("rm > out -rf lib", directory=PLACE, project=PLACE, home=HOME)
+    assert [need.shown for need in needs if need.permission == "bash"] == ["rm -rf lib"]
