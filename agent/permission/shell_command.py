@@ -105,8 +105,9 @@ class Commands:
         if inner is not None and inner.inert and inner.words and not inner.strict:
             return self._inert(call, inner, base)
         self._note(base, call, inner)
-        self._need(base, call, inner)
-        for each in (inner, *(find_actions(base, arguments) if base in FINDERS else ())):
+        actions = find_actions(base, arguments) if base in FINDERS else []
+        self._need(base, call, inner, actions)
+        for each in (inner, *actions):
             if each is not None:
                 self._inner(call, each)
         code = literal_code(base, arguments)
@@ -189,11 +190,11 @@ class Commands:
         self.analyse(text, dirs, level)
         self.found.withhold(before)
 
-    def _need(self, base: str, call: Call, inner: Inner | None) -> None:
+    def _need(self, base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> None:
         """The need of the command itself, with those of its paths before it."""
         arguments = call.words[1:]
         reading = read(base, arguments) if inner is None else None
-        reason = _strict(base, call, inner)
+        reason = _strict(base, call, inner, actions)
         if inner is not None:
             outer = len(arguments) - len(inner.words)
             by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
@@ -213,7 +214,7 @@ class Commands:
             Need(
                 "bash",
                 text,
-                always=None if reason else _offer(base, call, inner),
+                always=None if reason else _offer(base, call, inner, actions),
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
@@ -309,7 +310,7 @@ def _in_another(call: Call) -> bool:
     return bool(call.wrapped or call.sets or call.more or call.fed)
 
 
-def _strict(base: str, call: Call, inner: Inner | None) -> str:
+def _strict(base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> str:
     """Why the pattern does not tell what would happen, empty when it does."""
     reason = _odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
     arguments = call.words[1:]
@@ -319,13 +320,11 @@ def _strict(base: str, call: Call, inner: Inner | None) -> str:
         return reason or inner.strict or odd_variable([name for name, _ in inner.sets])
     if base == "git":
         return reason or git_commands.parse(arguments).strict
-    if base in FINDERS:
-        actions = find_actions(base, arguments)
-        reason = reason or next((each.strict for each in actions if each.strict), "")
+    reason = reason or next((each.strict for each in actions if each.strict), "")
     return reason or builtin_reason(base, arguments) or carried(base, arguments)
 
 
-def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
+def _offer(base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> str | None:
     """The pattern for "always"; wrappers get one only if it names what they run.
 
     What a wrapper runs gets none: "always" to ``sudo git push`` is no word on ``git push``.
@@ -333,10 +332,9 @@ def _offer(base: str, call: Call, inner: Inner | None) -> str | None:
     if _in_another(call) or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
-        acts = base in FINDERS and bool(find_actions(base, call.words[1:]))
         code = is_interpreter(base) and (base,) not in arity.ARITY
         exact = code or destroys(base, call.words[1:])
-        return None if acts else arity.offered(call.words, exact_only=exact)
+        return None if actions else arity.offered(call.words, exact_only=exact)
     if not inner.words or inner.codes or not wrappers.runner(call.words):
         return None
     run = program(inner.words[0].text)
