@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.permission.findings import Findings
 from agent.permission.shell_builtins import LOCAL
-from agent.permission.shell_command import Ends
+from agent.permission.shell_call import Ends
 from agent.permission.shell_expand import WORDS, Expander
 from agent.permission.shell_parser import descendants, text_of
 from agent.permission.shell_paths import Dirs

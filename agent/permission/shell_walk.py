@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from agent.permission.findings import Findings
 from agent.permission.lexicon import names
 from agent.permission.shell_builtins import KEYWORDS, LOCAL
-from agent.permission.shell_command import Call, Commands, Ends, program
+from agent.permission.shell_call import Call, Ends, program
+from agent.permission.shell_command import Commands
 from agent.permission.shell_expand import WORDS, Expander
 from agent.permission.shell_guess import guessed, split_up
 from agent.permission.shell_parser import lost_text, parse, text_of

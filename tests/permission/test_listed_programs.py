@@ -11,7 +11,8 @@ from agent import permission
 from agent.permission.familiar import listed
 from agent.permission.findings import Findings
 from agent.permission.shell_builtins import KEYWORDS
-from agent.permission.shell_command import Call, Commands
+from agent.permission.shell_call import Call
+from agent.permission.shell_command import Commands
 from agent.permission.shell_paths import Dirs, Place
 from agent.permission.shell_words import literal_word
 
