@@ -8,7 +8,7 @@ changed since is left alone unless that is asked for.
 import asyncio
 from dataclasses import dataclass, replace
 
-from agent.display import DiffBlock, ShellBlock, SubtaskBlock
+from agent.display import ShellBlock
 from agent.errors import SessionBusy
 from agent.model import (
     AssistantMessage,
@@ -16,13 +16,12 @@ from agent.model import (
     Failed,
     Idle,
     MessageWithParts,
-    PatchPart,
     Session,
     TextPart,
     ToolPart,
     UserMessage,
 )
-from agent.session.changes import Changes
+from agent.session.changes import Changes, edits_of, ends_of, patches_in, with_children
 from agent.session.directory import Directory
 from agent.session.errands import Errands
 from agent.session.snapshot import Snapshots
@@ -81,7 +80,7 @@ class Undo:
     @property
     def changes(self) -> Changes:
         """Reading what turns changed."""
-        return Changes(self._snapshots)
+        return Changes(self._store, self._snapshots)
 
     async def plan(self, session_id: str) -> UndoPlan | None:
         """What taking back the last prompt would do; None when there is none left.
@@ -94,13 +93,14 @@ class Undo:
         if at is None:
             return None
         gone = messages[at:]
-        patches = await self._patches(gone)
-        files = await self._files(patches)
+        done = await with_children(self._store, gone)
+        patches = patches_in(done)
+        files = await self._files(done)
         covered = {file.path for file in files}
         tree = patches[0].base if patches else ""
         apart: tuple[str, ...] = ()
         large: tuple[str, ...] = ()
-        if _commanded(gone) and (known := tree or await self._snapshots.take()):
+        if _commanded(done) and (known := tree or await self._snapshots.take()):
             apart = await self._snapshots.nested(known)
             since = gone[0].message.created
             large = await asyncio.to_thread(self._snapshots.left_out, since)
@@ -110,7 +110,7 @@ class Undo:
             text=_text(gone[0]),
             messages=len(gone),
             files=files,
-            uncovered=tuple(sorted((_edited(gone) | {*large}) - covered)),
+            uncovered=tuple(sorted(({b.path for b in edits_of(done)} | {*large}) - covered)),
             apart=apart,
             why=self._snapshots.why,
             tree=tree,
@@ -147,9 +147,9 @@ class Undo:
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
         back = [m for m in hidden if following is None or m.message.id < following]
         later = [m for m in hidden if following is not None and m.message.id >= following]
-        patches = await self._patches(later)
+        patches = patches_in(await with_children(self._store, later))
         tree = patches[0].base if patches else session.undone_tree
-        again = await self._patches(back)
+        again = patches_in(await with_children(self._store, back))
         paths = {path for patch in again for path in patch.files}
         failed: tuple[str, ...] = ()
         if tree and paths:
@@ -169,30 +169,15 @@ class Undo:
             raise SessionBusy(BEHIND)
         return await self._store.session(session_id)
 
-    async def _patches(self, messages: list[MessageWithParts]) -> list[PatchPart]:
-        """What *messages* changed, in the order of the changes, with what sub-agents did for them
-        in the background."""
-        found = [p for m in messages for p in m.parts if isinstance(p, PatchPart)]
-        for child_id, since in _left(messages).items():
-            theirs = await self._store.messages(child_id)
-            found += await self._patches([m for m in theirs if m.message.id > since])
-        return sorted(found, key=lambda patch: patch.id)
-
-    async def _files(self, patches: list[PatchPart]) -> tuple[UndoFile, ...]:
-        """Each file that *patches* changed, with what it was before the first of them."""
-        first: dict[str, str | None] = {}
-        last: dict[str, str | None] = {}
-        for patch in patches:
-            for change in await self._snapshots.changes(patch.base, patch.tree):
-                first.setdefault(change.path, change.before)
-                last[change.path] = change.after
+    async def _files(self, messages: list[MessageWithParts]) -> tuple[UndoFile, ...]:
+        """Each file that *messages* changed, with what it was before the first of them."""
         found: list[UndoFile] = []
-        for path in sorted(first):
-            if first[path] == last[path]:
+        for path, (before, after) in sorted((await ends_of(self._snapshots, messages)).items()):
+            if before == after:
                 continue  # changed and changed back
-            what = "is deleted" if first[path] is None else "comes back"
-            what = "goes back" if first[path] and last[path] else what
-            touched = await self._snapshots.blob_of(path) != last[path]
+            what = "is deleted" if before is None else "comes back"
+            what = "goes back" if before and after else what
+            touched = await self._snapshots.blob_of(path) != after
             found.append(UndoFile(path, what, touched))
             await asyncio.sleep(0)
         return tuple(found)
@@ -213,18 +198,6 @@ async def settle_undone(store: Store, directory: Directory, session: Session) ->
         return replace(now, undone_at=None, undone_tree=None)
 
     await directory.update(session.id, settled)
-
-
-def _left(messages: list[MessageWithParts]) -> dict[str, str]:
-    """The sub-agents that were left to the background, each with the message that did so first."""
-    found: dict[str, str] = {}
-    for item in messages:
-        for part in item.parts:
-            if isinstance(part, ToolPart) and isinstance(part.state, Completed):
-                for block in part.state.blocks:
-                    if isinstance(block, SubtaskBlock) and block.background:
-                        found.setdefault(block.session_id, item.message.id)
-    return found
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:
@@ -251,15 +224,3 @@ def _commanded(messages: list[MessageWithParts]) -> bool:
         if isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
         for block in part.state.blocks
     )
-
-
-def _edited(messages: list[MessageWithParts]) -> set[str]:
-    """The files of which the tools showed a change."""
-    return {
-        block.path
-        for item in messages
-        for part in item.parts
-        if isinstance(part, ToolPart) and isinstance(part.state, Completed)
-        for block in part.state.blocks
-        if isinstance(block, DiffBlock)
-    }

@@ -330,17 +330,21 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         mark, reviewed = self._mark, self._reviewed
         if reviewed is None:
             return
+        title, until = "Changes of the session", None
         messages: Sequence[MessageWithParts] = reviewed.messages
         if mark is not None and not whole:
-            messages = self._held[mark.session_id].turns[mark.place].messages
-        self._spawn(lambda: self._show_changes(messages, whole=whole), "reading changes")
+            turns = self._held[mark.session_id].turns
+            title, messages = "Changes of the turn", turns[mark.place].messages
+            until = next((turn.first_id for turn in turns[mark.place + 1 :]), None)
+        self._spawn(lambda: self._show_changes(title, messages, until), "reading changes")
 
-    async def _show_changes(self, messages: Sequence[MessageWithParts], *, whole: bool) -> None:
+    async def _show_changes(
+        self, title: str, messages: Sequence[MessageWithParts], until: str | None
+    ) -> None:
         from app.screens.changes import ChangesScreen  # noqa: PLC0415 - when it is asked for
 
-        blocks = await self._runtime.sessions.undo.changes.of(messages)
+        blocks = await self._runtime.sessions.undo.changes.of(messages, until)
         if blocks:
-            title = "Changes of the session" if whole else "Changes of the turn"
             await ask(app_of(self), ChangesScreen(title, blocks))
         else:
             self._show_keys("No file was changed")

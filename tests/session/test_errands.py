@@ -10,6 +10,7 @@ from agent.errors import SessionBusy
 from agent.events import MessageUpdated, PartUpdated, QueueChanged, SessionIdle, SessionUpdated
 from agent.model import Completed, Failed, Idle, Session, TextPart, ToolPart
 from agent.runtime import open_runtime
+from agent.session.timeline import timeline
 from agent.told import ReportPart
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness
@@ -521,6 +522,40 @@ async def test_d5_undo_waits_for_the_background_and_takes_its_changes_back(
         assert not (harness.folder / "late.txt").exists()
         await undo.redo(session.id)
         assert (harness.folder / "late.txt").exists()
+
+
+async def test_u11_changes_of_a_turn_have_what_was_left_to_the_background(tmp_path: Path) -> None:
+    """Also of one that a later turn had go on: to each turn its own."""
+
+    def write(name: str) -> Call:
+        return Call("write", {"file_path": name, "content": "x\n"})
+
+    settings = {"permission": {"edit": "allow"}}
+    async with open_harness(tmp_path, holds=False, **settings) as harness:
+        session = await harness.session()
+        more: dict[str, object] = {}
+        for name in ("first.txt", "second.txt"):
+            hold = Hold()
+            harness.server.always(
+                Script(
+                    answer(task("one", background=True, **more)),
+                    answer(Text("ok")),
+                    answer(Text("seen")),
+                    one=[answer(hold, write(name)), answer(Text("written"))],
+                )
+            )
+            await harness.turn(session, "go")
+            before = len(harness.events)
+            hold.gate.set()
+            await harness.idle(session, after=before)
+            (child,) = await children(harness, session)
+            more = {"session_id": child.id}
+        changes, messages = harness.runtime.sessions.undo.changes, await harness.messages(session)
+        first, _, second, _ = timeline(messages)
+        of_first = await changes.of(first.messages, second.first_id)
+        assert [b.path for b in of_first] == ["first.txt"]
+        assert [b.path for b in await changes.of(second.messages)] == ["second.txt"]
+        assert [b.path for b in await changes.of(messages)] == ["first.txt", "second.txt"]
 
 
 async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:

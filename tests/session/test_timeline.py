@@ -4,11 +4,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from agent.bus import Bus
 from agent.model import AssistantMessage, CompactionPart, PatchPart, Usage
 from agent.session.changes import Changes
 from agent.session.sent import sent
 from agent.session.snapshot import Snapshots
 from agent.session.timeline import found_in, timeline
+from agent.store.store import Store
 from tests.support import records
 
 
@@ -130,7 +132,9 @@ async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> Non
     ]
     diff = records.diff("elsewhere.txt", "+x")
     edit = records.tool("prt_e", "msg_b", records.completed("Edit", "elsewhere.txt", diff))
-    blocks = await Changes(snapshots).of([step("msg_b", edit, *patches)])
+    store = await Store.open(tmp_path / "sessions.db", Bus())
+    blocks = await Changes(store, snapshots).of([step("msg_b", edit, *patches)])
+    await store.close()
     await snapshots.close()
     assert [block.path for block in blocks] == ["a.txt", "elsewhere.txt"]
     lines = [(line.kind, line.text) for hunk in blocks[0].hunks for line in hunk.lines]
