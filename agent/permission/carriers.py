@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from agent.permission.carrier_table import FLAGS, Flags
-from agent.permission.interpreters import INTERPRETERS, interpreter
+from agent.permission.interpreters import INTERPRETERS, interpreter, without_version
 from agent.permission.lexicon import names
-from agent.permission.shell_words import Word
+from agent.permission.shell_words import Word, one_word
 
 Check = Callable[[Sequence[Word]], str]
 
@@ -102,6 +102,8 @@ def awk(words: Sequence[Word]) -> str:
     skip = False
     for word in words:
         text = word.text
+        if program is None and not one_word(word):
+            return f"{word.source} may split into a program of awk"
         if skip:
             skip = False
             continue
@@ -158,6 +160,9 @@ def _curl(words: Sequence[Word]) -> str:
             return reason or f"writes {target}"
         if text.startswith(("--output=", "file:")):
             return reason or f"{text} reads or writes a file"
+        header = following if text == "--header" else _valued(text, "H", following)
+        if (header or "").startswith("@"):
+            return "sends the contents of a file"
         value = _valued(text, "dF", following)
         if re.match(r"--(data[a-z-]*|form|json|variable|url-query)", text):
             value = text.partition("=")[2] or following
@@ -247,13 +252,13 @@ LISTED = frozenset({*_CHECKS, *FLAGS, "mysql", "psql"})
 
 def is_carrier(base: str) -> bool:
     """Whether some arguments of *base* run other programs or write files."""
-    kind = base.rstrip("0123456789.")
+    kind = without_version(base)
     return base in _CHECKS or base in FLAGS or kind in INTERPRETERS or kind in FLAGS
 
 
 def carried(base: str, words: Sequence[Word]) -> str:
     """Why a rule for *base* does not cover this use of it; *words* are its arguments."""
-    kind = base.rstrip("0123456789.")
+    kind = without_version(base)
     if kind in INTERPRETERS:
         return interpreter(kind, words)
     check = _CHECKS.get(base)

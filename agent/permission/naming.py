@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+from agent.permission.interpreters import TAKING
 from agent.permission.lexicon import names
 from agent.permission.shell_words import Word, as_written, literal_word
 
@@ -119,11 +120,13 @@ def called(base: str, words: Sequence[Word]) -> tuple[str, ...]:
     if base == "corepack":
         return _in_place(words)
     if re.fullmatch(r"(python|pypy)[\d.]*", base):
+        taking = False
         for at, word in enumerate(words):
-            if re.fullmatch(r"-[BEIOPsSuq]*m", word.text):
+            if not taking and re.fullmatch(r"-[BEIOPsSuq]*m", word.text):
                 return _in_place(words[at + 1 :])
-            if not word.text.startswith("-"):
+            if not taking and not word.text.startswith("-"):
                 return ()
+            taking = not taking and word.text[-1] in TAKING["python"]
     return _without_flags(base, words) if base in VALUE_FLAGS else ()
 
 

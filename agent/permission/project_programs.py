@@ -129,7 +129,7 @@ def _allowed(values: JsonObject, source: str) -> Iterator[Runs]:
     for owner, entry in owners:
         found = (
             *parse_switches(entry.get("tools"), source),
-            *parse_rules(entry.get("permission", {}), source).rules,
+            *parse_rules(entry.get("permission"), source).rules,
         )
         for rule in found:
             if rule.action == "allow" and not too_wide(rule):

@@ -1,0 +1,303 @@
+"""What a config file of a project would run, reach and allow, each thing whole (spec 4, M9)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.config.paths import Paths
+from agent.jsontypes import JsonObject
+from agent.permission.project_files import Findings, look_through
+from agent.permission.project_programs import Runs, programs
+
+Told = tuple[str, str, str]
+"""Kind, name and what is shown."""
+
+LISTED: list[tuple[str, JsonObject, list[Told]]] = [
+    ("nothing", {"model": "a/b", "mcp": {}, "plugin": [], "hooks": {}, "lsp": False}, []),
+    ("no table", {"mcp": "x", "plugin": 3, "instructions": "https://x.test"}, []),
+    (
+        "a server with arguments beside its command",
+        {"mcp": {"d": {"command": "npx", "args": ["-y", "docs"]}}},
+        [("MCP server", "d", "npx -y docs")],
+    ),
+    (
+        "arguments that are no list count for nothing",
+        {"mcp": {"d": {"command": ["npx", "docs"], "args": "-y"}}},
+        [("MCP server", "d", "npx docs")],
+    ),
+    (
+        "a number among the words",
+        {"mcp": {"d": {"command": ["serve", 8080]}}},
+        [("MCP server", "d", "serve 8080")],
+    ),
+    (
+        "variables under both names",
+        {"mcp": {"d": {"command": "d", "environment": {"A": "1"}, "env": {"B": "2", "C": "3"}}}},
+        [("MCP server", "d", "d\nwith A=1 B=2 C=3")],
+    ),
+    (
+        "variables that are no table",
+        {"mcp": {"d": {"command": "d", "env": "A=1", "environment": ["B"]}}},
+        [("MCP server", "d", "d")],
+    ),
+    (
+        "two servers",
+        {"mcp": {"a": {"command": "a"}, "b": {"url": "https://b.test"}}},
+        [("MCP server", "a", "a"), ("MCP server", "b", "https://b.test")],
+    ),
+    (
+        "a server switched off is told whole",
+        {"mcp": {"d": {"enabled": False, "a": 1}}},
+        [("MCP server", "d", '{"a": 1, "enabled": false}')],
+    ),
+    (
+        "addresses anywhere, each once",
+        {
+            "provider": {
+                "lab": {
+                    "options": {
+                        "baseURL": "http://x/v1",
+                        "list": ["no", "https://y", "http://x/v1"],
+                    }
+                }
+            }
+        },
+        [("model provider", "lab", "http://x/v1, https://y")],
+    ),
+    (
+        "a provider without an address",
+        {"provider": {"lab": {"name": "Lab"}}},
+        [("model provider", "lab", '{"name": "Lab"}')],
+    ),
+    (
+        "every command of a hook",
+        {
+            "hooks": {
+                "Stop": [
+                    {"hooks": [{"command": "a"}, {"command": "b"}]},
+                    {"matcher": "x", "hooks": [{"command": ["c", "d e"]}]},
+                ]
+            }
+        },
+        [("hook", "Stop", "a"), ("hook", "Stop", "b"), ("hook", "Stop", "c 'd e'")],
+    ),
+    (
+        "hooks in a list",
+        {"hooks": [{"command": "a"}]},
+        [("hook", '{"command": "a"}', "a")],
+    ),
+    (
+        "plugins by name, with settings, and odd ones",
+        {"plugin": ["acme@1", ["other@2", {"a": 1}], []]},
+        [
+            ("plugin", "acme@1", "acme@1"),
+            ("plugin", "other@2", '["other@2", {"a": 1}]'),
+            ("plugin", "[]", "[]"),
+        ],
+    ),
+    (
+        "everything on PATH",
+        {"formatter": True, "lsp": True},
+        [
+            ("formatter", "all", "those found on PATH"),
+            ("language server", "all", "those found on PATH"),
+        ],
+    ),
+    (
+        "instructions from elsewhere, not from here",
+        {"instructions": ["docs/a.md", "https://x.test/a.md", 3]},
+        [("instructions from", "https://x.test/a.md", "https://x.test/a.md")],
+    ),
+    (
+        "what is allowed and not what is asked or denied",
+        {"permission": {"bash": {"curl *": "allow", "rm *": "deny", "ls": "ask"}, "edit": "allow"}},
+        [
+            ("allowed without asking", "bash", "curl *"),
+            ("allowed without asking", "edit", "*"),
+        ],
+    ),
+    ("everything allowed has no effect in a project", {"permission": "allow"}, []),
+    ("a permission of no form", {"permission": ["allow"]}, []),
+    (
+        "switches on and off",
+        {"tools": {"write": True, "bash": False}},
+        [("allowed without asking", "edit", "*")],
+    ),
+    (
+        "agents",
+        {"agent": {"a": {"permission": {"webfetch": "allow"}}, "b": "x", "c": {"tools": {}}}},
+        [("allowed without asking", "webfetch (agent a)", "*")],
+    ),
+    ("agents of no form", {"agent": ["a"]}, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [row[1:] for row in LISTED], ids=[r[0] for r in LISTED]
+)
+def test_m9_what_a_file_would_run_is_listed(values: JsonObject, told: list[Told]) -> None:
+    found = list(programs(values, "opencode.json"))
+    assert [(runs.kind, runs.name, runs.shown) for runs in found] == told
+    assert {runs.source for runs in found} <= {"opencode.json"}
+
+
+def test_m9_one_word_is_a_command_of_the_shell_and_several_are_quoted() -> None:
+    def shown(*argv: str) -> str:
+        return Runs(kind="hook", name="x", source="s", argv=argv).shown
+
+    assert shown("a; b c") == "a; b c"
+    assert shown("a", "b c") == "a 'b c'"
+
+
+def look(home: Path, project: Path, *patterns: str) -> Findings:
+    env = {"HOME": str(home)}
+    return look_through(project, project, Paths.find(env), env, patterns)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = (tmp_path / "home" / "shop").resolve()
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"mcp": {"d": {"command": "d", "cwd": "a"}}}, {"mcp": {"d": {"command": "d", "cwd": "b"}}}),
+        ({"mcp": {"d": {"url": "https://d", "headers": {"A": "1"}}}},
+         {"mcp": {"d": {"url": "https://d", "headers": {"A": "2"}}}}),
+        ({"mcp": {"d": {"command": "d"}}}, {"mcp": {"e": {"command": "d"}}}),
+        ({"mcp": {"d": {"command": "d"}}}, {"formatter": {"d": {"command": "d"}}}),
+        ({"mcp": {"d": {"command": "d e"}}}, {"mcp": {"d": {"command": ["d", "e"]}}}),
+        ({"permission": {"bash": {"a": "allow"}}}, {"permission": {"bash": {"b": "allow"}}}),
+    ],
+)  # fmt: skip
+def test_m9_anything_that_an_entry_says_is_part_of_what_is_trusted(
+    project: Path, before: JsonObject, after: JsonObject
+) -> None:
+    file = project / "opencode.json"
+    file.write_text(json.dumps(before))
+    first = look(project.parent, project).hashes
+    file.write_text(json.dumps(after))
+    second = look(project.parent, project).hashes
+    assert list(first) == list(second) == ["opencode.json"]
+    assert first != second
+
+
+def hashes_with(project: Path, command: str) -> str:
+    values = {"hooks": {"Stop": [{"command": command}]}}
+    (project / "opencode.json").write_text(json.dumps(values))
+    return look(project.parent, project).hashes["opencode.json"]
+
+
+@pytest.mark.parametrize(
+    "command", ["sh tools/x.sh", "tools/x.sh", "./tools/x.sh -v", "cat a | sh tools/../tools/x.sh"]
+)
+def test_m9_a_file_that_a_command_names_is_part_of_what_is_trusted(
+    project: Path, command: str
+) -> None:
+    (project / "tools").mkdir()
+    script = project / "tools" / "x.sh"
+    script.write_text("true")
+    before = hashes_with(project, command)
+    assert hashes_with(project, command) == before
+    script.write_text("evil")
+    assert hashes_with(project, command) != before
+
+
+def test_m9_a_file_outside_and_a_folder_are_no_part_of_it(project: Path) -> None:
+    outside = project.parent / "x.sh"
+    outside.write_text("a")
+    (project / "tools").mkdir()
+    before = hashes_with(project, "sh ../x.sh tools")
+    outside.write_text("b")
+    (project / "tools" / "y").write_text("b")
+    assert hashes_with(project, "sh ../x.sh tools") == before
+
+
+def test_m9_a_word_that_can_be_no_path_is_passed_over(project: Path) -> None:
+    assert hashes_with(project, f"sh {'a' * 5000} \0")
+
+
+def test_m9_a_program_of_any_size_that_grows_is_another(project: Path) -> None:
+    plugins = project / ".opencode-py" / "plugins"
+    plugins.mkdir(parents=True)
+    file = plugins / "a.py"
+    with file.open("wb") as opened:
+        opened.truncate(20 * 1024 * 1024)
+    before = look(project.parent, project).hashes
+    with file.open("ab") as opened:
+        opened.write(b"x")
+    assert look(project.parent, project).hashes != before
+
+
+def test_m9_what_a_plugin_and_a_tool_hold_is_told_by_their_file(project: Path) -> None:
+    for name in ("plugins/a.py", "tools/b.py"):
+        (project / ".opencode-py" / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / ".opencode-py" / name).write_text("x")
+    found = look(project.parent, project)
+    assert [(each.kind, each.name, each.source) for each in found.runs] == [
+        ("plugin", "a", ".opencode-py/plugins/a.py"),
+        ("tool", "b", ".opencode-py/tools/b.py"),
+    ]
+    assert sorted(found.hashes) == [".opencode-py/plugins/a.py", ".opencode-py/tools/b.py"]
+    assert len(set(found.hashes.values())) == 1
+
+
+def test_m9_patterns_of_instructions_lead_into_the_project_alone(project: Path) -> None:
+    for name in ("docs/a.md", "docs/deep/b.md", "https:/x.test/c.md", "~/d.md", "docs/e.txt"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("x")
+    (project / "docs" / "out.md").symlink_to(project.parent / "out.md")
+    (project.parent / "out.md").write_text("x")
+
+    def named(*patterns: str) -> list[str]:
+        return [each.name for each in look(project.parent, project, *patterns).steers]
+
+    assert named("docs/*.md") == ["docs/a.md"]
+    assert sorted(named("docs/**/*.md")) == ["docs/a.md", "docs/deep/b.md"]
+    assert named("docs", "https://x.test/c.md", "~/d.md", f"{project}/docs/a.md", "../out.md") == []
+
+
+def test_m9_a_pattern_counts_from_the_opened_folder_up_to_the_root(project: Path) -> None:
+    (project / "lib" / "deep").mkdir(parents=True)
+    for name in ("notes.md", "lib/notes.md", "lib/deep/notes.md"):
+        (project / name).write_text("x")
+    env = {"HOME": str(project.parent)}
+    found = look_through(project / "lib", project, Paths.find(env), env, ("notes.md",))
+    assert [each.name for each in found.steers] == ["notes.md", "lib/notes.md"]
+
+
+def test_m9_settings_of_another_program_count_for_their_hooks_alone(project: Path) -> None:
+    (project / ".claude").mkdir()
+    for name, command in (("settings.json", "a"), ("settings.local.json", "b")):
+        hooks = {"Stop": [{"command": command}]}
+        values = {"hooks": hooks, "mcp": {"x": {"command": "c"}}}
+        (project / ".claude" / name).write_text(json.dumps(values))
+    found = look(project.parent, project)
+    assert [(each.kind, each.shown, each.source) for each in found.runs] == [
+        ("hook", "a", ".claude/settings.json"),
+        ("hook", "b", ".claude/settings.local.json"),
+    ]
+    assert not found.steers
+
+
+def test_m9_a_broken_file_hides_no_other(project: Path) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text("{")
+    (project / ".claude" / "settings.local.json").write_text('{"hooks": {"S": [{"command": "b"}]}}')
+    (project / "opencode.json").write_text("{")
+    (project / ".opencode-py").mkdir()
+    (project / ".opencode-py" / "config.json").write_text('{"mcp": {"d": {"command": "d"}}}')
+    agents = project / ".opencode-py" / "agents"
+    agents.mkdir()
+    (agents / "a.md").write_text("---\npermission: [\n---\nx")
+    (agents / "b.md").write_text("---\npermission:\n  bash: allow\n---\nx")
+    found = look(project.parent, project)
+    assert sorted((each.kind, each.shown) for each in found.runs) == [
+        ("MCP server", "d"),
+        ("allowed without asking", "*"),
+        ("hook", "b"),
+    ]
