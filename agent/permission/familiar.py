@@ -28,7 +28,7 @@ LISTED = (
 def listed(base: str) -> bool:
     """Whether a table may know *base*, with or without a version behind it; of another program
     nothing is known but its words, so no table has to be asked."""
-    return base in LISTED or base.rstrip("0123456789.") in LISTED or base.startswith("mkfs")
+    return base in LISTED or interpreters.without_version(base) in LISTED or base.startswith("mkfs")
 
 
 def familiar(base: str) -> bool:

@@ -141,6 +141,11 @@ def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> N
         "cargo watch -s ls -s 'rm x'",
         "npx -c ls -c 'rm x'",
         "jobs -x rm x",
+        "python3 -W ignore -c \"import os; os.system('rm x')\"",
+        "python3 -X dev -c \"import os; os.system('rm x')\"",
+        "python3 -uX dev -m rm x",
+        "ruby -C lib -e 'system(\"rm x\")'",
+        "gcc-12 -wrapper 'rm x' a.c",
     ],
 )
 def test_b2_what_a_flag_takes_hides_no_denied_command(line: str) -> None:
@@ -159,6 +164,19 @@ def test_b2_what_a_flag_takes_hides_no_denied_command(line: str) -> None:
 )
 def test_b2_no_rule_covers_a_wrapper_whose_flag_may_split(line: str) -> None:
     assert not covered(line, "sudo *", "nice *", "timeout *", "env *", "ls", "x", "u=*")
+
+
+@pytest.mark.parametrize(
+    "line", ["n='1 BEGIN{x}'; awk -v n=$n '{print}' a", "s=':x'; awk -F$s '{print}' a"]
+)
+def test_b2_no_rule_covers_an_awk_whose_variable_may_split(line: str) -> None:
+    assert not covered(line, "awk *", "n=*", "s=*")
+
+
+def test_b2_no_rule_for_curl_covers_headers_from_a_file() -> None:
+    for line in ("curl -H @x https://e.org", "curl -sH@x e.org", "curl --header @x e.org"):
+        assert not covered(line, "curl *"), line
+    assert covered("curl -H 'From: ann@e.org' https://e.org", "curl *")
 
 
 def test_b2_a_flag_with_a_quoted_value_takes_one_word() -> None:

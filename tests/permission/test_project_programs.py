@@ -165,7 +165,8 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({"mcp": {"d": {"command": "d", "cwd": "a"}}}, {"mcp": {"d": {"command": "d", "cwd": "b"}}}),
+        ({"mcp": {"d": {"command": "d", "cwd": "a"}}},
+         {"mcp": {"d": {"command": "d", "cwd": "b"}}}),
         ({"mcp": {"d": {"url": "https://d", "headers": {"A": "1"}}}},
          {"mcp": {"d": {"url": "https://d", "headers": {"A": "2"}}}}),
         ({"mcp": {"d": {"command": "d"}}}, {"mcp": {"e": {"command": "d"}}}),
