@@ -59,6 +59,10 @@ if TYPE_CHECKING:  # brings the whole harness
 log = logging.getLogger(__name__)
 
 
+WARNED = 8.0
+"""Seconds that a warning stands."""
+
+
 class Controller:
     """Everything between Textual's app and the harness. *open_runtime* is awaited once,
     after the first frame; *grace* is passed on to permission dialogs (seconds). *last_words*
@@ -81,6 +85,7 @@ class Controller:
         self._log_path = log_path
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
+        self._warned: dict[str, float] = {}
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._modes = Modes()
         self._recent: tuple[Session, ...] = ()
@@ -215,8 +220,8 @@ class Controller:
         try:
             await self.live.send(text, delivery)
         except OpencodePyError:
-            if not self.main.prompt.text:
-                self.main.prompt.put(text)
+            typed = self.main.prompt.text
+            self.main.prompt.put(f"{text}\n{typed}" if typed else text)
             raise
         finally:
             self._show()
@@ -226,7 +231,7 @@ class Controller:
         self._asking.sync((*view.permissions, *view.questions) if view is not None else ())
 
     def warn(self, sentence: str) -> None:
-        self._app.notify(clean(sentence), severity="warning", markup=False, timeout=8)
+        self._app.notify(clean(sentence), severity="warning", markup=False, timeout=WARNED)
 
     def _failed(self, error: BaseException) -> None:
         """A task of ours failed; it was logged. Show it and go on."""
@@ -267,10 +272,10 @@ class Controller:
     def _tell(self, event: Event) -> None:
         """Events that are more than a change of the transcript."""
         match event:
-            case Notice(message=message) | PluginFailed(message=message):
-                self.warn(message)
+            case Notice(message=told) | PluginFailed(message=told):
+                self._warn_once(told)
             case SessionError(error=error):
-                self.warn(error.message)
+                self._warn_once(error.message)
             case SessionIdle(outcome=outcome):
                 # What is left to the background will begin the next turn: it is not done yet.
                 if outcome != "cancelled" and not self.stopping.left():
@@ -279,6 +284,13 @@ class Controller:
                 self.terminal.want("opencode-py has a question")
             case _:
                 pass
+
+    def _warn_once(self, sentence: str) -> None:
+        """For what may come many times at once: a full disk fails every write."""
+        now = time.monotonic()
+        if now - self._warned.get(sentence, -WARNED) >= WARNED:
+            self._warned[sentence] = now
+            self.warn(sentence)
 
     def _show(self) -> None:
         """The status line, the working line, the first-run page and the terminal's title."""

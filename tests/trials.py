@@ -217,6 +217,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
         "config/test_paths.py::test_an_unwritable_folder_is_a_sentence",
         "e2e/test_faults.py::test_d1_a_damaged_database_is_set_aside",
+        "e2e/test_full_disk.py::test_d06_a_full_disk_is_told_and_nothing_is_lost",
+        "e2e/test_full_disk.py::test_d06_a_small_file_system_that_fills",
     ),
     "U01": (
         "session/test_undo.py::test_u01_a_file_that_is_too_large_is_told",

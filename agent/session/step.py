@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
-from agent.errors import ProviderError, ProviderErrorKind
+from agent.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.ids import new_id
 from agent.model import (
     AssistantMessage,
@@ -267,3 +267,9 @@ class Step:
         )
         await self._deps.store.save(self._message)
         return end.usage, cost
+
+    def unstored(self, error: StoreError) -> AssistantMessage:
+        """The message as it stands where its end cannot be stored."""
+        told = ErrorInfo(type(error).__name__, error.message)
+        now = self._deps.clock()
+        return replace(self._message, completed=now, finish="error", error=told)

@@ -7,7 +7,8 @@ from functools import partial
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.errors import ProviderError
+from agent.errors import ProviderError, StoreError
+from agent.events import MessageUpdated
 from agent.files import Editor, FileTracker
 from agent.ids import new_id
 from agent.model import (
@@ -363,7 +364,11 @@ class Turn:
         if self._newest is None:
             await self.take_queued(first=True, ending=True)
         if self._step is not None:
-            usage, cost = await self._step.teardown(fault)
+            try:
+                usage, cost = await self._step.teardown(fault)
+            except StoreError as error:  # the screen tells it, even if no disk does
+                self._deps.bus.publish(MessageUpdated(self._step.unstored(error)))
+                raise
             await self._track(self._step.message)
             if usage is not None:
                 await self._add_usage(usage, cost)
