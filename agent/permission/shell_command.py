@@ -85,7 +85,7 @@ class Commands:
                 self._inner(call, each)
         code = literal_code(base, arguments)
         if code is not None:
-            self._code(code, call.dirs, call.level + 1)
+            self._code(code, call.dirs, call.level)
         return self._ends(base, call)
 
     def _unlisted(self, base: str, call: Call) -> None:
@@ -128,9 +128,8 @@ class Commands:
         return ends if base == "command" else (call.dirs, call.dirs)
 
     def _inner(self, call: Call, inner: Inner) -> None:
-        level = call.level + 1
         for code in inner.codes:
-            self._code(code, call.dirs, level)
+            self._code(code, call.dirs, call.level)
         if inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
             self._count(source)
@@ -143,7 +142,7 @@ class Commands:
                     more=inner.more,
                     fed=inner.fed,
                     wrapped=True,
-                    level=level,
+                    level=call.level + 1,
                 )
             )
 

@@ -119,7 +119,7 @@ class Walker:
         if _SIMPLE.fullmatch(text) and text.partition(" ")[0] not in _GRAMMATICAL:
             # A parser and a tree for each of a thousand ``sh -c name`` would say the same.
             words = tuple(map(literal_word, text.split(" ")))
-            self.commands.judge(Call(words, text, dirs))
+            self.commands.judge(Call(words, text, dirs, level=self.level + 1))
             return
         refuse_early(text)
         joined = join_lines(text)
@@ -131,9 +131,10 @@ class Walker:
         self.level -= 1
 
     def nested(self, text: str, dirs: Dirs, level: int) -> None:
-        if level > DEPTH:
-            raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        """As ``code``, for what a call at *level* runs."""
+        before, self.level = self.level, level
         self.code(text, dirs)
+        self.level = before
 
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """``$(…)``, ``<(…)``: a subshell."""
@@ -218,7 +219,7 @@ class Walker:
             else:
                 raise CannotAnalyseError(f"it holds a construct ({child.type}) not followed")
         words = self.words.words([*parts, *extra], dirs)
-        call = Call(tuple(words), text, dirs, tuple(sets))
+        call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
         return self.commands.judge(call)
 
     def _redirected(self, node: "Node", dirs: Dirs) -> Ends:

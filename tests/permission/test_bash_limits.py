@@ -1,0 +1,203 @@
+"""How far the analysis follows a line: one step further it asks, and a deny rule still holds
+(spec 3, B3; security bounds)."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.permission.bash import Analysis, analyse
+from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
+from agent.permission.shell_paths import MATCHES, MOST_DIRS, PATTERNS, secrets_below
+from agent.permission.shell_text import DEPTH, LIMIT, MOST
+from agent.permission.shell_words import MOST_VALUES
+from agent.questions import Action
+
+PLACE, HOME = "/srv/shop", "/home/ann"
+
+
+def look(line: str, where: str = PLACE) -> Analysis:
+    return analyse(line, directory=where, project=where, home=HOME)
+
+
+def without_rm(line: str) -> Action:
+    """The verdict where everything but ``rm`` is allowed."""
+    rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
+    judged = [judge(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
+    return strictest(*judged)
+
+
+def only_looks(line: str, where: str = PLACE) -> bool:
+    needs = look(line, where).needs
+    return all(need.floor == "allow" and not need.strict for need in needs)
+
+
+def nested(depth: int, code: str) -> str:
+    for _ in range(depth):
+        code = f"echo $({code})"
+    return code
+
+
+CHAINS = {
+    "wrappers": "nohup ",
+    "wrappers with a rule": "sudo ",
+    "shells": "eval ",
+}
+
+
+@pytest.mark.parametrize("word", CHAINS.values(), ids=CHAINS)
+def test_b3_what_is_wrapped_too_deeply_is_asked_about_and_still_denied(word: str) -> None:
+    followed, beyond = word * (DEPTH - 1) + "rm x", word * (DEPTH + 2) + "rm x"
+    assert not look(followed).problem
+    assert look(beyond).problem
+    assert without_rm(followed) == without_rm(beyond) == "deny"
+
+
+def test_b3_code_in_code_is_followed_as_deep_as_wrappers_are() -> None:
+    line = "rm x"
+    for depth in range(1, 8):
+        line = f"bash -c {quoted(line)}"
+        assert not look(line).problem, depth
+        assert without_rm(line) == "deny"
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def test_b3_depth_is_counted_for_each_part_and_not_summed_up() -> None:
+    """Many shallow codes in a row are no deep one."""
+    for part in ("bash -c 'echo `ls`'", "eval ls", "echo ${x:-`ls`}", "timeout 5 ls"):
+        line = "; ".join([part] * (2 * DEPTH))
+        assert not look(line).problem, part
+
+
+@pytest.mark.parametrize("length", [LIMIT - 1, LIMIT, LIMIT + 1])
+def test_b3_a_line_is_allowed_up_to_its_length(length: int) -> None:
+    line = "cat a" + " a" * ((length - 5) // 2)
+    line += "a" * (length - len(line))
+    assert len(line) == length
+    found = look(line)
+    assert bool(found.problem) == (length > LIMIT)
+    assert only_looks(line) == (length <= LIMIT)
+    assert found.commands == ("cat",)
+
+
+@pytest.mark.parametrize("length", [MOST, MOST + 1])
+def test_b3_a_line_is_analysed_up_to_its_greatest_length(length: int) -> None:
+    line = "rm x; true "
+    line += "a" * (length - len(line))
+    assert look(line).commands == (("rm", "true") if length <= MOST else ())
+    assert without_rm(line) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        (f"cat {{1..{MOST_VALUES}}}", True),
+        (f"cat {{1..{MOST_VALUES + 1}}}", False),
+        ("cat {1..16}{1..16}", True),
+        ("cat {1..16}{1..17}", False),
+        (f"cat {{{','.join('x' * 255)},x}}", True),
+        (f"cat {{{','.join('x' * 256)},x}}", False),
+        (f"for f in {{1..{MOST_VALUES}}}; do cat $f; done", True),
+        (f"for f in {{1..{MOST_VALUES + 1}}}; do cat $f; done", False),
+        ("for f in {1..16}; do cat $f$f; done", True),
+        ("for f in {1..17}; do cat $f$f; done", False),
+    ],
+)
+def test_b4_a_word_of_many_values_is_known_up_to_a_number(line: str, known: bool) -> None:
+    assert only_looks(line) == known
+
+
+def test_b4_folders_are_followed_up_to_a_number() -> None:
+    steps = MOST_DIRS.bit_length() - 1
+    inside = "".join(f"cd d{step}; " for step in range(steps))
+    assert only_looks(f"{inside}cat x")
+    assert not only_looks(f"{inside}cd more; cat x")
+    many = f"cd {{1..{MOST_DIRS}}} && cat x"
+    assert only_looks(many)
+    assert not only_looks(f"cd {{1..{MOST_DIRS + 1}}} && cat x")
+
+
+def test_b4_patterns_are_looked_up_to_a_number() -> None:
+    assert only_looks("cat" + " a*" * PATTERNS)
+    assert not only_looks("cat" + "".join(f" a{n}*" for n in range(PATTERNS + 1)))
+    deep = PATTERNS // 8
+    assert only_looks("cat" + "".join(f" */a{n}*" for n in range(deep)))
+    assert not only_looks("cat" + "".join(f" */a{n}*" for n in range(deep + 1)))
+
+
+@pytest.mark.parametrize("count", [MATCHES, MATCHES + 1])
+def test_b4_a_pattern_may_match_up_to_a_number_of_files(count: int, tmp_path: Path) -> None:
+    for number in range(count):
+        (tmp_path / f"a{number}").touch()
+    assert only_looks("cat a*", str(tmp_path)) == (count <= MATCHES)
+
+
+def test_m4a_of_many_files_the_secret_ones_are_each_told(tmp_path: Path) -> None:
+    for number in range(120):
+        (tmp_path / f"a{number:03}").touch()
+        (tmp_path / f"a{number:03}.pem").touch()
+    needs = look("cat a*", str(tmp_path)).needs
+    reads = [need for need in needs if need.permission == "read"]
+    assert len([need for need in reads if need.floor == "ask"]) == 120
+    assert len([need for need in reads if need.floor == "allow"]) == 50
+
+
+def test_m4a_a_search_is_looked_through_for_secrets_as_it_would_go(tmp_path: Path) -> None:
+    for name in ("lib/a.py", "node_modules/b/.env", ".git/c.pem", ".hidden/.env"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert secrets_below(str(tmp_path))
+    assert not secrets_below(str(tmp_path), hidden=False)
+    assert not secrets_below(str(tmp_path / "lib"))
+    assert not secrets_below(str(tmp_path / "nowhere"))
+    (tmp_path / "lib" / "server.pem").mkdir()
+    assert secrets_below(str(tmp_path), hidden=False)
+
+
+PADDING = "true; " * 20
+
+
+@pytest.mark.parametrize("line", ["foo 'rm x'", "foo --run='rm x'", "foo \"sh -c 'rm x'\""])
+def test_b3_a_text_that_may_be_a_command_is_seen_behind_others(line: str) -> None:
+    texts = "".join(f"foo 'text {n}'; " for n in range(300))
+    assert without_rm(line) == without_rm(f"{texts}{line}") == "ask"
+
+
+def test_b3_a_text_in_a_text_is_looked_into() -> None:
+    text = "rm x"
+    for _ in range(3):
+        text = f"su -c {quoted(text)}"
+        assert without_rm(text) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\ufeffls", "ls\x00", "ls\x08", "ls\x0b", "ls\x0c", "ls\rrm x", "ls \x1b[2K", "ls\x7f",
+        "ls \x85x", "ls \x9fx", "ls \ud800", "ls \ue000", "ls \uf8ff",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_b3_a_sign_that_bash_and_the_parser_may_read_differently_is_asked_about(line: str) -> None:
+    assert look(line).problem
+    assert not only_looks(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["ls\t-la", "ls\n", "\n\nls", "echo \u00a0x", "echo \uf900 \u0100"]
+)
+def test_b6_a_sign_that_all_read_alike_is_plain(line: str) -> None:
+    assert only_looks(line)
+    assert not look(line).problem
+
+
+@pytest.mark.parametrize("line", ["", " ", "\n", "# x", "# x\n# y\n", " # x", "\n\n# x\n"])
+def test_b2_a_line_of_nothing_needs_nothing(line: str) -> None:
+    assert look(line).needs == ()
+
+
+@pytest.mark.parametrize("line", ["((1))", "[[ -n x ]]", "# x\n((1))", "((1)) # x"])
+def test_b6_a_line_that_only_calculates_is_one_need(line: str) -> None:
+    assert [(need.pattern, need.floor) for need in look(line).needs] == [(line, "allow")]
