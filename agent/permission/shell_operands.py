@@ -186,7 +186,10 @@ def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
 def _secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
     """Ask to read each file with secrets among *candidates*: the program may show it (M4a)."""
     for word in candidates:
-        if is_secret(plain(word.raw)):
+        text = plain(word.raw)
+        # What stands behind ``--file=`` is a candidate of its own, and an address is no file.
+        joined = _LEAD.match(text) or ("://" in text and not text.startswith("file:"))
+        if is_secret(text) and not joined:
             found.read(word, dirs)
 
 

@@ -39,6 +39,9 @@ _OPTIONS = names(
     "errexit nounset pipefail noglob noclobber extglob globstar nullglob failglob dotglob"
 )
 """Options of a shell that change no command."""
+_GIVEN = re.compile(r":{3,4}\+?")
+_PLACE = re.compile(r"\{[\w./#%-]*\}")
+"""Where ``parallel`` puts an argument."""
 _COMPOSE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
 _OBEYING = names(
     "at batch crontab ssh mosh rsh rlogin telnet gdb lldb nc script su newgrp login nix-shell "
@@ -178,11 +181,29 @@ def _runs(
     if wrapper.each or wrapper.joined:
         known = all(word.known for word in rest)
         strict = "" if known else "its code is known at run time only"
+        if wrapper.fed and known:
+            return _parallel(rest)
         codes = tuple(word.text for word in rest) if wrapper.each else (as_written(rest),)
-        return Inner(codes=codes, fed=wrapper.fed, strict=strict, obeys=not known)
+        return Inner(codes=codes, strict=strict, obeys=not known)
     if wrapper.fed and marks and marks in rest[0].text:
         return Inner(strict="its program is read at run time", obeys=True)
     return Inner(rest, inert=wrapper.inert, fed=wrapper.fed, sets=sets)
+
+
+def _parallel(rest: tuple[Word, ...]) -> Inner:
+    """``parallel COMMAND ::: a b`` runs the command with each argument, in the place of ``{}`` or
+    behind it; without ``:::`` with each line that it reads."""
+    texts = [word.text for word in rest]
+    at = next((at for at, text in enumerate(texts) if _GIVEN.fullmatch(text)), len(rest))
+    head = as_written(rest[:at])
+    given = [text for text in texts[at + 1 :] if not _GIVEN.fullmatch(text)]
+    if at == len(rest) or "::::" in texts[at]:
+        plain = not re.search(r"[^\w\s./:@%+=,{}-]", head) and all(" " not in x for x in texts[:at])
+        return Inner(rest[:at], fed=True) if plain else Inner(codes=(head,))
+    codes = [_PLACE.sub(lambda _, text=text: text, head) for text in given]
+    if not _PLACE.search(head):
+        codes = [f"{head} {text}".strip() for text in given]
+    return Inner(codes=tuple(codes))
 
 
 def _marks(name: str, flags: Sequence[Word]) -> str:

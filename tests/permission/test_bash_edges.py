@@ -192,3 +192,18 @@ def test_b2_an_archive_on_another_machine_is_asked_for() -> None:
 def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
     assert any(need.destructive for need in needs("find . -name x -delete"))
     assert not any(need.destructive for need in needs("find . -name x"))
+
+
+def test_b4_a_program_that_writes_through_a_link_writes_outside(tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    (tmp_path / "data").mkdir()
+    (project / "link").symlink_to(tmp_path / "data")
+    where = str(project)
+    for line in (
+        "cp a link/x", "rm link/x", "touch link/x", "dd if=a of=link/x", "chmod 600 link/x",
+        "echo a > link/x", "cat link/x", "mkdir link/x", "cd link",
+    ):  # fmt: skip
+        needs_here = bash_needs(line, directory=where, project=where, home=HOME)
+        outside = [n.pattern for n in needs_here if n.permission == "external_directory"]
+        assert outside == [f"{tmp_path.resolve()}/data/*"], line
