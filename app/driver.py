@@ -26,7 +26,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.early import lend
-from app.replies import ASK_BACKGROUND, Replies
+from app.replies import ASK_BACKGROUND, REST_WAIT, Replies
 
 ESCAPE_WAIT = 0.05
 """Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
@@ -218,7 +218,9 @@ class TerminalDriver(LinuxDriver):
             # What was typed while the terminal was still cooked has its Enter as a line feed.
             self._hand_on(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self._ending:
-                data = decode(self._read(ESCAPE_WAIT if parser.waiting else None))
+                data = decode(self._read(self._patience(parser)))
+                if not data and not parser.waiting:
+                    self._replies.give_up()
                 data = data if parser.in_paste else self._without_replies(data)
                 while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:
                     more = decode(self._read(BURST_WAIT))
@@ -234,6 +236,12 @@ class TerminalDriver(LinuxDriver):
         finally:
             with contextlib.suppress(EOFError, ParseError):
                 parser.close()
+
+    def _patience(self, parser: KeyParser) -> float | None:
+        """Seconds to wait for more of what has begun, None where nothing has."""
+        if parser.waiting:
+            return ESCAPE_WAIT
+        return REST_WAIT if self._replies.waiting else None
 
     def _without_replies(self, data: str) -> str:
         rest, found = self._replies.take(data)

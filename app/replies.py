@@ -1,4 +1,5 @@
-"""What a terminal answers when it is asked: the colour of its background (OSC 11)."""
+"""What a terminal answers when it is asked: the colour of its background (OSC 11). Other answers
+of its kind, whoever asked, are taken out of what is typed as well."""
 
 import re
 from dataclasses import dataclass
@@ -7,13 +8,18 @@ from textual.message import Message
 
 ASK_BACKGROUND = "\x1b]11;?\x07"
 
-_BEGINS = "\x1b]11;"
-_ANSWER = re.compile(
-    r"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[^\x07\x1b]*"
-    r"(?:\x07|\x1b\\)"
-)
+_BEGINS = re.compile(r"\x1b\]\d+;")
+"""The beginning of any answer (OSC); nobody types that."""
+_END = r"(?:\x07|\x1b\\)"
 _LONGEST = 80
 """Characters that an answer may have; what goes on longer is none."""
+REST_WAIT = 0.5
+"""Seconds that the rest of an answer may take, also over a slow line."""
+_ANSWER = re.compile(rf"\x1b\]\d+;[^\x07\x1b]{{0,{_LONGEST}}}{_END}")
+"""Also one that a bad line broke, or to a question of the program that ran before."""
+_BACKGROUND = re.compile(
+    r"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[^\x07\x1b]*" + _END
+)
 
 
 class TerminalBackground(Message):
@@ -30,18 +36,29 @@ class Replies:
 
     _held: str = ""
 
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer has begun and not ended."""
+        return bool(self._held)
+
+    def give_up(self) -> None:
+        """Forget an answer whose end does not come: it was lost on the way."""
+        self._held = ""
+
     def take(self, data: str) -> tuple[str, list[TerminalBackground]]:
         """*data*, one read, without the answers in it, and what they say."""
-        if not self._held and _BEGINS not in data:
+        if not self._held and _BEGINS.search(data) is None:
             return data, []
         text, self._held = self._held + data, ""
         found = [
-            TerminalBackground(dark=is_dark(*match.groups())) for match in _ANSWER.finditer(text)
+            TerminalBackground(dark=is_dark(*match.groups()))
+            for match in map(_BACKGROUND.fullmatch, _ANSWER.findall(text))
+            if match is not None
         ]
         text = _ANSWER.sub("", text)
-        begun = text.find(_BEGINS)
-        if begun >= 0 and len(text) - begun < _LONGEST:
-            text, self._held = text[:begun], text[begun:]
+        begun = _BEGINS.search(text)
+        if begun is not None and len(text) - begun.start() < _LONGEST:
+            text, self._held = text[: begun.start()], text[begun.start() :]
         return text, found
 
 

@@ -143,6 +143,34 @@ def test_an_answer_in_two_reads_is_one(at: int) -> None:
     assert (first + second, none, len(found)) == ("xy", [], 1)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ANSWER.replace("fafa", "fa\udcfffa"),
+        ANSWER.replace("rgb", "r\x00b"),
+        "\x1b]11;\x07",
+        "\x1b]10;rgb:d6d6/dada/e1e1\x07",
+        "\x1b]4;1;rgb:aaaa/0000/0000\x1b\\",
+    ],
+)
+def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: str) -> None:
+    """INPUT-BYTES: nothing of it comes to the prompt, in one read or two."""
+    assert Replies().take(f"a{answer}b") == ("ab", [])
+    replies = Replies()
+    first, _ = replies.take(answer[:7])
+    assert (first + replies.take(answer[7:] + "b")[0]).endswith("b")
+    assert replies.take("c") == ("c", [])
+
+
+def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
+    replies = Replies()
+    assert replies.take(f"a{ANSWER[:-2]}") == ("a", [])
+    assert replies.waiting
+    replies.give_up()
+    assert not replies.waiting
+    assert replies.take("typed") == ("typed", [])
+
+
 def test_what_begins_like_an_answer_and_is_none_is_handed_on() -> None:
     text = "\x1b]11;" + "z" * 200
     assert Replies().take(text) == (text, [])
