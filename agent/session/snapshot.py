@@ -11,8 +11,13 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 LARGEST = 2 * 1024 * 1024
 """Bytes of a file above which it is not covered (spec 7, D5)."""
@@ -62,6 +67,7 @@ class Snapshots:
         self._project = project
         # An index of its own for each program: none waits for another, and one that was killed
         # leaves no lock behind.
+        self._new = self._git.with_name(f"{self._git.name}.new-{os.getpid()}")
         self._index = self._git / f"index-{os.getpid()}"
         self._lock = asyncio.Lock()
         self._ready = False
@@ -70,7 +76,7 @@ class Snapshots:
 
     async def take(self) -> str | None:
         """The id of the project's files as they are now, None where they are not covered."""
-        async with self._lock:
+        async with self._alone(self._index):
             if self.why or not await self._prepare():
                 return None
             if await self._run("add", "--all", "--ignore-errors", ".") is None:
@@ -78,7 +84,7 @@ class Snapshots:
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
             if tree:
-                await asyncio.to_thread(self._keep_index)
+                await _whole(self._keep_index)
             return tree.strip() if tree else None
 
     async def with_file(self, tree: str, path: str) -> str | None:
@@ -88,7 +94,7 @@ class Snapshots:
             return None
         relative = str(Path(path).relative_to(self._project))
         index = self._git / f"index-{os.getpid()}.with"
-        async with self._lock:
+        async with self._alone(index):
             if not await self._run("ls-tree", "--name-only", tree, "--", relative):
                 return None
             try:
@@ -143,7 +149,7 @@ class Snapshots:
         """Make *paths* what they are in *tree*; those that could not be are returned."""
         held = await self._run("ls-tree", "-r", "-z", "--name-only", tree)
         there = set((held or "").split("\0"))
-        async with self._lock:
+        async with self._alone(self._index):
             failed = [path for path in paths if path not in there and not self._removed(path)]
             for path in (path for path in paths if path in there):
                 done = await self._run("checkout", "--force", tree, "--", path)
@@ -183,7 +189,8 @@ class Snapshots:
             return False
         # What was small when it was taken up may have grown.
         changed = (await self._run("ls-files", "--modified", "-z") or "").split("\0")
-        large = await asyncio.to_thread(self._leave_out, [*paths, *filter(None, changed)])
+        every = [*paths, *filter(None, changed)]
+        large = await _whole(lambda: self._leave_out(every))
         if grown := sorted({*large} & {*changed}):
             await self._run("rm", "--cached", "--force", "--quiet", "--", *grown)
         return True
@@ -220,31 +227,56 @@ class Snapshots:
 
     async def _init(self) -> bool:
         try:
-            self._git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made = not await _whole(self._begin) or await self._make()
+            if made:
+                await _whole(self._set_up)
         except OSError:
             return False
-        if not (self._git / "info" / "attributes").exists():  # or it was ended half-way
-            words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
-            if await self._run(*words, str(self._git), bare=True) is None:
-                return False
-        try:
-            await asyncio.to_thread(self._set_up)
-        except OSError:
+        return made
+
+    def _begin(self) -> bool:
+        """Whether the git directory is to be made."""
+        if (self._git / "info" / "attributes").exists():
             return False
+        self._git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for old in self._git.parent.glob(f"{self._git.name}.new-*"):
+            if _is_ours_or_left(old.name.rpartition("-")[2]):
+                shutil.rmtree(old, ignore_errors=True)
         return True
+
+    async def _make(self) -> bool:
+        """Make the git directory beside its place, and put it there whole: one whose making was
+        ended half-way has locks that nobody takes off."""
+        try:
+            words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
+            if await self._run(*words, str(self._new), bare=True) is None:
+                return False
+            await _whole(self._put)
+        finally:
+            await _whole(lambda: shutil.rmtree(self._new, ignore_errors=True))
+        return True
+
+    def _put(self) -> None:
+        self._new.chmod(0o700)
+        info = self._new / "info"
+        info.mkdir(exist_ok=True, mode=0o700)
+        _write_private(info / "exclude", "/.git\n")
+        _write_private(info / "attributes", ATTRIBUTES)
+        whole = self._git / "info" / "attributes"
+        if not whole.exists():
+            shutil.rmtree(self._git, ignore_errors=True)
+        try:
+            self._new.rename(self._git)
+        except OSError:
+            if not whole.exists():  # else another instance was first
+                raise
 
     def _set_up(self) -> None:
         """What git is to know of the project; and the index as it was kept last, so that only
         what has changed since is read."""
-        self._git.chmod(0o700)
-        (self._git / "info").mkdir(exist_ok=True, mode=0o700)
         _write_private(self._git / "info" / "attributes", ATTRIBUTES)
-        exclude = self._git / "info" / "exclude"
-        if not exclude.exists():
-            _write_private(exclude, "/.git\n")
         for old in self._git.glob("index-*"):
-            pid = old.name.removeprefix("index-").partition(".")[0]
-            if not Path("/proc", pid).exists() or pid == str(os.getpid()):
+            if _is_ours_or_left(old.name.removeprefix("index-").partition(".")[0]):
                 old.unlink(missing_ok=True)
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(self._git / "index", self._index)
@@ -257,6 +289,14 @@ class Snapshots:
             shutil.copyfile(self._index, copy)
             copy.chmod(0o600)
             copy.replace(self._git / "index")
+
+    @asynccontextmanager
+    async def _alone(self, index: Path) -> AsyncGenerator[None]:
+        """Work on *index* while nothing else of this program does."""
+        async with self._lock:
+            # Left by a git that a cancel killed, wherever that came: it is nobody's any more.
+            index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+            yield
 
     async def close(self) -> None:
         """Forget this program's own index."""
@@ -301,11 +341,26 @@ class Snapshots:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-            self._index.with_name(f"{self._index.name}.lock").unlink(missing_ok=True)
             if isinstance(error, TimeoutError):
                 return None
             raise
         return output.decode("utf-8", "surrogateescape") if process.returncode == 0 else None
+
+
+async def _whole(work: Callable[[], T]) -> T:
+    """Do *work* in a thread, to its end also where that is cancelled: none of it goes on behind
+    whoever comes next."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _is_ours_or_left(pid: str) -> bool:
+    """Whether the process *pid* is this one, or gone."""
+    return pid == str(os.getpid()) or not Path("/proc", pid).exists()
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -1,0 +1,75 @@
+"""Snapshots that were ended half-way (D5): the next one is whole all the same."""
+
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.session.snapshot import Snapshots
+
+
+@pytest.fixture
+async def snapshots(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    made = Snapshots(tmp_path / "snapshots", str(tmp_path / "project"))
+    yield made
+    await made.close()
+
+
+def place(tmp_path: Path) -> Path:
+    """Where they are kept."""
+    name = hashlib.sha256(str(tmp_path / "project").encode()).hexdigest()[:24]
+    return tmp_path / "snapshots" / name
+
+
+async def covers(snapshots: Snapshots, file: Path) -> bool:
+    """Whether a change of *file* is seen by the next snapshots."""
+    before = await snapshots.take()
+    await asyncio.to_thread(file.write_text, "new")
+    after = await snapshots.take()
+    assert snapshots.why == ""
+    assert before is not None
+    assert after is not None
+    return [change.path for change in await snapshots.changes(before, after)] == [file.name]
+
+
+@pytest.mark.parametrize("ticks", range(0, 300, 15))
+async def test_d5_one_that_was_cancelled_leaves_nothing_in_the_way(
+    snapshots: Snapshots, tmp_path: Path, ticks: int
+) -> None:
+    """An Esc while a project's first snapshot is made is no end of undo in it."""
+    work = asyncio.create_task(snapshots.take())
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    work.cancel()
+    await asyncio.wait([work])
+    assert await covers(snapshots, tmp_path / "project" / "made")
+    names = {path.name for path in (tmp_path / "snapshots").iterdir()}
+    assert names == {place(tmp_path).name}
+
+
+async def test_d5_a_lock_of_a_git_that_was_killed_is_taken_off(
+    snapshots: Snapshots, tmp_path: Path
+) -> None:
+    await snapshots.take()
+    (place(tmp_path) / f"index-{os.getpid()}.lock").touch()
+    assert await covers(snapshots, tmp_path / "project" / "made")
+
+
+async def test_d5_a_folder_that_was_made_half_way_is_made_anew(
+    snapshots: Snapshots, tmp_path: Path
+) -> None:
+    place(tmp_path).mkdir(parents=True)
+    (place(tmp_path) / "config.lock").touch()
+    assert await covers(snapshots, tmp_path / "project" / "made")
+
+
+async def test_d5_what_a_killed_program_left_beside_it_is_removed(
+    snapshots: Snapshots, tmp_path: Path
+) -> None:
+    left = place(tmp_path).with_name(f"{place(tmp_path).name}.new-999999999")
+    left.mkdir(parents=True)
+    assert await covers(snapshots, tmp_path / "project" / "made")
+    assert not left.exists()
