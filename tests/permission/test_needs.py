@@ -91,6 +91,7 @@ def test_what_is_not_covered_by_a_rule_says_why(kind: str, line: str, told: str)
     for need in found.needs:
         assert isinstance(need.reason, str), kind
         assert need.reason or not (need.strict or need.destructive), told
+        assert "None" not in need.reason, told
 
 
 @pytest.mark.skipif("SNAPSHOT_UPDATE" not in os.environ, reason="writes the transcripts")
