@@ -14,12 +14,22 @@ from agent.session.timeline import timeline
 from agent.told import ReportPart
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness
-from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
+from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answer
 from tests.support.subagents import Script, children, output, task
 
 
 async def reports(harness: Harness, session: Session) -> list[ReportPart]:
     return [p for p in await harness.parts(session) if isinstance(p, ReportPart)]
+
+
+async def left(harness: Harness, *parent: Answer, **child: list[Answer]) -> Session:
+    """A session whose first turn leaves *child* (a word of its prompt, and what it is answered) to
+    the background, and is answered by *parent* then."""
+    (word,) = child
+    harness.server.always(Script(answer(task(word, background=True)), *parent, **child))
+    session = await harness.session()
+    await harness.send(session, "go")
+    return session
 
 
 async def told(harness: Harness, session: Session) -> ReportPart:
@@ -63,16 +73,13 @@ async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
 ) -> None:
     hold = Hold()
     async with open_harness(tmp_path, api=api, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("look", background=True)),
-                answer(Text("I will tell you.")),
-                answer(Text("It found three files.")),
-                look=[answer(Call("list", {})), answer(hold, Text("Three files."))],
-            )
+        session = await left(
+            harness,
+            answer(Text("I will tell you.")),
+            answer(Text("It found three files.")),
+            look=[answer(Call("list", {})), answer(hold, Text("Three files."))],
         )
-        session = await harness.session()
-        assert (await harness.turn(session, "go")).outcome == "completed"
+        assert (await harness.idle(session)).outcome == "completed"
         (call,) = await harness.tools(session)
         (child,) = await children(harness, session)
         assert isinstance(call.state, Completed)
@@ -108,16 +115,12 @@ async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
 async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("look", background=True)),
-                answer(hold, Call("list", {})),
-                answer(Text("done")),
-                look=[answer(Text("Three files."))],
-            )
+        session = await left(
+            harness,
+            answer(hold, Call("list", {})),
+            answer(Text("done")),
+            look=[answer(Text("Three files."))],
         )
-        session = await harness.session()
-        await harness.send(session, "go")
         await hold.reached.wait()
         await told(harness, session)
         hold.gate.set()
@@ -194,11 +197,11 @@ async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) 
     run = Call("bash", {"command": "trap '' TERM; echo begun; sleep 60"})
     hold = Hold()
     async with open_harness(tmp_path, holds=False, permission={"bash": "allow"}) as harness:
-        harness.server.always(
-            Script(answer(task("one", background=True)), answer(hold), one=[answer(run)])
+        session = await left(
+            harness,
+            answer(hold),
+            one=[answer(run)],
         )
-        session = await harness.session()
-        await harness.send(session, "go")
         await hold.reached.wait()
         await harness.until(
             lambda e: (
@@ -229,16 +232,12 @@ async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_wa
     """The user stopped the turn: nothing begins by itself, and the next prompt brings it."""
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(holds[0]),
-                answer(Text("I see.")),
-                one=[answer(holds[1], Text("the late report"))],
-            )
+        session = await left(
+            harness,
+            answer(holds[0]),
+            answer(Text("I see.")),
+            one=[answer(holds[1], Text("the late report"))],
         )
-        session = await harness.session()
-        await harness.send(session, "go")
         await holds[0].reached.wait()
         await holds[1].reached.wait()
         await harness.runtime.sessions.cancel(session.id, background=False)
@@ -259,15 +258,12 @@ async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_wa
 async def test_s3_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                one=[answer(Text("half"), hold)],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            one=[answer(Text("half"), hold)],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         await hold.reached.wait()
         (child,) = await children(harness, session)
         await harness.runtime.sessions.cancel(child.id)
@@ -281,16 +277,12 @@ async def test_s3_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Pat
 
 async def test_s3_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
     async with open_harness(tmp_path, retry={"attempts": 1}, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("beta", background=True)),
-                answer(Text("ok")),
-                answer(Text("It is broken.")),
-                beta=[Failure(400, '{"error": {"message": "beta is broken"}}')],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            answer(Text("It is broken.")),
+            beta=[Failure(400, '{"error": {"message": "beta is broken"}}')],
         )
-        session = await harness.session()
-        await harness.send(session, "go")
         await ended(harness, "failed")
         await harness.until(lambda _: "beta is broken" in said(harness))
         await harness.idle(session, after=len(harness.events) - 1)
@@ -337,15 +329,12 @@ async def test_s1_task_output_waits_and_hands_the_report_over_once(tmp_path: Pat
 async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                one=[answer(Text("half"), Call("list", {})), answer(hold)],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            one=[answer(Text("half"), Call("list", {})), answer(hold)],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         await hold.reached.wait()
         (child,) = await children(harness, session)
         look = {"session_id": child.id}
@@ -378,15 +367,12 @@ async def test_s1_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
 ) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                one=[answer(hold, Call("list", {})), answer(Text("first"))],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            one=[answer(hold, Call("list", {})), answer(Text("first"))],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         await hold.reached.wait()
         (child,) = await children(harness, session)
         harness.server.always(
@@ -498,16 +484,13 @@ async def test_d5_undo_waits_for_the_background_and_takes_its_changes_back(
     write = Call("write", {"file_path": "late.txt", "content": "x"})
     settings = {"permission": {"edit": "allow"}}
     async with open_harness(tmp_path, holds=False, **settings) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                answer(Text("seen")),
-                one=[answer(hold, write), answer(Text("written"))],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            answer(Text("seen")),
+            one=[answer(hold, write), answer(Text("written"))],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         undo = harness.runtime.sessions.undo
         with pytest.raises(SessionBusy, match="Sub-agents work in the background"):
             await undo.plan(session.id)
@@ -561,16 +544,13 @@ async def test_u11_changes_of_a_turn_have_what_was_left_to_the_background(tmp_pa
 async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                answer(Text("seen")),
-                one=[answer(hold, Text("the late report"))],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            answer(Text("seen")),
+            one=[answer(hold, Text("the late report"))],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         copy = await harness.runtime.sessions.directory.fork(session.id)
         (report,) = await reports(harness, copy)
         assert report.outcome == "interrupted"
@@ -587,17 +567,14 @@ async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Pat
 async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                answer(Text("the summary of it")),
-                answer(Text("seen")),
-                one=[answer(hold, Text("the late report"))],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            answer(Text("the summary of it")),
+            answer(Text("seen")),
+            one=[answer(hold, Text("the late report"))],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         before = len(harness.events)
         await harness.runtime.sessions.compacting.start(session.id, "")
         await harness.idle(session, after=before)
@@ -611,15 +588,12 @@ async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None
 async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                one=[answer(Text("half"), hold)],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            one=[answer(Text("half"), hold)],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         await hold.reached.wait()
         await harness.runtime.close()
         hold.gate.set()
@@ -639,15 +613,12 @@ async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> Non
 async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                one=[answer(Text("half"), hold)],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            one=[answer(Text("half"), hold)],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         await hold.reached.wait()
         await harness.runtime.sessions.delete(session.id)
         hold.gate.set()
@@ -659,16 +630,13 @@ async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
 async def test_d1a_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        harness.server.always(
-            Script(
-                answer(task("one", background=True)),
-                answer(Text("ok")),
-                answer(Text("seen")),
-                one=[answer(hold, Text("the late report"))],
-            )
+        session = await left(
+            harness,
+            answer(Text("ok")),
+            answer(Text("seen")),
+            one=[answer(hold, Text("the late report"))],
         )
-        session = await harness.session()
-        await harness.turn(session, "go")
+        await harness.idle(session)
         other = await open_runtime(harness.folder, env=environment(harness.home))
         try:
             (child,) = await other.store.children(session.id)
