@@ -53,6 +53,7 @@ from agent.model import (
 )
 from agent.questions import PermissionRequest, Question
 from agent.session.view import Errands, SessionSnapshot
+from app.open_questions import with_new, without
 from app.view_parts import part_id, position, text_of
 
 
@@ -273,32 +274,18 @@ class SessionView:
     def _permission(self, event: PermissionAsked | PermissionReplied) -> Change:
         held = self.permissions
         if isinstance(event, PermissionReplied):
-            left = tuple(request for request in held if request.id != event.request_id)
-            if len(left) == len(held):
-                return NOTHING
-            self.permissions = left
-            return _OTHER
-        request = event.request
-        ours = self.session_id in {request.session_id, request.root_id}
-        if not ours or any(known.id == request.id for known in held):
-            return NOTHING
-        self.permissions = (*held, request)
-        return _OTHER
+            self.permissions = without(held, event.request_id)
+        else:
+            self.permissions = with_new(held, event.request, self.session_id)
+        return NOTHING if self.permissions is held else _OTHER
 
     def _question(self, event: QuestionAsked | QuestionReplied) -> Change:
         held = self.questions
         if isinstance(event, QuestionReplied):
-            left = tuple(question for question in held if question.id != event.question_id)
-            if len(left) == len(held):
-                return NOTHING
-            self.questions = left
-            return _OTHER
-        question = event.question
-        ours = self.session_id in {question.session_id, question.root_id}
-        if not ours or any(known.id == question.id for known in held):
-            return NOTHING
-        self.questions = (*held, question)
-        return _OTHER
+            self.questions = without(held, event.question_id)
+        else:
+            self.questions = with_new(held, event.question, self.session_id)
+        return NOTHING if self.questions is held else _OTHER
 
     def _message(self, message: Message) -> Change:
         if message.session_id != self.session_id:

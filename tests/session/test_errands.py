@@ -203,13 +203,7 @@ async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) 
             one=[answer(run)],
         )
         await hold.reached.wait()
-        await harness.until(
-            lambda e: (
-                isinstance(e, PartUpdated)
-                and isinstance(e.part, ToolPart)
-                and "begun" in getattr(e.part.state, "output", "")
-            )
-        )
+        await harness.printed("begun")
         await harness.runtime.sessions.cancel(session.id)
         hold.gate.set()
         assert (await harness.idle(session)).outcome == "cancelled"

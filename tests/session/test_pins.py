@@ -2,6 +2,7 @@
 
 import json
 
+from agent.model import Session
 from agent.session.pins import pin, pinnable
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, answer
@@ -16,13 +17,19 @@ async def compact(harness: Harness, session) -> None:
     await harness.idle(session, after=before)
 
 
-async def test_c4_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
-    harness: Harness,
-) -> None:
+async def talked(harness: Harness) -> Session:
+    """A session of four turns, long enough to be summed up."""
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
         await harness.turn(session, f"question {number}")
+    return session
+
+
+async def test_c4_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
+    harness: Harness,
+) -> None:
+    session = await talked(harness)
     store = harness.runtime.store
     listed = pinnable(await harness.messages(session))
     assert [p.role for p in listed] == ["user", "assistant"] * 4
@@ -64,10 +71,7 @@ async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness
 
 
 async def test_c4_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Harness) -> None:
-    session = await harness.session()
-    for number in range(4):
-        harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
-        await harness.turn(session, f"question {number}")
+    session = await talked(harness)
     await compact(harness, session)
     listed = pinnable(await harness.messages(session))
     late = next(p.message_id for p in listed if p.text == "question 1")
@@ -95,10 +99,7 @@ async def test_c4_what_is_pinned_after_it_was_summed_up_comes_back_once(harness:
 async def test_c4_a_message_that_is_pinned_while_it_is_sent_is_not_told_twice(
     harness: Harness,
 ) -> None:
-    session = await harness.session()
-    for number in range(4):
-        harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))
-        await harness.turn(session, f"question {number}")
+    session = await talked(harness)
     await compact(harness, session)
     listed = pinnable(await harness.messages(session))
     visible = next(p.message_id for p in listed if p.text == "question 3")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.bus import Subscription
-from agent.events import Event, PermissionAsked, SessionIdle
+from agent.events import Event, PartUpdated, PermissionAsked, SessionIdle
 from agent.files import Editor
-from agent.model import MessageWithParts, Part, Session, ToolPart
+from agent.model import MessageWithParts, Part, Running, Session, ToolPart
 from agent.questions import PermissionReply, PermissionRequest
 from agent.runtime import Runtime, open_runtime
 from agent.session.turn import StopHook
@@ -123,6 +123,17 @@ class Harness:
         event = await self.until(lambda e: isinstance(e, PermissionAsked), after=after)
         assert isinstance(event, PermissionAsked)
         return event.request
+
+    async def printed(self, text: str) -> None:
+        """Wait until a command that runs has printed *text*."""
+        await self.until(
+            lambda e: (
+                isinstance(e, PartUpdated)
+                and isinstance(e.part, ToolPart)
+                and isinstance(e.part.state, Running)
+                and text in e.part.state.output
+            )
+        )
 
     def answer(self, request: PermissionRequest, word: str, comment: str = "") -> bool:
         return self.runtime.permissions.reply(request.id, PermissionReply(word, comment))  # type: ignore[arg-type]

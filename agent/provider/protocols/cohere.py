@@ -9,14 +9,14 @@ from agent.provider.client import (
     ModelRequest,
     TextContent,
     ToolCallContent,
-    ToolTurn,
+    ToolResultContent,
     UserTurn,
 )
 from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.functions import functions
+from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
-from agent.provider.quirks.same import Remembered
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import arguments_of
 
@@ -41,7 +41,7 @@ class CohereWire:
     def encode(self, request: ModelRequest) -> JsonObject:
         body: JsonObject = {
             "model": request.model.wire_id or request.model.id,
-            "messages": _messages(request),
+            "messages": _MESSAGES.of(request),
             "stream": True,
         }
         if request.tools:
@@ -70,23 +70,8 @@ class CohereWire:
         return named(text, (name for name in OPTIONAL if name in body))
 
 
-def _messages(request: ModelRequest) -> list[Json]:
-    messages: list[Json] = []
-    if request.system:
-        messages.append({"role": "system", "content": "\n\n".join(request.system)})
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                parts: list[Json] = [_said(content) for content in turn.content]
-                messages.append({"role": "user", "content": parts})
-            case AssistantTurn():
-                messages.append({**_ANSWER(turn)})
-            case ToolTurn():
-                messages.extend(
-                    {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
-                    for result in turn.content
-                )
-    return messages
+def _user(turn: UserTurn) -> JsonObject:
+    return {"content": [_said(content) for content in turn.content]}
 
 
 def _said(content: TextContent | MediaContent) -> JsonObject:
@@ -107,11 +92,14 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         for call in turn.content
         if isinstance(call, ToolCallContent)
     ]
-    made: JsonObject = {"role": "assistant"}
     if calls:
         # With calls the API takes words only as the plan behind them.
-        return {**made, "tool_calls": calls, **({"tool_plan": "\n\n".join(texts)} if texts else {})}
-    return {**made, "content": "\n\n".join(texts)}
+        return {"tool_calls": calls, **({"tool_plan": "\n\n".join(texts)} if texts else {})}
+    return {"content": "\n\n".join(texts)}
 
 
-_ANSWER = Remembered(_answer)
+def _result(result: ToolResultContent) -> JsonObject:
+    return {"tool_call_id": result.call_id, "content": result.output}
+
+
+_MESSAGES = Messages(_user, _answer, _result)

@@ -13,14 +13,14 @@ from agent.provider.client import (
     ReasoningContent,
     TextContent,
     ToolCallContent,
-    ToolTurn,
+    ToolResultContent,
     UserTurn,
 )
 from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
+from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
-from agent.provider.quirks.same import Remembered
 from agent.provider.tool_names import ToolNames
 
 OPTIONAL = ("think", "tools", "options")
@@ -45,7 +45,7 @@ class OllamaWire:
         model = request.model
         body: JsonObject = {
             "model": model.wire_id or model.id,
-            "messages": _messages(request),
+            "messages": _MESSAGES.of(request),
             "stream": True,
         }
         if request.tools and request.may_call:
@@ -77,24 +77,6 @@ class OllamaWire:
         return named(text, (name for name in OPTIONAL if name in body))
 
 
-def _messages(request: ModelRequest) -> list[Json]:
-    messages: list[Json] = []
-    if request.system:
-        messages.append({"role": "system", "content": "\n\n".join(request.system)})
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                messages.append({"role": "user", **_said(turn)})
-            case AssistantTurn():
-                messages.append({**_ANSWER(turn)})
-            case ToolTurn():
-                messages.extend(
-                    {"role": "tool", "tool_name": result.name, "content": result.output}
-                    for result in turn.content
-                )
-    return messages
-
-
 def _said(turn: UserTurn) -> JsonObject:
     texts = [c.text for c in turn.content if isinstance(c, TextContent)]
     images: list[Json] = [c.data for c in turn.content if isinstance(c, MediaContent)]
@@ -110,10 +92,14 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         for call in turn.content
         if isinstance(call, ToolCallContent)
     ]
-    made: JsonObject = {"role": "assistant", "content": "\n\n".join(texts)}
+    made: JsonObject = {"content": "\n\n".join(texts)}
     if thoughts:
         made["thinking"] = "\n\n".join(thoughts)
     return {**made, "tool_calls": calls} if calls else made
 
 
-_ANSWER = Remembered(_answer)
+def _result(result: ToolResultContent) -> JsonObject:
+    return {"tool_name": result.name, "content": result.output}
+
+
+_MESSAGES = Messages(_said, _answer, _result)

@@ -10,31 +10,21 @@ from agent.provider.client import (
     ReasoningContent,
     TextContent,
     ToolCallContent,
-    ToolTurn,
+    ToolResultContent,
     UserTurn,
 )
+from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.media import PDF
-from agent.provider.quirks.same import Remembered
 from agent.provider.wire_json import arguments_of
 
 
 def messages_of(request: ModelRequest) -> list[Json]:
     """The ``messages`` of *request*, the system prompt first."""
-    messages: list[Json] = []
-    if request.system:
-        messages.append({"role": "system", "content": "\n\n".join(request.system)})
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                messages.append({"role": "user", "content": _user_content(turn.content)})
-            case AssistantTurn():
-                messages.append({**_ASSISTANT(turn)})
-            case ToolTurn():
-                messages.extend(
-                    {"role": "tool", "tool_call_id": result.call_id, "content": result.output}
-                    for result in turn.content
-                )
-    return messages
+    return _MESSAGES.of(request)
+
+
+def _said(turn: UserTurn) -> JsonObject:
+    return {"content": _user_content(turn.content)}
 
 
 def _user_content(content: Sequence[TextContent | MediaContent]) -> str | list[Json]:
@@ -57,7 +47,7 @@ def _media(media: MediaContent) -> JsonObject:
 
 def _assistant(turn: AssistantTurn) -> JsonObject:
     text = "\n\n".join(item.text for item in turn.content if isinstance(item, TextContent))
-    message: JsonObject = {"role": "assistant", "content": text or None}
+    message: JsonObject = {"content": text or None}
     thoughts = [item for item in turn.content if isinstance(item, ReasoningContent)]
     details = _add_reasoning(message, thoughts, text)
     sent: list[Json] = []
@@ -112,5 +102,8 @@ def _details(opaque: JsonObject) -> list[Json]:
     return details if isinstance(details, list) else []
 
 
-_ASSISTANT = Remembered(_assistant)
-"""Of what is made each request has a copy, to which it may add; what is in it stays as it is."""
+def _result(result: ToolResultContent) -> JsonObject:
+    return {"tool_call_id": result.call_id, "content": result.output}
+
+
+_MESSAGES = Messages(_said, _assistant, _result)
