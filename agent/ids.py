@@ -23,8 +23,3 @@ def new_id(kind: Kind) -> str:
         _last = max(_last + 1, int(time.time() * 1000) << 12)
         stamp = _last
     return f"{kind}_{stamp:014x}{secrets.token_hex(6)}"
-
-
-def id_time(value: str) -> float:
-    """The time an id was made, in seconds since the epoch."""
-    return (int(value.split("_", 1)[1][:14], 16) >> 12) / 1000

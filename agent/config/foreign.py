@@ -23,6 +23,7 @@ UNSUPPORTED: dict[str, str] = {
     "autoshare": _NO_SHARING,
     "autoupdate": "this program does not update itself",
     "layout": "it has no meaning any more",
+    "username": "messages are shown without names",
     "attachment": "images are sent as they are, and refused where they are too large",
     "enterprise": _NO_SHARING,
     "experimental": "what it switches on is either always there or not in this program",

@@ -348,7 +348,5 @@ class Config:
     project_reads: tuple[str, ...] = ()
     """Variables and files that ``{env:NAME}`` and ``{file:path}`` may read in the settings of a
     project that you trust. Only your own settings can list them."""
-    username: str | None = None
-    """The name shown at the user's messages."""
     snapshot: bool = True
     """Whether the folder's state is kept at each step, so that changes can be undone."""

@@ -134,14 +134,6 @@ def _starred(text: str, parts: Sequence[str]) -> bool:
     return len(text) - at >= len(parts[-1]) and text.endswith(parts[-1])
 
 
-def evaluate(permission: str, pattern: str, rules: Sequence[Rule]) -> Rule | None:
-    """The last rule that matches both fields, None without one."""
-    for rule in reversed(rules):
-        if rule.matches(permission, pattern):
-            return rule
-    return None
-
-
 def is_project(rule: Rule) -> bool:
     return rule.source == PROJECT or rule.source.startswith(PROJECT + " ")
 

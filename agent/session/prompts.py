@@ -8,11 +8,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal
 
 Family = Literal["claude", "codex", "gpt", "persistent", "gemini", "open", "default"]
-
-FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _OPEN = (
     "gpt-oss|qwen|qwq|qvq|kimi|moonshot|glm|deepseek|llama|mi[sx]tral|devstral|codestral|magistral|"

@@ -27,9 +27,6 @@ from agent.tools.writing import keep_unsaved, write_back
 
 PayloadT = TypeVar("PayloadT")
 
-EXCERPT = 3
-"""Lines shown around a change in the result."""
-
 MAX_EXCERPT = 40
 """Lines of excerpts in one result."""
 

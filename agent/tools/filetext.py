@@ -24,12 +24,11 @@ MAX_HELD = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A text file as it is now. *unsaved*: its text is the editor's, that on disk is older; the
-    stamp is of the text as it would be stored."""
+    """A text file as it is now. Where its text is the editor's, that on disk is older; the stamp is
+    of the text as it would be stored."""
 
     file: TextFile
     stamp: FileStamp
-    unsaved: bool = False
 
 
 def load_text(target: ToolPath, ctx: ToolContext | None = None) -> Loaded | None:
@@ -141,7 +140,7 @@ def in_editor(target: ToolPath, snapshot: Snapshot, ctx: ToolContext) -> Loaded 
     text = file.with_newlines(plain(encodable(held)))
     data = file.encode(text)
     stamp = FileStamp(len(data), snapshot.stamp.mtime_ns, digest_of(data))
-    return Loaded(TextFile(text, file.encoding, file.newline), stamp, unsaved=True)
+    return Loaded(TextFile(text, file.encoding, file.newline), stamp)
 
 
 def in_utf8(file: TextFile) -> bool:

@@ -138,7 +138,6 @@ class Converter(HTMLParser):
         self._dropping = 0
         self._titling = False
         self._pre: list[str] | None = None
-        self._language = ""
         self._rows: list[list[str]] | None = None
         self._tables = 0
         self._in_cell = False

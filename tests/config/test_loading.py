@@ -171,12 +171,12 @@ WRONG = {
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
 def test_one_wrong_value_is_told_and_the_rest_applies(setting, content, expected):
-    setting.own(content[:-1] + ', "username": "me"}')
+    setting.own(content[:-1] + ', "small_model": "me"}')
     loaded = setting.load()
     assert len(loaded.notices) == 1
     assert expected in loaded.notices[0]
     assert loaded.notices[0].startswith("~/.config/opencode-py/config.json:")
-    assert loaded.config.username == "me"
+    assert loaded.config.small_model == "me"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_variables_and_files_are_filled_in(setting):
                 }
             },
             "bash": {"timeout": "{env:TIME}"},
-            "username": "{env:UNSET_NAME}",
+            "small_model": "{env:UNSET_NAME}",
         }
     )
     setting.env |= {"MS": "50", "TIME": "9000"}
@@ -312,10 +312,10 @@ def test_variables_and_files_are_filled_in(setting):
     assert options.timeout == 50
     assert options.proxy is None
     assert loaded.config.bash.timeout == 9000
-    assert loaded.config.username == ""
+    assert loaded.config.small_model == ""
     assert len(loaded.notices) == 2
     assert "proxy: the file gone cannot be read" in loaded.notices[0]
-    assert "username: the variable UNSET_NAME is not set" in loaded.notices[1]
+    assert "small_model: the variable UNSET_NAME is not set" in loaded.notices[1]
     assert "secret" not in repr(loaded)
 
 

@@ -107,16 +107,16 @@ def test_k1_a_projects_tui_file_lies_over_the_users_but_keys_stay_theirs(
 
 
 def test_k1_variables_name_files_and_hold_settings_in_their_order(setting: Setting) -> None:
-    one = setting.write(setting.root / "one.json", {"theme": "nord", "username": "a"})
+    one = setting.write(setting.root / "one.json", {"theme": "nord", "default_agent": "a"})
     two = setting.write(setting.root / "two.json", {"theme": "gruvbox", "mouse": False})
     setting.write(setting.root / "more/opencode.json", {"small_model": "none"})
     setting.write(setting.root / "more/command/hi.md", "Say hi.")
-    setting.theirs({"permission": {"bash": "ask"}, "username": "project"})
+    setting.theirs({"permission": {"bash": "ask"}, "default_agent": "project"})
     setting.env |= {
         "OPENCODE_CONFIG": str(one),
         "OPENCODE_TUI_CONFIG": str(two),
         "OPENCODE_CONFIG_DIR": str(setting.root / "more"),
-        "OPENCODE_CONFIG_CONTENT": '{"username": "content"}',
+        "OPENCODE_CONFIG_CONTENT": '{"default_agent": "content"}',
         "OPENCODE_PERMISSION": '{"bash": {"ls *": "allow"}}',
         "OPENCODE_DISABLE_AUTOCOMPACT": "1",
         "OPENCODE_DISABLE_PRUNE": "true",
@@ -125,7 +125,7 @@ def test_k1_variables_name_files_and_hold_settings_in_their_order(setting: Setti
     }
     loaded = trusting(setting)
     config = loaded.config
-    assert (config.theme, config.ui.mouse, config.username) == ("gruvbox", False, "content")
+    assert (config.theme, config.ui.mouse, config.default_agent) == ("gruvbox", False, "content")
     assert config.small_model == "none"
     assert config.command["hi"].template == "Say hi."
     assert (config.compaction.auto, config.compaction.prune) == (False, False)

@@ -2,10 +2,11 @@
 
 import re
 from importlib.resources import files
+from typing import get_args
 
 import pytest
 
-from agent.session.prompts import FAMILIES, family_of, head, template
+from agent.session.prompts import Family, family_of, head, template
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
@@ -44,6 +45,9 @@ MODELS = {
     "pro1": "default",
     "": "default",
 }
+
+
+FAMILIES = get_args(Family)
 
 
 @pytest.mark.parametrize(("model", "family"), MODELS.items())

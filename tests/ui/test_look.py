@@ -109,7 +109,7 @@ async def test_u16_the_first_frame_takes_the_terminals_hint(start: Starter) -> N
 async def test_u16_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
-    folder = settings(folders, username="me")
+    folder = settings(folders, snapshot=True)
     async with start() as running:
         await running.type("/theme", "enter")
         await running.until_shown("light or dark as the terminal is")
@@ -122,7 +122,7 @@ async def test_u16_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
         await running.type("dracula", "enter")
         await running.until(lambda: "dracula" in (folder / "config.json").read_text())
         kept = json.loads((folder / "config.json").read_text())
-        assert kept == {"username": "me", "theme": "dracula"}
+        assert kept == {"snapshot": True, "theme": "dracula"}
 
 
 ANSWER = "\x1b]11;rgb:fbfb/fafa/f7f7\x1b\\"
