@@ -10,40 +10,24 @@ if TYPE_CHECKING:
 
     from app.launch import Launch
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, USAGE = 0, 2
 
-COMMANDS: dict[str, str] = {
-    "acp": "app.acp.command",
-    "agent": "app.agents.command",
-    "auth": "app.providers.auth",
-    "completion": "app.completion.command",
-    "debug": "app.debug.command",
-    "mcp": "app.mcp.command",
-    "models": "app.providers.models",
-    "run": "app.run.command",
-    "session": "app.sessions.command",
-    "export": "app.sessions.exporting",
-    "import": "app.sessions.importing",
-    "stats": "app.sessions.stats",
+COMMANDS: dict[str, tuple[str, str]] = {
+    "acp": ("app.acp.command", "work for an editor, over the Agent Client Protocol"),
+    "agent": ("app.agents.command", "list and make agents"),
+    "auth": ("app.providers.auth", "keys of providers: list, log in, log out"),
+    "completion": ("app.completion.command", "completion for bash, zsh and fish"),
+    "debug": ("app.debug.command", "what the program knows and how it decides"),
+    "mcp": ("app.mcp.command", "MCP servers: list, add, log in"),
+    "models": ("app.providers.models", "list the models"),
+    "run": ("app.run.command", "one prompt without the screen, for scripts"),
+    "session": ("app.sessions.command", "list, read, search and delete sessions"),
+    "export": ("app.sessions.exporting", "write a session to a file"),
+    "import": ("app.sessions.importing", "read a session from a file"),
+    "stats": ("app.sessions.stats", "what was used: tokens, cost, by day and model"),
 }
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
-exit code. A folder of that name is opened as ``./run``."""
-
-WHAT: dict[str, str] = {
-    "acp": "work for an editor, over the Agent Client Protocol",
-    "agent": "list and make agents",
-    "auth": "keys of providers: list, log in, log out",
-    "completion": "completion for bash, zsh and fish",
-    "debug": "what the program knows and how it decides",
-    "mcp": "MCP servers: list, add, log in",
-    "models": "list the models",
-    "run": "one prompt without the screen, for scripts",
-    "session": "list, read, search and delete sessions",
-    "export": "write a session to a file",
-    "import": "read a session from a file",
-    "stats": "what was used: tokens, cost, by day and model",
-}
-"""What each command is for, in the help."""
+exit code, and what it is for, in the help. A folder of that name is opened as ``./run``."""
 
 NOT_HERE: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
@@ -80,7 +64,7 @@ def _epilog() -> str:
     return "\n".join(
         [
             "commands, each with --help:",
-            *(f"  {name:<12}{WHAT[name]}" for name in COMMANDS),
+            *(f"  {name:<12}{what}" for name, (_, what) in COMMANDS.items()),
             "",
             "Started in a terminal it opens the full screen; / lists the commands there.",
         ]
@@ -119,22 +103,39 @@ def main(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
         import importlib  # noqa: PLC0415 - for commands only
 
-        return importlib.import_module(COMMANDS[argv[0]]).main(argv[1:])
+        return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
+    from app.answering import answer, say  # noqa: PLC0415 - kept off the way of commands
+
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
-        return _say(NOT_HERE[argv[0]], USAGE)
+        return say(NOT_HERE[argv[0]], USAGE)
     if argv and _unknown(argv[0]):
-        return _say(_nearest(argv), USAGE)
-    try:
-        arguments = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
+        return say(_nearest(argv), USAGE)
+    return answer(parser(), argv, _open)
+
+
+def _open(arguments: "argparse.Namespace") -> int:
+    """Open the screen, or the lines, that *arguments* ask for."""
+    from app.answering import say  # noqa: PLC0415 - loaded by now
+
     if arguments.version:
         sys.stdout.write(f"opencode-py {version()}\n")
         return DONE
     launch = _launch(arguments)
     if isinstance(launch, str):
-        return _say(launch, USAGE)
-    return _run(launch)
+        return say(launch, USAGE)
+    from app import garbage  # noqa: PLC0415 - not needed by --help
+
+    garbage.put_off()  # until the harness is loaded: see ``opening.load``
+    if launch.plain:
+        from app.plain import run_plain  # noqa: PLC0415 - the other front end
+
+        return run_plain(launch, os.environ)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return say("The full screen needs a terminal. Use --plain without one.", USAGE)
+    from app.early import keys_kept  # noqa: PLC0415 - for the full screen only
+
+    with keys_kept(sys.stdin.fileno()):
+        return _load_screen()(launch, os.environ)
 
 
 def _unknown(word: str) -> bool:
@@ -193,30 +194,6 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
     )
 
 
-def _run(launch: "Launch") -> int:
-    from agent.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
-    from app import garbage  # noqa: PLC0415 - as above
-    from app.answering import usual_signals  # noqa: PLC0415 - as above
-
-    garbage.put_off()  # until the harness is loaded: see ``opening.load``
-    try:
-        usual_signals()
-        if launch.plain:
-            from app.plain import run_plain  # noqa: PLC0415 - the other front end
-
-            return run_plain(launch, os.environ)
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return _say("The full screen needs a terminal. Use --plain without one.", USAGE)
-        from app.early import keys_kept  # noqa: PLC0415 - for the full screen only
-
-        with keys_kept(sys.stdin.fileno()):
-            return _load_screen()(launch, os.environ)
-    except OpencodePyError as error:
-        return _say(error.message, FAILED)
-    except KeyboardInterrupt:
-        return 130
-
-
 def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
     """Import the full screen: quickly, and so that keys echo at once.
 
@@ -230,8 +207,3 @@ def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
     if given is None:  # commands that are run from here don't inherit it
         del os.environ["TEXTUAL_FPS"]
     return run_app
-
-
-def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return code

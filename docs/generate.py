@@ -109,7 +109,7 @@ def command_line() -> str:
     from app.cli import parser as whole
 
     lines = ["# Command line", NOTE, "", "What `--help` says.", "", *_help(whole())]
-    for _, module in sorted(COMMANDS.items()):
+    for _, (module, _what) in sorted(COMMANDS.items()):
         for parser in _parsers(importlib.import_module(module).parser()):
             lines += ["", *_help(parser)]
     return "\n".join(lines) + "\n"

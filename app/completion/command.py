@@ -43,6 +43,7 @@ def main(argv: list[str]) -> int:
 def known() -> list[Place]:
     """Every place of the command line at which words can follow."""
     parsers = {
-        name: importlib.import_module(module).parser() for name, module in sorted(COMMANDS.items())
+        name: importlib.import_module(module).parser()
+        for name, (module, _) in sorted(COMMANDS.items())
     }
     return places(whole(), parsers)
