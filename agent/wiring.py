@@ -7,7 +7,7 @@ from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.catalogue import catalog_of, secret_variables
+from agent.catalog_settings import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths

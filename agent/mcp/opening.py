@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.catalogue import secret_variables
+from agent.catalog_settings import secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.mcp.eliciting import Ask

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.catalogue import catalog_of
+from agent.catalog_settings import catalog_of
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.provider.catalog import Catalog

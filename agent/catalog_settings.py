@@ -1,4 +1,4 @@
-"""The models of an opened folder: what its settings, the stored keys and the lists say together."""
+"""Settings of models and providers as the catalogue takes them, with the keys and lists kept."""
 
 from collections.abc import Mapping
 from dataclasses import replace
