@@ -1,10 +1,11 @@
 """How numbers are written everywhere (design, Words): 4s, 1m 12s, 2.1k, $0.42, yesterday."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 from agent.figures import money, tokens
 
-__all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
+__all__ = ["aligned", "clock", "count", "day", "duration", "money", "price", "tokens", "widths_of"]
 
 
 def duration(seconds: float) -> str:
@@ -15,6 +16,24 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60}s"
     return f"{whole // 3600}h {whole % 3600 // 60}m"
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
+    """A line of *cells* in columns of so many terminal cells; from *right_from* on they stand at
+    the right edge of theirs."""
+    from rich.cells import cell_len  # noqa: PLC0415 - not needed for the first frame
+
+    pads = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
+    pairs = enumerate(zip(cells, pads, strict=True))
+    placed = (pad + cell if at >= right_from else cell + pad for at, (cell, pad) in pairs)
+    return "  ".join(placed).rstrip()
+
+
+def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Cells of the terminal that the columns of *rows* take."""
+    from rich.cells import cell_len  # noqa: PLC0415 - as above
+
+    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
 
 def price(dollars: float | None) -> str:

@@ -259,6 +259,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "ui/test_transcript_parts.py::test_a_mouse_selection_over_wide_characters",
         "ui/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_trials.py::test_v14_a_click_on_a_wide_character_is_beside_it",
+        "ui/test_wide_titles.py::test_v14_a_list_of_sessions_keeps_its_columns",
+        "ui/test_wide_titles.py::test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen",
+        "ui/test_wide_titles.py::test_v14_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
+        "sessions/test_commands.py::test_v14_columns_stand_under_their_heads",
     ),
     "V16": (
         "e2e/test_terminal.py::test_v16_a_terminal_of_20_columns_is_enough",

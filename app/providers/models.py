@@ -86,7 +86,7 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
     from app.clean import clean  # noqa: PLC0415 - for this part only
-    from app.words import price, tokens  # noqa: PLC0415 - as above
+    from app.words import aligned, price, tokens, widths_of  # noqa: PLC0415 - as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
     for model in models:
@@ -100,10 +100,6 @@ def _print_table(models: "Sequence[ModelInfo]") -> None:
                 price(known.cache_read if known else None),
             )
         )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    widths = widths_of(rows)
     for row in rows:
-        first, *rest = (
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join((first, *rest)).rstrip())
+        print(aligned(row, widths, right_from=1))

@@ -58,9 +58,9 @@ def named(name: str) -> Path:
 def table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
     from app.clean import clean_line  # noqa: PLC0415 - not needed by --help
+    from app.words import aligned, widths_of  # noqa: PLC0415 - as above
 
     cleaned = [tuple(map(clean_line, row)) for row in rows]
-    widths = [max(len(row[at]) for row in cleaned) for at in range(len(cleaned[0]))]
+    widths = widths_of(cleaned)
     for row in cleaned:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+        print(aligned(row, widths))

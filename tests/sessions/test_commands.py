@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from agent.bus import Bus
 from agent.model import AssistantMessage, Usage
 from agent.store.store import Store
+from app.sessions.opening import table
 from tests.support import records
 from tests.support.installed import Place
 from tests.support.transcripts import history, moved
@@ -69,6 +71,16 @@ def filled(place: Place) -> Place:
 
     asyncio.run(fill())
     return place
+
+
+def test_v14_columns_stand_under_their_heads(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table([("ID", "TITLE", "TEXT"), ("ses_a", "漢字の長い題名", "one"), ("ses_b", "plain", "two")])
+    lines = capsys.readouterr().out.splitlines()
+    ends = ("TEXT", "one", "two")
+    starts = {cell_len(line[: line.index(end)]) for line, end in zip(lines, ends, strict=True)}
+    assert starts == {len("ses_a") + 2 + cell_len("漢字の長い題名") + 2}
 
 
 def test_d6_list_keeps_to_the_folder_unless_asked(filled: Place) -> None:
