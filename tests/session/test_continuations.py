@@ -6,6 +6,7 @@ from pathlib import Path
 from agent.events import Compacted
 from agent.model import AssistantMessage, CompactionPart, Completed
 from tests.support.harness import Harness, open_harness
+from tests.support.reading import well_read
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer
 
 OVERFLOW = Failure(
@@ -21,15 +22,7 @@ def said(harness: Harness, number: int) -> str:
 
 async def test_l2_an_overflow_prunes_old_output_then_retries(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
-        big = "".join(f"{n:06} the quick brown fox jumps over the lazy dog\n" for n in range(900))
-        for number in range(6):
-            (harness.folder / f"{number}.txt").write_text(big)
-        session = await harness.session()
-        for number in range(6):
-            harness.server.script(
-                answer(Call("read", {"file_path": f"{number}.txt"})), answer(Text("read"))
-            )
-            await harness.turn(session, f"read {number}")
+        session = await well_read(harness)
         before = len(harness.server.requests)
         harness.server.script(OVERFLOW, answer(Text("fits")))
         assert (await harness.turn(session, "and now?")).outcome == "completed"

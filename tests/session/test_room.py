@@ -9,6 +9,7 @@ from agent.model import CompactionPart, Completed, FilePart, TextPart
 from agent.provider.client import ModelInfo
 from agent.session.context import Budget
 from tests.support.harness import APIS, Harness, open_harness
+from tests.support.reading import well_read
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer
 
 OVERFLOW = Failure(
@@ -99,15 +100,7 @@ async def test_c5_an_unanswered_message_is_replayed_with_its_picture_described(
 
 async def test_c2_what_is_pruned_names_the_tool_and_a_file_and_stays_so(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
-        big = "".join(f"{n:06} the quick brown fox jumps over the lazy dog\n" for n in range(900))
-        for number in range(6):
-            (harness.folder / f"{number}.txt").write_text(big)
-        session = await harness.session()
-        for number in range(6):
-            harness.server.script(
-                answer(Call("read", {"file_path": f"{number}.txt"})), answer(Text("read"))
-            )
-            await harness.turn(session, f"read {number}")
+        session = await well_read(harness)
         harness.server.script(OVERFLOW, answer(Text("fits")), answer(Text("again")))
         await harness.turn(session, "and now?")
         await harness.turn(session, "and then?")

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.app import App
 from textual.content import Content
 from textual.events import Key
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 
 import app.screens
 from app.commands import actions
@@ -24,21 +23,9 @@ from app.screens.palette import PaletteScreen
 from app.screens.permission import PermissionScreen
 from app.screens.picker import Picker, Row
 from app.screens.text import TextScreen
-from app.themes import register
+from tests.support.hosting import Host
 from tests.ui.conftest import Starter
 from tests.ui.test_permission_screen import request
-
-
-class Host(App[None]):
-    def __init__(self, screen: Dialog[object]) -> None:
-        super().__init__()
-        register(self)
-        self.dialog = screen
-        self.outcomes: list[object] = []
-
-    def on_mount(self) -> None:
-        self.push_screen(Screen(name="below"))
-        self.push_screen(self.dialog, self.outcomes.append)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +37,7 @@ class Host(App[None]):
     ],
 )
 async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[object]]) -> None:
-    host = Host(dialog())
+    host = Host(dialog(), below=True)
     async with host.run_test() as pilot:
         await pilot.pause()
         host.dialog.dismiss("first")
@@ -61,7 +48,7 @@ async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[o
 
 
 async def test_m6_keys_typed_behind_the_answer_close_nothing_else() -> None:
-    host = Host(PermissionScreen(request(), grace=0))
+    host = Host(PermissionScreen(request(), grace=0), below=True)
     async with host.run_test() as pilot:
         await pilot.pause()
         for key in ("o", "o", "escape"):  # all of them before the screen has gone
@@ -96,7 +83,7 @@ async def test_u17_below_100_columns_a_dialog_takes_them_all(
     name: str, size: tuple[int, int]
 ) -> None:
     """No sliver of the screen is left beside it, and all of it is on the screen."""
-    host = Host(ALL[name]())
+    host = Host(ALL[name](), below=True)
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()

@@ -4,7 +4,6 @@ light: lists and lines to type in, pages, and what is shown while there is nothi
 from collections.abc import AsyncGenerator, Callable
 
 import pytest
-from textual.app import App
 from textual.screen import Screen
 
 from agent.display import TodoItem
@@ -12,7 +11,6 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.model import Busy
 from app import themes
-from app.application import OpencodeApp
 from app.screens.aside import AsideScreen
 from app.screens.changes import ChangesScreen
 from app.screens.confirm import ConfirmScreen
@@ -27,25 +25,10 @@ from app.screens.standing import Fact, standing_text, todo_text
 from app.screens.text import TextScreen
 from app.screens.waiting import Waiting, WaitingScreen
 from app.tasks import Tasks
+from tests.support.hosting import Host
 from tests.support.records import diff
 from tests.support.snapshots import assert_pictures
 from tests.ui.test_shells_screen import info
-
-
-class Host(App[None]):
-    """Shows one screen, with nothing behind it that differs from run to run."""
-
-    HORIZONTAL_BREAKPOINTS = OpencodeApp.HORIZONTAL_BREAKPOINTS
-    VERTICAL_BREAKPOINTS = OpencodeApp.VERTICAL_BREAKPOINTS
-
-    def __init__(self, made: Callable[[], Screen[object]]) -> None:
-        super().__init__()
-        themes.register(self)
-        self.animation_level = "none"
-        self._made = made
-
-    def on_mount(self) -> None:
-        self.push_screen(self._made())
 
 
 async def spoken() -> AsyncGenerator[str, None]:

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from textual.app import App
-from textual.screen import Screen
 
 from agent.errors import ToolError
 from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
 from app.screens.mcp import McpScreen, ServerScreen, server_row
 from app.server_prompts import filled
 from app.servers import Servers, servers_of
-from app.themes import register
 from app.widgets.status import Status, lay_out
 from tests.mcp.shop import SERVERS
+from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 from tests.support.snapshots import assert_pictures
@@ -72,18 +70,6 @@ def test_u5_the_status_line_names_what_is_ill() -> None:
     assert "mcp 1/2" in lay_out(Status(servers=Servers(2, 1)), 100).plain
     assert "mcp ✕ shop" in lay_out(Status(servers=Servers(2, 1, ("shop",))), 80).plain
     assert "mcp ✕ 2" in lay_out(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
-
-
-class Host(App[object]):
-    """Shows one screen, with nothing behind it that differs from run to run."""
-
-    def __init__(self, shown: Screen[object]) -> None:
-        super().__init__()
-        register(self)
-        self._shown = shown
-
-    def on_mount(self) -> None:
-        self.push_screen(self._shown)
 
 
 async def test_the_list_as_a_picture() -> None:

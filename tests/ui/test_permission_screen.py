@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from agent.display import Block, DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 from app.asking import Asking
 from app.screens.asked import look_alikes
-from app.screens.permission import Grace, Outcome, PermissionScreen
+from app.screens.permission import Grace, PermissionScreen
 from app.themes import register
-from tests.support.snapshots import assert_pictures
+from tests.support.hosting import Host, settle
+from tests.support.snapshots import assert_pictures, screen_text
 
 
 def request(
@@ -40,32 +40,6 @@ def request(
         always=always,
         created=0.0,
     )
-
-
-class Host(App[None]):
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - as in Textual
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as in Textual
-
-    def __init__(self, screen: PermissionScreen) -> None:
-        super().__init__()
-        register(self)
-        self.dialog = screen
-        self.outcomes: list[Outcome] = []
-
-    def on_mount(self) -> None:
-        self.push_screen(self.dialog, self.outcomes.append)
-
-
-async def settle(pilot: Pilot[object]) -> None:
-    """Let the dialog share out its height, which it does after the first layout."""
-    for _ in range(3):
-        await pilot.pause()
-
-
-def shown(host: App[None]) -> str:
-    """The text on the screen."""
-    strips = host.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +76,7 @@ async def test_always_cannot_be_given_where_it_is_not_offered() -> None:
         await pilot.press("a")
         await pilot.pause()
         assert host.outcomes == []
-        assert "not offered" in shown(host)
+        assert "not offered" in screen_text(host)
 
 
 async def test_a_comment_goes_with_the_answer() -> None:
@@ -117,22 +91,22 @@ async def test_while_something_is_written_its_own_keys_are_told() -> None:
     host = Host(PermissionScreen(request(), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        assert "c comment" in shown(host)
+        assert "c comment" in screen_text(host)
         for key, told in (("c", "enter keep   esc drop"), ("e", "enter done   esc as it was")):
             await pilot.press(key)
             await settle(pilot)
-            assert told in shown(host)
-            assert "c comment" not in shown(host)
+            assert told in screen_text(host)
+            assert "c comment" not in screen_text(host)
             await pilot.press("escape")
             await settle(pilot)
-            assert "c comment" in shown(host)
+            assert "c comment" in screen_text(host)
 
 
 async def test_everything_asked_about_is_shown() -> None:
     host = Host(PermissionScreen(request(), waiting=3, grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        text = shown(host)
+        text = screen_text(host)
     for piece in (
         "Run this command?",
         "1 of 3 waiting",
@@ -165,14 +139,14 @@ async def test_a_long_command_scrolls_and_the_answers_stay(
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command + " THE END"),)), grace=0))
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
-        assert "once" in shown(host)
-        assert "reject" in shown(host)
+        assert "once" in screen_text(host)
+        assert "reject" in screen_text(host)
         body = host.screen.query_one("#ask-subject")
         assert body.max_scroll_y > 0
         await pilot.press("end")
         await pilot.pause()
         assert body.scroll_y == body.max_scroll_y
-        assert "END" in shown(host)
+        assert "END" in screen_text(host)
         await pilot.press("o")
         await pilot.pause()
         assert host.outcomes == [PermissionReply("once")]
@@ -193,7 +167,7 @@ async def test_m6_nothing_in_a_command_hides(command: str, shown_as: str) -> Non
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command),)), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        assert shown_as in shown(host)
+        assert shown_as in screen_text(host)
 
 
 @pytest.mark.parametrize(
@@ -213,9 +187,9 @@ async def test_m6_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, i
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
         for key in ["pagedown", "down"] * 30:
-            seen |= {pattern for _, pattern in always if pattern in shown(host)}
+            seen |= {pattern for _, pattern in always if pattern in screen_text(host)}
             await pilot.press(key)
-        assert "always" in shown(host)
+        assert "always" in screen_text(host)
         assert seen == {pattern for _, pattern in always}
 
 
@@ -225,7 +199,7 @@ async def test_a_diff_is_shown_with_its_signs() -> None:
     host = Host(PermissionScreen(request(blocks=(diff,)), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        text = shown(host)
+        text = screen_text(host)
     assert "− old [b]" in text
     assert "+ new␛]0;t␇" in text
     assert "\x1b" not in text
@@ -303,7 +277,7 @@ async def test_a_question_that_comes_while_the_dialog_opens_is_counted() -> None
         host.asking.sync([request()])
         host.asking.sync([request(), request("per_2")])  # the dialog is not composed yet
         await settle(pilot)
-        assert "1 of 2 waiting" in shown(host)
+        assert "1 of 2 waiting" in screen_text(host)
 
 
 async def test_a_withdrawn_question_closes_without_an_answer() -> None:
@@ -360,8 +334,8 @@ async def test_m6_a_command_is_edited_before_it_runs() -> None:
     async with host.run_test() as pilot:
         await pilot.press("e", *" --dry", "enter")
         await settle(pilot)
-        assert "npm run build --dry" in shown(host)
-        assert "checked again" in shown(host)
+        assert "npm run build --dry" in screen_text(host)
+        assert "checked again" in screen_text(host)
         await pilot.press("a")  # always is no longer offered
         await pilot.pause()
         assert host.outcomes == []
@@ -386,7 +360,7 @@ async def test_s2_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
     host = Host(PermissionScreen(asked, grace=0))
     async with host.run_test() as pilot:
         await settle(pilot)
-        assert "general, working for build" in shown(host)
+        assert "general, working for build" in screen_text(host)
 
 
 def five_commands() -> PermissionRequest:

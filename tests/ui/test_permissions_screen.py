@@ -4,11 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from textual.app import App
-
 from agent.permission.rules import ALWAYS, DEFAULT_RULES, SAVED, Rule
 from app.screens.permissions import PermissionsScreen, rule_rows
-from app.themes import register
+from tests.support.hosting import Host
 from tests.support.snapshots import assert_pictures
 from tests.ui.conftest import Running, Starter
 
@@ -113,16 +111,10 @@ async def test_m14_a_settings_file_that_cannot_be_changed_is_told(
         assert path.read_text() == "{ broken"
 
 
-class Host(App[object]):
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        super().__init__()
-        register(self)
-        self._rules = rules
-
-    def on_mount(self) -> None:
-        rows = rule_rows(self._rules, trusted=False)
-        title = "Permissions of build, strongest first"
-        self.push_screen(PermissionsScreen(title, rows, revoke=str, save=str))
+def screen_of(rules: Sequence[Rule]) -> PermissionsScreen:
+    rows = rule_rows(rules, trusted=False)
+    title = "Permissions of build, strongest first"
+    return PermissionsScreen(title, rows, revoke=str, save=str)
 
 
 async def test_m14_the_screen() -> None:
@@ -136,6 +128,6 @@ async def test_m14_the_screen() -> None:
         Rule("bash", "npm run build *", "allow", SAVED),
         Rule("bash", "git push *", "allow", ALWAYS),
     )
-    host = Host(rules)
+    host = Host(screen_of(rules))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-permissions")

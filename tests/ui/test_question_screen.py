@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from agent.model import ToolPart
 from agent.questions import Question, QuestionOption, QuestionReply
 from app.asking import Asking
 from app.plain import chosen
-from app.screens.question import QuestionOutcome, QuestionScreen
+from app.screens.question import QuestionScreen
 from app.themes import register
+from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-from tests.support.snapshots import assert_in_light, assert_snapshot
+from tests.support.snapshots import assert_in_light, assert_snapshot, screen_text
 from tests.ui.conftest import Running, Starter, configure
 
 QUESTION = Question(
@@ -33,29 +33,8 @@ QUESTION = Question(
 )
 
 
-class Host(App[None]):
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - as in Textual
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as in Textual
-
-    def __init__(self, question: Question, **more: object) -> None:
-        super().__init__()
-        register(self)
-        self.dialog = QuestionScreen(question, **{"grace": 0, **more})
-        self.outcomes: list[QuestionOutcome] = []
-
-    def on_mount(self) -> None:
-        self.push_screen(self.dialog, self.outcomes.append)
-
-
-async def settle(pilot: Pilot[object]) -> None:
-    """Let the dialog share out its height, which it does after the first layout."""
-    for _ in range(3):
-        await pilot.pause()
-
-
-def shown(host: App[None]) -> str:
-    strips = host.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+def host_of(question: Question, **more: object) -> Host:
+    return Host(QuestionScreen(question, **{"grace": 0, **more}))
 
 
 SEVERAL = replace(QUESTION, multiple=True)
@@ -86,7 +65,7 @@ OPEN = replace(QUESTION, options=())
 async def test_every_way_to_answer(
     question: Question, keys: list[str], outcome: QuestionReply
 ) -> None:
-    host = Host(question)
+    host = host_of(question)
     async with host.run_test() as pilot:
         await settle(pilot)
         for key in keys:
@@ -96,7 +75,7 @@ async def test_every_way_to_answer(
 
 
 async def test_ctrl_c_cancels_the_turn() -> None:
-    host = Host(QUESTION)
+    host = host_of(QUESTION)
     async with host.run_test() as pilot:
         host.dialog.interrupt()
         await pilot.pause()
@@ -106,7 +85,7 @@ async def test_ctrl_c_cancels_the_turn() -> None:
 async def test_keys_of_a_half_typed_prompt_answer_nothing() -> None:
     """M6: as in a permission, keys are ignored until it was quiet."""
     now = [0.0]
-    host = Host(QUESTION, grace=0.4, clock=lambda: now[0])
+    host = host_of(QUESTION, grace=0.4, clock=lambda: now[0])
     async with host.run_test() as pilot:
         await settle(pilot)
         for key in ("n", "o", "enter"):
@@ -121,7 +100,7 @@ async def test_keys_of_a_half_typed_prompt_answer_nothing() -> None:
 
 
 async def test_a_click_chooses() -> None:
-    host = Host(QUESTION)
+    host = host_of(QUESTION)
     async with host.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.click("#question-options", offset=(5, 1))
@@ -134,15 +113,15 @@ async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) ->
     """NARROW: text and options scroll, what one types is seen, enter answers."""
     many = tuple(QuestionOption(f"option {n}", "why " * 20) for n in range(12))
     long = replace(QUESTION, text="long " * 800, options=many)
-    host = Host(long)
+    host = host_of(long)
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
         await pilot.press(*(["down"] * 11))
         await pilot.pause()
-        assert "option 11" in shown(host)
+        assert "option 11" in screen_text(host)
         await pilot.press(*"mine")
         await pilot.pause()
-        assert "mine" in shown(host)
+        assert "mine" in screen_text(host)
         await pilot.press("enter")
         await pilot.pause()
         assert host.outcomes == [QuestionReply((), "mine")]
@@ -159,7 +138,7 @@ async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) ->
     ],
 )
 async def test_pictures(name: str, question: Question, size: tuple[int, int]) -> None:
-    host = Host(question, waiting=2)
+    host = host_of(question, waiting=2)
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
         host.dialog.query_one("#question-answer").cursor_blink = False

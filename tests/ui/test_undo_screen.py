@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from textual.app import App
 from textual.widgets import Static
 
 from agent.events import SessionUpdated
 from agent.session.undo import UndoFile, UndoPlan
 from app.screens.undo import UndoChoice, UndoScreen
 from app.state import SessionView
-from app.themes import register
+from tests.support.hosting import Host
 from tests.support.records import snapshot, user
 from tests.support.snapshots import assert_pictures
 
@@ -29,17 +28,6 @@ PLAN = UndoPlan(
 )
 
 
-class Host(App[None]):
-    def __init__(self, plan: UndoPlan) -> None:
-        super().__init__()
-        register(self)
-        self._plan = plan
-        self.outcomes: list[UndoChoice | None] = []
-
-    def on_mount(self) -> None:
-        self.push_screen(UndoScreen(self._plan), self.outcomes.append)
-
-
 @pytest.mark.parametrize(
     ("keys", "outcome"),
     [
@@ -51,7 +39,7 @@ class Host(App[None]):
     ],
 )
 async def test_d5_each_key_gives_its_choice(keys: list[str], outcome: UndoChoice | None) -> None:
-    host = Host(PLAN)
+    host = Host(UndoScreen(PLAN))
     async with host.run_test() as pilot:
         await pilot.press(*keys)
         await pilot.pause()
@@ -59,7 +47,7 @@ async def test_d5_each_key_gives_its_choice(keys: list[str], outcome: UndoChoice
 
 
 async def test_d5_without_files_only_the_conversation_can_go_back() -> None:
-    host = Host(replace(PLAN, files=(), uncovered=(), why="There is no git here."))
+    host = Host(UndoScreen(replace(PLAN, files=(), uncovered=(), why="There is no git here.")))
     async with host.run_test() as pilot:
         await pilot.press("f")
         await pilot.pause()
@@ -70,7 +58,7 @@ async def test_d5_without_files_only_the_conversation_can_go_back() -> None:
 
 
 async def test_d5_picture() -> None:
-    host = Host(PLAN)
+    host = Host(UndoScreen(PLAN))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-undo")
 

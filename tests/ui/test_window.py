@@ -4,13 +4,12 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from textual.app import App
 
 from agent.model import CompactionPart
 from agent.session.contents import Contents, Source
 from app.screens.contents import bar, page
 from app.screens.page import PageScreen
-from app.themes import register
+from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Reason, Text, Tokens, answer
 from tests.support.snapshots import assert_in_light, assert_pictures, assert_snapshot
@@ -109,16 +108,6 @@ CONTENTS = Contents(
         Source("output", "grep", 40),
     ),
 )
-
-
-class Host(App[None]):
-    def __init__(self, screen: PageScreen) -> None:
-        super().__init__()
-        register(self)
-        self._page = screen
-
-    def on_mount(self) -> None:
-        self.push_screen(self._page)
 
 
 async def test_c11_picture() -> None:

@@ -1,0 +1,46 @@
+"""An app that shows one screen, with nothing behind it that differs from run to run."""
+
+from collections.abc import Callable
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from app import themes
+from app.application import OpencodeApp
+
+
+class Host(App[None]):
+    """*shown* is the screen, or what makes it once the app runs. *outcomes* are what it closed
+    with; with *below* there is another screen under it."""
+
+    HORIZONTAL_BREAKPOINTS = OpencodeApp.HORIZONTAL_BREAKPOINTS
+    VERTICAL_BREAKPOINTS = OpencodeApp.VERTICAL_BREAKPOINTS
+
+    def __init__(
+        self, shown: Screen[object] | Callable[[], Screen[object]], *, below: bool = False
+    ) -> None:
+        super().__init__()
+        themes.register(self)
+        self.animation_level = "none"
+        self.shown = shown
+        self.outcomes: list[object] = []
+        self._below = below
+
+    @property
+    def dialog(self) -> Screen[object]:
+        assert isinstance(self.shown, Screen)
+        return self.shown
+
+    def on_mount(self) -> None:
+        if not isinstance(self.shown, Screen):
+            self.shown = self.shown()
+        if self._below:
+            self.push_screen(Screen(name="below"))
+        self.push_screen(self.shown, self.outcomes.append)
+
+
+async def settle(pilot: Pilot[object]) -> None:
+    """Let a dialog share out its height, which it does after the first layout."""
+    for _ in range(3):
+        await pilot.pause()
