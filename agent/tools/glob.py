@@ -28,7 +28,6 @@ from agent.tools.paths import (
     resolve_path,
     search_needs,
     show_path,
-    within,
 )
 from agent.tools.search import Outcome, Searcher, find_rg
 from agent.tools.search_worker import Order
@@ -91,11 +90,10 @@ class GlobTool:
             ignored=named and is_ignored(root.path, ctx.project),
         )
         where = f" in {top.shown}" if args.path else ""
-        free = self._spill is not None and within(root.real, self._spill)
         return Plan(
             label=ToolLabel("Glob", f"{args.pattern}{where}"),
             payload=payload,
-            needs=() if free else search_needs("glob", args.pattern, root, folder=True),
+            needs=search_needs("glob", args.pattern, root, folder=True, spill=self._spill),
             heading="Search these files?",
         )
 

@@ -20,7 +20,6 @@ from agent.tools.paths import (
     resolve_path,
     search_needs,
     show_path,
-    within,
 )
 from agent.tools.search import MAX_COUNT, Outcome, Searcher, find_rg
 from agent.tools.search_worker import Order
@@ -85,12 +84,11 @@ class GrepTool:
         payload = await asyncio.to_thread(_plan, args, root, ctx)
         where = f" in {root.shown}" if args.path else ""
         which = f" ({args.include})" if args.include else ""
-        free = self._spill is not None and within(root.real, self._spill)
         is_folder = payload.order.root == payload.order.folder
         return Plan(
             label=ToolLabel("Grep", f'"{args.pattern}"{where}{which}'),
             payload=payload,
-            needs=() if free else search_needs("grep", args.pattern, root, folder=is_folder),
+            needs=search_needs("grep", args.pattern, root, folder=is_folder, spill=self._spill),
             heading="Search these files?",
         )
 

@@ -22,7 +22,6 @@ from agent.tools.paths import (
     printable,
     resolve_path,
     search_needs,
-    within,
 )
 from agent.tools.tree import Ignore, is_ignored
 
@@ -83,11 +82,10 @@ class ListTool:
             check_glob(pattern, "ignore")
         root = resolve_path(args.path or ".", ctx)
         ignored = args.path is not None and is_ignored(root.path, ctx.project)
-        free = self._spill is not None and within(root.real, self._spill)
         return Plan(
             label=ToolLabel("List", root.shown),
             payload=ListPlan(root, leave_out, ignored),
-            needs=() if free else search_needs("list", root.pattern, root, folder=True),
+            needs=search_needs("list", root.pattern, root, folder=True, spill=self._spill),
             heading="List this folder?",
         )
 

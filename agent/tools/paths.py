@@ -157,9 +157,17 @@ def edit_needs(target: ToolPath) -> tuple[Need, ...]:
 
 
 def search_needs(
-    permission: Literal["glob", "grep", "list"], pattern: str, root: ToolPath, *, folder: bool
+    permission: Literal["glob", "grep", "list"],
+    pattern: str,
+    root: ToolPath,
+    *,
+    folder: bool,
+    spill: str | None = None,
 ) -> tuple[Need, ...]:
-    """Consent to search below *root*; naming a secret file or folder asks like reading it."""
+    """Consent to search below *root*; naming a secret file or folder asks like reading it. *spill*
+    is the real path of the folder of kept outputs, free to search (T5)."""
+    if spill is not None and within(root.real, spill):
+        return ()
     floor: Action = "allow"
     needs = [Need(permission, printable(pattern), always="*", floor=floor)]
     if root.is_secret:
