@@ -122,6 +122,28 @@ async def test_m5_always_is_kept_for_the_root_and_resolves_what_it_covers() -> N
     other.cancel()
 
 
+async def test_m5_always_to_one_question_is_stored_and_once_is_not() -> None:
+    desk = Desk()
+    for reply, stored in ((ONCE, {}), (ALWAYS, {"ses_1": [("bash", "make *")]})):
+        asking = desk.ask("make a", always="make *")
+        request = (await desk.asked(1))[-1]
+        while not desk.service.reply(request.id, reply):
+            request = (await desk.asked(2))[-1]
+        assert await asking == reply
+        assert desk.kept.rules == stored
+
+
+async def test_m5_what_a_rule_settles_is_told_as_settled_by_a_rule() -> None:
+    desk = Desk()
+    first = desk.ask("make a", always="make *")
+    covered = desk.ask("make b", always="make *")
+    request, other = await desk.asked(2)
+    desk.service.reply(request.id, ALWAYS)
+    assert await first == ALWAYS
+    assert await covered == PermissionReply("once", by="rule")
+    assert desk.replies()[other.id] == PermissionReply("once", by="rule")
+
+
 async def test_m5_always_never_lifts_a_deny() -> None:
     desk = Desk(Rule("bash", "make evil", "deny", "user"))
     asking = desk.ask("make a", always="make *")

@@ -403,6 +403,21 @@ def test_m13_the_answers_are_private_and_whole(place: Place) -> None:
     assert sorted(p.name for p in book.parent.iterdir()) == ["trust.json", "trust.lock"]
 
 
+async def test_m9_an_answer_for_one_folder_says_nothing_of_another_and_keeps_it(
+    place: Place,
+) -> None:
+    place.write("AGENTS.md", "x")
+    place.write("other/AGENTS.md", "x")
+    other = place.project / "other"
+    assert await place.open("trust")
+    assert place.asked[0].folder == str(place.project)
+    assert not await place.open("refuse", project=other)
+    assert place.asked[0].folder == str(other)
+    assert place.asked[0].changed == ()
+    assert await place.open()
+    assert not await place.open(project=other)
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"folders": []}', '{"folders": {"x": 1}}', '{"folders": {"x": {}}}']
 )
