@@ -80,7 +80,7 @@ def _turn(turn: TurnLine) -> Iterator[str]:
     yield f'<section class="turn" id="{escape(turn.first_id)}">'
     for entry in entries(turn):
         yield from _entry(entry)
-    facts = [f"{len(turn.steps)} step{'' if len(turn.steps) == 1 else 's'}"]
+    facts = [f"{len(turn.steps)} step{'' if len(turn.steps) == 1 else 's'}"] if turn.steps else []
     if turn.seconds is not None:
         facts.append(f"{turn.seconds:.0f} s")
     if turn.cost is not None:

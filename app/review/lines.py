@@ -84,7 +84,7 @@ def step_facts(message: AssistantMessage, step: Step) -> Content:
 
 def turn_facts(turn: TurnLine) -> Content:
     """What a turn took as a whole."""
-    facts = [count(len(turn.steps), "step")]
+    facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
     if turn.seconds is not None:
         facts.append(duration(turn.seconds))
     usage = turn.usage

@@ -245,7 +245,7 @@ def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
         (f"{clock(turn.started)}  ", "$tone-muted"),
         (title, "$tone-warn" if turn.cancelled else ""),
     )
-    facts = [count(len(turn.steps), "step")]
+    facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
     if turn.seconds is not None:
         facts.append(duration(turn.seconds))
     if turn.cost is not None:

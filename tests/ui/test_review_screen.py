@@ -390,3 +390,12 @@ async def test_s2_a_report_of_the_background_is_a_row_and_can_be_copied(start: S
         assert "for the model" not in running.text()
         await running.pilot.press("y")
         await running.until(lambda: running.app.clipboard == "None has it.")
+
+
+async def test_u8_a_command_of_the_users_own_is_a_turn(start: Starter) -> None:
+    own = tool("msg_fr", "msg_f", records.completed("Bash", "make all"), "bash")
+    said = records.user("msg_f", "", own, turn="trn_3", synthetic=True)
+    async with start(size=(140, 40)) as running:
+        screen = await reviewed(running, said)
+        await running.until(lambda: any("! make all" in row for row in rows(screen)))
+        await running.until_shown("no step")
