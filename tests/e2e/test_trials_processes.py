@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.conftest import Place, Runner, ServerThread
 from tests.support.harness import config_for, write_config
 from tests.support.installed import started_in
+from tests.support.mute_sse import mute_sse
 from tests.support.script import Call, Failure, Text, answer
 from tests.support.terminal import Terminal, processes_with
 
@@ -190,16 +191,17 @@ def test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end(
         "missing": {"type": "local", "command": ["no-such-program-here"]},
         "off": {**raw("chats"), "enabled": False},
     }  # fmt: skip
-    allow(place, scripted, mcp=servers)
     scripted.server.script(answer(Call("chats_good", {})), answer(Text("all done")))
-    with run(rows=40) as terminal:
-        terminal.wait(r"model-1")
-        terminal.enter("/mcp")
-        terminal.wait(r"(?s)● chats +1 tool.*✕ missing +failed.*○ off +off.*◐ silent")
-        terminal.again(ESC, r"MCP servers", gone=True)
-        asks(terminal, "go", r"all done")
-        terminal.enter("/exit")
-        assert terminal.exit_code() == 0
+    with mute_sse() as (url, _):
+        allow(place, scripted, mcp={**servers, "mute": {"type": "remote", "url": url}})
+        with run(rows=40) as terminal:
+            terminal.wait(r"model-1")
+            terminal.enter("/mcp")
+            terminal.wait(r"(?s)● chats +1 tool.*✕ missing +failed.*◐ mute.*○ off +off.*◐ silent")
+            terminal.again(ESC, r"MCP servers", gone=True)
+            asks(terminal, "go", r"all done")
+            terminal.enter("/exit")
+            assert terminal.exit_code() == 0
     assert len(results(scripted)) == 1
 
 

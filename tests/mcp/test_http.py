@@ -9,7 +9,8 @@ import pytest
 
 from agent.errors import ToolError
 from agent.mcp.records import Server
-from tests.mcp.shop import free_port, open_shop, served
+from tests.mcp.shop import free_port, open_shop, served, workshop
+from tests.support.mute_sse import mute_sse
 
 
 def remote(port: int, path: str = "mcp", **more: object) -> Server:
@@ -56,6 +57,19 @@ async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None
             shop = await stack.enter_async_context(open_shop(tmp_path, server))
         with pytest.raises(ToolError):
             await shop.call("far_echo", text="one")
+
+
+async def test_n01_a_server_over_sse_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+    """It sends where messages go, takes them, and says nothing. Others are there meanwhile."""
+    with mute_sse() as (url, heard):
+        mute = Server(name="mute", url=url, connecting=1.0)
+        async with open_shop(tmp_path, mute, workshop(), start=False) as shop:
+            shop.service.start()
+            await shop.connected("shop")
+            assert (await shop.call("shop_echo", text="hello")).output == "hello"
+            await shop.until(lambda: shop.standing("mute").state == "failed")
+            assert "/messages?id=1" in heard, "it came so far"
+            assert "was not ready within 1 second" in shop.standing("mute").reason
 
 
 async def test_nobody_answers(tmp_path: Path) -> None:
