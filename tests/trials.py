@@ -176,6 +176,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "session/test_cleanup.py::test_l11_a_cancel_with_three_questions_open_withdraws_all",
         "session/test_cancel_anywhere.py::test_q3_a_cancel_at_any_iteration_leaves_everything_clean",
         "session/test_fault_trials.py::test_x01_one_done_one_running_one_asking",
+        "e2e/test_trials_asking.py::test_x01_one_done_one_running_one_asking",
     ),
     "X03": (
         "e2e/test_stopping.py::test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up",
@@ -193,6 +194,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "P05": (
         "ui/test_permission_flow.py::test_p05_three_questions_at_once",
         "session/test_fault_trials.py::test_p05_three_sub_agents_that_ask_at_once",
+        "e2e/test_trials_asking.py::test_p05_three_sub_agents_that_ask_at_once",
     ),
     "P07": ("run/test_run.py::test_p07_a_sub_agents_question_is_answered_by_the_same_policy",),
     "P09": (

@@ -227,9 +227,12 @@ class StepExecutor:
 
     def _aborted(self, slot: Slot) -> CallFailed:
         state = slot.part.state
+        reason = slot.cancelled_as or ABORTED
+        if isinstance(state, Running) and state.waiting is None:
+            reason = reason.replace("Not run:", "Stopped in mid work:")  # it may have done much
         return CallFailed(
             kind="aborted",
-            error=slot.cancelled_as or ABORTED,
+            error=reason,
             input=state.input if isinstance(state, Running) else None,
             label=state.label if isinstance(state, Running) else ToolLabel(""),
             blocks=state.blocks if isinstance(state, Running) else (),

@@ -1,0 +1,96 @@
+"""Faults of stopping and asking, against the installed program on a pty (X01, P05)."""
+
+import os
+import re
+
+import pytest
+
+from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.support.harness import config_for, write_config
+from tests.support.script import Call, Text, answer
+from tests.support.subagents import Script, task
+from tests.support.terminal import processes_with
+
+pytestmark = pytest.mark.e2e
+
+BUSY = r"esc to interrupt|Stopping"
+CHILDREN = ("alpha", "beta", "gamma")
+
+
+def results(scripted: ServerThread) -> list[str]:
+    """What the tools told in the newest request, in the order of their calls."""
+    messages = scripted.server.requests[-1].body["messages"]
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_x01_one_done_one_running_one_asking(
+    run: Runner, place: Place, scripted: ServerThread, key: str
+) -> None:
+    """Esc refuses what is asked, which ends the turn, and ctrl+c cancels it: either way each call
+    has its result at once, and the strict server takes the next prompt."""
+    mark = f"sleep 62.{os.getpid() % 10_000:04}"
+    (place.project / ".env").write_text("KEY=1\n")
+    write_config(place.home, config_for(scripted.server, permission={"bash": "allow"}))
+    scripted.server.script(
+        answer(
+            Call("list", {}),
+            Call("bash", {"command": f"echo begun; {mark}"}),
+            Call("read", {"file_path": ".env"}),
+        ),
+        answer(Text("fine now")),
+    )
+    with run(rows=40) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.until(lambda: bool(processes_with(mark)), "the command never ran")
+        terminal.wait(r"once +(always +)?reject")
+        terminal.again(key, r"once +(always +)?reject", gone=True)
+        terminal.until(lambda: not processes_with(mark), "the command lives on")
+        terminal.wait(BUSY, gone=True)
+        assert len(scripted.server.requests) == 1
+        terminal.wait(r"(?s)● List.*⊘ Bash.*[⊘✕] Read")
+        terminal.enter("and now?")
+        terminal.wait(r"fine now")
+    done, running, asking = results(scripted)
+    assert "calc.py" in done
+    assert "Not run" not in running
+    assert "begun" in running, "what it had printed"
+    why = "the user rejected another call" if key == "\x1b" else "cancelled by the user"
+    assert why in running
+    assert ("rejected" if key == "\x1b" else "cancelled by the user") in asking.lower()
+
+
+@pytest.mark.parametrize("last", ["o", "\x1b"])
+def test_p05_three_sub_agents_that_ask_at_once(
+    run: Runner, place: Place, scripted: ServerThread, last: str
+) -> None:
+    """One question at a time, with the count of those that wait; each answer goes to its own, and
+    Esc on a question refuses that one only."""
+    work = {
+        name: [answer(Call("bash", {"command": f"touch {name}"})), answer(Text(f"end {name}"))]
+        for name in CHILDREN
+    }
+    write_config(place.home, config_for(scripted.server))
+    scripted.server.always(
+        Script(answer(*map(task, CHILDREN)), answer(Text("all three told")), **work)
+    )
+    allowed: list[str] = []
+    with run(rows=40) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        for left, key in ((3, "o"), (2, "o"), (1, last)):
+            count = f"1 of {left} waiting.*" if left > 1 else ""
+            screen = terminal.wait(rf"(?s){count}▌    touch \w+.*once +always")
+            name = re.findall(r"▌    touch (\w+)", screen)[0]
+            terminal.again(key, rf"▌    touch {name}\b", gone=True)
+            if key == "o":
+                allowed.append(name)
+        terminal.wait(r"all three told")
+        terminal.wait(BUSY, gone=True)
+    assert len(allowed) == (3 if last == "o" else 2)
+    made = {path.name for path in place.project.iterdir()}
+    assert made & set(CHILDREN) == set(allowed)
+    for name, told in zip(CHILDREN, results(scripted), strict=True):
+        if name in allowed:
+            assert f"end {name}" in told
