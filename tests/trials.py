@@ -358,6 +358,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "tools/test_webfetch.py::test_a_large_body_is_cut_off",
         "tools/test_webfetch.py::test_a_redirect_loop_ends",
         "tools/test_webfetch.py::test_heavy_pages_are_turned_into_text",
+        "e2e/test_trials_web.py::test_w01_heavy_pages_are_told_in_bounds",
+        "e2e/test_trials_web.py::test_w01_keys_work_while_a_page_is_fetched",
     ),
     # Runs, children, titles, the start
     "H01": (
@@ -375,6 +377,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "session/test_titles.py::test_j01_a_title_is_a_line_without_thoughts",
         "session/test_titles.py::test_a_failure_leaves_the_title_as_it_was",
         "session/test_titles.py::test_closing_does_not_wait_for_a_title",
+        "run/test_titles.py::test_j01_a_title_holds_up_no_run",
     ),
     "Z01": (
         "ui/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",

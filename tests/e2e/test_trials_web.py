@@ -1,0 +1,112 @@
+"""W01: pages that are heavy or never end, fetched by the installed program on a pty."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.test_trials_large import MB, memory
+from tests.support.harness import config_for, write_config
+from tests.support.script import Call, Text, answer
+from tests.support.web_server import Asked, Handler, WebServer, page, redirect
+
+pytestmark = pytest.mark.e2e
+
+BUSY = r"esc to interrupt|Stopping"
+CHOKING = "<a " * 500_000
+"""A page that its reader works on for longer than anybody waits."""
+
+HEAVY: dict[str, Handler] = {
+    "/styles": page("<style>" + "a{color:red}" * 90_000 + "</style>words"),
+    "/nested": page("<div>" * 50_000 + "words" + "</div>" * 50_000),
+    "/large": page(b"x" * 20_000_000, "text/plain", length=False),
+    "/loop": redirect("/loop"),
+}
+
+
+@contextmanager
+def served(pages: dict[str, Handler]) -> Iterator[WebServer]:
+    """A web server in a loop of its own, since these tests are not asynchronous."""
+    loop, server = asyncio.new_event_loop(), WebServer(pages)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(30)
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+
+
+def fetching(place: Place, scripted: ServerThread) -> None:
+    more = {"permission": "allow", "webfetch": {"allow": ["127.0.0.0/8"]}}
+    write_config(place.home, config_for(scripted.server, **more))
+
+
+def fetch(server: WebServer, path: str, **more: object) -> Call:
+    return Call("webfetch", {"url": server.url + path, **more})
+
+
+def results(scripted: ServerThread) -> list[str]:
+    messages = scripted.server.requests[-1].body["messages"]
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """A byte now and then, for ever."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
+    while not asked.gone.is_set():
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+def test_w01_heavy_pages_are_told_in_bounds(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    fetching(place, scripted)
+    with served({**HEAVY, "/drip": drip}) as server, run(rows=40) as terminal:
+        calls = [fetch(server, path) for path in HEAVY]
+        calls.append(fetch(server, "/drip", timeout=1_500))
+        scripted.server.script(*map(answer, calls), answer(Text("all seen")))
+        terminal.wait(r"model-1")
+        before = memory(terminal.pid, "VmRSS")
+        terminal.enter("go")
+        terminal.wait(r"all seen")
+        assert memory(terminal.pid, "VmHWM") - before < 100 * MB
+    styles, nested, large, loop, endless = results(scripted)
+    assert (styles, nested) == ("words", "words")
+    assert "larger than 5 MB" in large
+    assert "redirects" in loop
+    assert "did not answer completely" in endless
+    assert sum(map(len, results(scripted))) < 5_000
+
+
+@pytest.mark.parametrize("path", ["/drip", "/choking"])
+def test_w01_keys_work_while_a_page_is_fetched(
+    run: Runner, place: Place, scripted: ServerThread, path: str
+) -> None:
+    """While it comes, and while it is turned into text; Esc ends either."""
+    fetching(place, scripted)
+    scripted.server.always(answer(Text("fine now")))
+    with served({"/drip": drip, "/choking": page(CHOKING)}) as server, run() as terminal:
+        scripted.server.script(answer(fetch(server, path)))
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"Fetch http")
+        terminal.until(lambda: bool(server.asked), "it was never asked for")
+        for word in ("my", "own", "draft"):
+            terminal.send(f" {word}")
+            terminal.wait(rf"▌ .*{word}")
+            assert len(scripted.server.requests) == 1, "the page came too soon to try this"
+        terminal.send("\x1b")
+        terminal.wait(r"Interrupted")
+        terminal.wait(BUSY, gone=True)
+        terminal.send("\r")
+        terminal.wait(r"fine now")
+    assert "cancelled by the user" in results(scripted)[0]
+    assert "my own draft" in str(scripted.server.requests[-1].body["messages"][-1])
