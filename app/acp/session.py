@@ -259,6 +259,7 @@ class Open:
                     session_update="current_mode_update", current_mode_id=session.agent
                 ),
             )
+            await self.tell_choices()  # an agent may bring a model of its own along
 
     async def _catch_up(self) -> None:
         """Events were lost because the client reads slowly: tell what the store holds."""

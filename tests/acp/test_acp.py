@@ -222,6 +222,25 @@ async def test_f3_modes_are_agents_and_models_are_chosen(home: Home) -> None:
             await desk.agent.set_session_mode(session_id=session.session_id, mode_id="nobody")
 
 
+async def test_m8_a_plan_that_is_agreed_to_is_told_with_the_workers_model(home: Home) -> None:
+    home.settings(model="scripted/model-1", agent={"build": {"model": "scripted/worker"}})
+    async with home.desk() as desk:
+        session = await desk.new()
+        await desk.agent.set_session_mode(session_id=session.session_id, mode_id="plan")
+        desk.server.script(answer(Call("plan_exit", {})), answer(Text("Done.")))
+        desk.editor.answers = ["0"]
+        await desk.prompt(session.session_id, "plan it")
+        assert [r.body["model"] for r in desk.server.requests] == ["model-1", "worker"]
+
+        def told(editor: Editor) -> bool:
+            options = [u.config_options for u in editor.of("config_option_update")]
+            values = {option.id: option.current_value for option in options[-1]} if options else {}
+            return (values.get("mode"), values.get("model")) == ("build", "scripted/worker")
+
+        await desk.editor.until(told)
+        assert desk.editor.of("current_mode_update")[-1].current_mode_id == "build"
+
+
 async def test_f3_past_sessions_are_listed_and_told_again(home: Home) -> None:
     async with home.desk() as desk:
         session = await desk.new()
