@@ -243,6 +243,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "ui/test_transcript.py::test_fewer_than_100_widgets_whatever_the_length",
         "session/test_fault_trials.py::test_v06_a_thought_of_very_many_pieces_is_one_part",
         "e2e/test_long_session.py::test_v06_a_word_costs_the_same_after_500_messages",
+        "e2e/test_idle.py::test_v06_an_idle_program_is_woken_by_nothing",
+        "e2e/test_idle.py::test_v06_a_question_that_waits_costs_a_clock_at_most",
     ),
     "V10": (
         "ui/test_transcript.py::test_the_line_that_is_read_never_moves",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for its name alone
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
+CLOCK = 1.0
 SILENCE = 30.0
 """Seconds without a word from the model after which the line counts them (spec 1, L12a)."""
 OFFER = 2.0
@@ -121,6 +122,18 @@ def models_turn(view: "SessionView") -> bool:
     )
 
 
+def _step(work: Work) -> float:
+    """Seconds after which the line looks otherwise; 0 for never. One that waits for the user or
+    for a retry only counts, however long that takes."""
+    match work.status:
+        case Idle():
+            return 0.0
+        case Retry():
+            return CLOCK
+        case Busy():
+            return CLOCK if work.waiting and not work.cancelling else FRAME_SECONDS
+
+
 class WorkingLine(Static):
     """Shows a ``Work``. Its timer runs only while there is something to move."""
 
@@ -130,6 +143,7 @@ class WorkingLine(Static):
         self._clock = clock
         self._frame = 0
         self._timer: Timer | None = None
+        self._pace = 0.0
         self.to_background: Callable[[], str] = str
         """Gives the key that would send a command to the background now, "" for none."""
 
@@ -179,19 +193,22 @@ class WorkingLine(Static):
         if self._timer is not None and replace(work, output=before.output) == before:
             return  # the number goes up with the next step of the clock, not with each of the loop
         self.set_class(not isinstance(work.status, Idle), "-busy")
-        self._run(busy=isinstance(work.status, Busy | Retry))
+        self._run(_step(work))
         self._draw()
 
     def on_resize(self) -> None:
         self._draw()
 
-    def _run(self, *, busy: bool) -> None:
-        if busy and self._timer is None:
-            still = app_of(self).animation_level == "none"
-            self._timer = self.set_interval(1.0 if still else FRAME_SECONDS, self._tick)
-        elif not busy and self._timer is not None:
+    def _run(self, step: float) -> None:
+        """Draw every *step* seconds from now on, 0 for not at all."""
+        if step and app_of(self).animation_level == "none":
+            step = CLOCK
+        if step == self._pace:
+            return
+        self._pace = step
+        if self._timer is not None:
             self._timer.stop()
-            self._timer = None
+        self._timer = self.set_interval(step, self._tick) if step else None
 
     def _tick(self) -> None:
         if app_of(self).animation_level != "none":
