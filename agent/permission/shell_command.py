@@ -128,8 +128,9 @@ class Commands:
         return ends if base == "command" else (call.dirs, call.dirs)
 
     def _inner(self, call: Call, inner: Inner) -> None:
+        dirs = frozenset[str]() if inner.moves else call.dirs
         for code in inner.codes:
-            self._code(code, call.dirs, call.level)
+            self._code(code, dirs, call.level)
         if inner.words and not inner.strict:
             source = " ".join(word.source for word in inner.words)
             self._count(source)
@@ -137,7 +138,7 @@ class Commands:
                 Call(
                     inner.words,
                     source,
-                    call.dirs,
+                    dirs,
                     inner.sets,
                     more=inner.more,
                     fed=inner.fed,

@@ -16,7 +16,8 @@ class Wrapper:
 
     *inert* wrappers need no rule of their own; *fed* ones add arguments at run time; *joined*
     ones hand all operands together to a shell, *each* every operand by itself; *sets* take
-    variables in front.
+    variables in front. *moves* matches a flag or operand that has the program run in another
+    folder.
     """
 
     flags: str = ""
@@ -30,6 +31,7 @@ class Wrapper:
     joined: bool = False
     each: bool = False
     sets: bool = False
+    moves: str = ""
 
 
 _PLAIN = Wrapper()
@@ -48,10 +50,10 @@ WRAPPERS = {
     "sudo": Wrapper("AbEHKknPSvi", "ugpCrtTUhDR", "--preserve-env --non-interactive --login "
                     "--background --set-home --stdin --askpass --reset-timestamp",
                     "--user --group --chdir --prompt --host --chroot --close-from "
-                    "--command-timeout", sets=True),
+                    "--command-timeout", sets=True, moves=r"-[a-zA-Z]*[DR]|--chdir|--chroot"),
     "doas": Wrapper("nLs", "uC", sets=True),
     "env": Wrapper("i0v", "uC", "--ignore-environment --null --debug", "--unset --chdir",
-                   code="-S --split-string", sets=True),
+                   code="-S --split-string", sets=True, moves="-[i0v]*C|--chdir"),
     "cross-env": Wrapper(sets=True), "cross-env-shell": Wrapper(sets=True, joined=True),
     "env-cmd": Wrapper(values="fer", long="--silent --verbose --expand-envs --no-override "
                        "--fallback --use-shell -x", long_values="--file --environments"),
@@ -84,8 +86,8 @@ WRAPPERS = {
     "ltrace": Wrapper("fSLitTrcC", "epsnulAabo"),
     **{name: Wrapper("RvBFILSTXZ3", long="--verbose --addr-no-randomize")
        for name in ("linux32", "linux64", "i386", "i686", "x86_64")},
-    "nsenter": Wrapper("mupUiCnTaF", "tSGrwN", "--mount --net --pid --user --ipc --uts --all",
-                       "--target --setuid --setgid"),
+    "nsenter": Wrapper("mupUiCnTaFrw", "tSGN", "--mount --net --pid --user --ipc --uts --all",
+                       "--target --setuid --setgid", moves="-[a-zA-Z]*[rw]|--root|--wd"),
     "fakeroot": Wrapper("uh", "lsibf"), "fakechroot": Wrapper("s", "lecbd"),
     "xvfb-run": Wrapper("a", "enfpsw", "--auto-servernum", "--server-args --server-num"),
     "pkexec": Wrapper(long_values="--user"),
@@ -105,8 +107,10 @@ WRAPPERS = {
     "tsocks": _PLAIN, "arch": Wrapper(long="-x86_64 -arm64 -arm64e -i386"),
     "proxychains": Wrapper("q", "f"), "proxychains4": Wrapper("q", "f"),
     "unshare": Wrapper("imnpuUCTfrc", "RwSG", "--mount --net --pid --user --ipc --uts --fork "
-                       "--map-root-user --mount-proc --kill-child", "--root --wd"),
-    "chroot": Wrapper(long="--skip-chdir", long_values="--userspec --groups", skip=1),
+                       "--map-root-user --mount-proc --kill-child", "--root --wd",
+                       moves="-[a-zA-Z]*[wR]|--root|--wd"),
+    "chroot": Wrapper(long="--skip-chdir", long_values="--userspec --groups", skip=1,
+                      moves=".*"),
     "runuser": Wrapper("mlp", "ugGsw", long_values="--user --group"),
     "setpriv": Wrapper("", "", "--no-new-privs --clear-groups --keep-groups --init-groups "
                        "--reset-env --dump",
@@ -117,7 +121,8 @@ WRAPPERS = {
     "systemd-run": Wrapper("tPqdGr", "puMH", "--user --scope --wait --pty --pipe --quiet "
                            "--collect --no-block --same-dir --remain-after-exit --system",
                            "--unit --property --uid --gid --setenv --slice --description "
-                           "--working-directory --machine --on-active --on-calendar"),
+                           "--working-directory --machine --on-active --on-calendar",
+                           moves="--working-directory"),
     "mpirun": Wrapper("qv", "nHx", "--oversubscribe --allow-run-as-root", "--np --host -np"),
     "mpiexec": Wrapper("qv", "nH", "", "-np"), "srun": Wrapper("", "nNpcGt"),
     "npx": Wrapper("yq", "p", "--yes --no --no-install --quiet --ignore-existing", "--package",
@@ -151,7 +156,7 @@ RUNNERS: dict[tuple[str, ...], Wrapper] = {
                            "--all-groups --all-packages --no-cache",
                            "--extra --group --python --with --package --project --directory "
                            "--env-file --with-requirements --with-editable --no-group "
-                           "--only-group"),
+                           "--only-group", moves="--directory"),
     ("uv", "tool", "run"): Wrapper("q", "", "--quiet", "--from --with --python"),
     ("poetry", "shell"): _PLAIN, ("pipenv", "shell"): _PLAIN, ("hatch", "shell"): _PLAIN,
     ("poetry", "run"): _PLAIN, ("pdm", "run"): Wrapper("sv", "p"), ("pipenv", "run"): _PLAIN,
@@ -167,7 +172,8 @@ RUNNERS: dict[tuple[str, ...], Wrapper] = {
     ("mise", "exec"): _PLAIN, ("mise", "x"): _PLAIN,
     ("dotenv", "run"): _PLAIN, ("dotenv",): Wrapper("qo", "efpc"),
     ("dotenvx", "run"): Wrapper("q", "fk"), ("direnv", "exec"): Wrapper(skip=1),
-    ("conda", "run"): Wrapper("v", "np", "--no-capture-output --live-stream", "--cwd"),
+    ("conda", "run"): Wrapper("v", "np", "--no-capture-output --live-stream", "--cwd",
+                             moves="--cwd"),
     ("mamba", "run"): Wrapper("v", "np"), ("micromamba", "run"): Wrapper("", "np"),
     ("nix", "run"): _PLAIN, ("ip", "netns", "exec"): Wrapper(skip=1),
     ("ip", "vrf", "exec"): Wrapper(skip=1),

@@ -15,7 +15,7 @@ class Inner(NamedTuple):
     *inert* wrappers need no rule of their own. *more* tells that paths are added at run time
     (find), *fed* that any arguments are (xargs). *sets* are variables given to it, with their
     values. *strict* says why what runs is not known; *obeys* tells that it may be text that the
-    line holds elsewhere, such as what is piped to a shell.
+    line holds elsewhere, such as what is piped to a shell; *moves* that it runs in another folder.
     """
 
     words: tuple[Word, ...] = ()
@@ -26,6 +26,7 @@ class Inner(NamedTuple):
     sets: tuple[tuple[str, str], ...] = ()
     strict: str = ""
     obeys: bool = False
+    moves: bool = False
 
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
@@ -146,7 +147,9 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
         at += taken
     if not all(word.literal for word in words[at : at + wrapper.skip]):
         return Inner(strict=f"an operand of {name} is known at run time only", obeys=True)
-    at += wrapper.skip
+    # The priority may be left out.
+    left_out = name == "chrt" and at < len(words) and not words[at].text.isdigit()
+    at += 0 if left_out else wrapper.skip
     if wrapper.skip and at < len(words) and words[at].text == "--":
         at += 1
     sets: list[tuple[str, str]] = []
@@ -163,7 +166,9 @@ def _step(wrapper: Wrapper, words: Sequence[Word], name: str) -> Inner:
         runs_nothing = name in ("exec", "env", "xargs", "command", "builtin")
         strict = "" if runs_nothing else f"{name} starts something that is not named"
         return Inner(inert=wrapper.inert, sets=tuple(sets), strict=strict, obeys=bool(strict))
-    return _runs(wrapper, rest, tuple(sets), _marks(name, words[: len(words) - len(rest)]))
+    before = words[: len(words) - len(rest)]
+    moves = bool(wrapper.moves) and any(re.match(wrapper.moves, word.text) for word in before)
+    return _runs(wrapper, rest, tuple(sets), _marks(name, before))._replace(moves=moves)
 
 
 def _then(wrapper: Wrapper, code: tuple[Inner, int], words: Sequence[Word], name: str) -> Inner:

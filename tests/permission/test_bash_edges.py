@@ -194,6 +194,20 @@ def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
     assert not any(need.destructive for need in needs("find . -name x"))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env -C .git tee config",
+        "sudo -D .git tee config",
+        "uv run --directory .git tee config",
+        "env -C /home/ann/.ssh cat id_ed25519",
+        "chroot lib cat x",
+    ],
+)
+def test_b4_what_a_wrapper_runs_elsewhere_is_not_judged_as_if_it_ran_here(line: str) -> None:
+    assert not covered(line)
+
+
 def test_b4_a_program_that_writes_through_a_link_writes_outside(tmp_path: Path) -> None:
     project = tmp_path / "shop"
     project.mkdir()
