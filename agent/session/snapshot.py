@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agent.session.snapshot_folder import keep_index, put, set_up, to_be_made
+
 T = TypeVar("T")
 
 LARGEST = 2 * 1024 * 1024
@@ -30,9 +32,6 @@ TIMEOUT = 30.0
 
 REPOSITORY = "160000"
 """The mode by which git tells a repository inside another one, as a submodule is."""
-
-ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge !diff\n"
-"""Bytes are kept as they are, and no filter of the project runs."""
 
 HARDENED = (
     *("-c", "core.fsmonitor=false"),
@@ -84,7 +83,7 @@ class Snapshots:
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
             if tree:
-                await _whole(self._keep_index)
+                await _whole(lambda: keep_index(self._git, self._index))
             return tree.strip() if tree else None
 
     async def with_file(self, tree: str, path: str) -> str | None:
@@ -227,22 +226,12 @@ class Snapshots:
 
     async def _init(self) -> bool:
         try:
-            made = not await _whole(self._begin) or await self._make()
+            made = not await _whole(lambda: to_be_made(self._git)) or await self._make()
             if made:
-                await _whole(self._set_up)
+                await _whole(lambda: set_up(self._git, self._index))
         except OSError:
             return False
         return made
-
-    def _begin(self) -> bool:
-        """Whether the git directory is to be made."""
-        if (self._git / "info" / "attributes").exists():
-            return False
-        self._git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for old in self._git.parent.glob(f"{self._git.name}.new-*"):
-            if _is_ours_or_left(old.name.rpartition("-")[2]):
-                shutil.rmtree(old, ignore_errors=True)
-        return True
 
     async def _make(self) -> bool:
         """Make the git directory beside its place, and put it there whole: one whose making was
@@ -251,44 +240,10 @@ class Snapshots:
             words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
             if await self._run(*words, str(self._new), bare=True) is None:
                 return False
-            await _whole(self._put)
+            await _whole(lambda: put(self._new, self._git))
         finally:
             await _whole(lambda: shutil.rmtree(self._new, ignore_errors=True))
         return True
-
-    def _put(self) -> None:
-        self._new.chmod(0o700)
-        info = self._new / "info"
-        info.mkdir(exist_ok=True, mode=0o700)
-        _write_private(info / "exclude", "/.git\n")
-        _write_private(info / "attributes", ATTRIBUTES)
-        whole = self._git / "info" / "attributes"
-        if not whole.exists():
-            shutil.rmtree(self._git, ignore_errors=True)
-        try:
-            self._new.rename(self._git)
-        except OSError:
-            if not whole.exists():  # else another instance was first
-                raise
-
-    def _set_up(self) -> None:
-        """What git is to know of the project; and the index as it was kept last, so that only
-        what has changed since is read."""
-        _write_private(self._git / "info" / "attributes", ATTRIBUTES)
-        for old in self._git.glob("index-*"):
-            if _is_ours_or_left(old.name.removeprefix("index-").partition(".")[0]):
-                old.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(self._git / "index", self._index)
-            self._index.chmod(0o600)
-
-    def _keep_index(self) -> None:
-        """Keep this program's index for those that come later."""
-        copy = self._index.with_name(f"{self._index.name}.copy")
-        with contextlib.suppress(OSError):
-            shutil.copyfile(self._index, copy)
-            copy.chmod(0o600)
-            copy.replace(self._git / "index")
 
     @asynccontextmanager
     async def _alone(self, index: Path) -> AsyncGenerator[None]:
@@ -356,16 +311,6 @@ async def _whole(work: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
-
-
-def _is_ours_or_left(pid: str) -> bool:
-    """Whether the process *pid* is this one, or gone."""
-    return pid == str(os.getpid()) or not Path("/proc", pid).exists()
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
 
 
 def _kind(path: Path) -> tuple[str | None, bool]:
