@@ -97,7 +97,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "B18": ("tools/test_fault_trials.py::test_cwd",),
     # What a model sends
-    "M01": ("tools/test_pipeline.py::test_broken_arguments_run_nothing",),
+    "M01": (
+        "tools/test_pipeline.py::test_broken_arguments_run_nothing",
+        "session/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
+    ),
     "M03": (
         "tools/test_pipeline.py::test_no_arguments",
         "provider/test_openai_chat_request.py::test_m03_call_without_arguments_carries_an_empty_object",

@@ -159,6 +159,7 @@ def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
             Text("see [/] and \x1b]0;stolen\x07 and \x1b[2J"),
             Call("read", {"file_path": "[/b].txt"}),
             Call("bash", {"command": "printf '[/x] \\033]0;stolen\\007\\n'"}),
+            Call("bash", {"command": "touch '[/y] [red]'"}),
         ),
         answer(Text("done [bold [red]x[/blue]")),
         Failure(400, '{"error": {"message": "no [/red] \\u001b]0;stolen\\u0007 here"}}'),
@@ -166,7 +167,11 @@ def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
     with run(rows=40) as terminal:
         terminal.wait(r"model-1")
         terminal.enter("title [/] [bold [red]x[/blue]")
+        terminal.wait(r"▌ +touch '\[/y\] \[red\]'")  # the question
+        terminal.answer("o")
         terminal.wait(r"done \[bold \[red\]x\[/blue\]")
+        terminal.enter("/export [/z].md")
+        terminal.wait(r"\[/z\]\.md")  # a notification
         terminal.enter("again")
         screen = terminal.wait(r"no \[/red\]")
         assert "see [/] and " in screen

@@ -231,6 +231,9 @@ def test_p07_a_sub_agents_question_is_answered_by_the_same_policy(
     child = next(line["session"] for line in told if line["type"] == "permission")
     assert child != told[0]["session"]
     assert told[-1]["answer"] == "it could not"
+    assert not (place.project / "made").exists()
+    (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
+    assert "Nobody is here" in refused["content"], "the child is told why"
 
 
 def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> None:

@@ -137,6 +137,8 @@ async def test_l12_l13_faults_of_the_stream(tmp_path: Path, api: str, name: str)
         assert ran(harness) == case.ran
         tools = await harness.tools(session)
         assert sum(isinstance(tool.state, Failed) for tool in tools) == case.failed
+        # However often it was tried, what the user said is said once (T03).
+        assert json.dumps(harness.server.requests[-1].body).count('"go"') == 1
         if case.requests is not None:
             assert len(harness.server.requests) == case.requests
         for failure in (tool.state for tool in tools):

@@ -59,9 +59,11 @@ async def test_read_bounds(tmp_path: Path) -> None:
     assert output(one) == "1: only\n\n(End of file, 1 line.)"
 
 
-async def test_binary_detect(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", range(3))
+async def test_binary_detect(tmp_path: Path, before: int) -> None:
+    """With *before* letters in front each place in a character is where some sample ends."""
     async with open_harness(tmp_path) as harness:
-        (harness.folder / "a").write_text("x" + "漢字かな\n" * 5_000)
+        (harness.folder / "a").write_text("x" * before + "漢" * 5_000 + "\n漢字かな\n" * 5_000)
         (harness.folder / "b").write_bytes(b"text\0text")
         text, data = await calls(
             harness, Call("read", {"path": "a", "limit": 3}), Call("read", {"path": "b"})
