@@ -229,6 +229,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "session/test_undo.py::test_u01_a_file_that_is_too_large_is_told",
         "session/test_undo.py::test_u01_a_large_file_that_a_command_wrote_is_told",
         "e2e/test_trials_large.py::test_u01_large_and_ignored_files_cost_no_undo",
+        "e2e/test_trials_large.py::test_u01_a_home_folder_is_not_taken_up",
     ),
     "U05": ("session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
     "U07": (

@@ -169,7 +169,7 @@ class Snapshots:
 
     async def _prepare(self) -> bool:
         """Make the git directory, and leave out what is too large; false where that fails."""
-        if self._project in {str(Path.home()), "/"}:
+        if await asyncio.to_thread(_holds_home, self._project):
             self.why = "The home folder is no project: file changes cannot be undone here."
         elif shutil.which("git") is None:
             self.why = "File changes cannot be undone without git."
@@ -331,3 +331,8 @@ def _counted(field: str) -> tuple[str, tuple[int, int]]:
 def _literal(path: str) -> str:
     """*path* as a line of git's exclude file that means just it."""
     return "".join(f"\\{c}" if c in "*?[\\!# " else c for c in path)
+
+
+def _holds_home(folder: str) -> bool:
+    """Whether *folder* is the user's home, also where that is reached over a link, or above it."""
+    return Path.home().resolve().is_relative_to(Path(folder).resolve())

@@ -192,6 +192,29 @@ def test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion(
         terminal.wait(r"folder77/needle\.py")
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_u01_a_home_folder_is_not_taken_up(
+    run: Runner, place: Place, scripted: ServerThread, linked: bool
+) -> None:
+    """Nothing of it is copied, also where its name leads over a link, and /undo says so."""
+    home = place.home
+    if linked:
+        home = place.home.with_name("link")
+        home.symlink_to(place.home)
+    (place.home / "big.bin").write_bytes(os.urandom(MB))
+    allow(place, scripted)
+    scripted.server.script(answer(Call("bash", {"command": "echo z > made"})), answer(Text("done")))
+    with run(str(place.home), rows=40, env={"HOME": str(home)}) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"done")
+        terminal.wait(BUSY, gone=True)
+        terminal.enter("/undo")
+        terminal.wait(r"(?s)The home folder is\s.*no project")
+    kept = sum(f.stat().st_size for f in (place.home / "data").rglob("*") if f.is_file())
+    assert kept < MB
+
+
 def test_u01_large_and_ignored_files_cost_no_undo(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
