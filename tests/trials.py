@@ -115,6 +115,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "M11": (
         "session/test_turn.py::test_l12_a_broken_stream_before_any_call_is_tried_again",
         "session/test_cut_anywhere.py::test_l12_a_stream_cut_at_any_byte_never_runs_a_call_twice",
+        "session/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
     ),
     "M13": (
         "provider/test_native_sessions.py::test_m13_ids_used_again_in_every_step_keep_their_own_results",
@@ -191,6 +192,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "P01": ("ui/test_permission_flow.py::test_p01_always_for_a_chain_covers_what_it_says",),
     "P04": (
+        "session/test_fault_trials.py::test_p04_a_rule_for_one_command_covers_no_other_of_the_line",
         "permission/test_bash_attacks.py::test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries",
         "permission/test_bash_denied.py::test_b2_a_denied_command_is_denied_however_it_is_written",
     ),

@@ -207,6 +207,27 @@ async def test_p05_three_sub_agents_that_ask_at_once(tmp_path: Path) -> None:
             assert f"end {name}" in output(tool)
 
 
+@pytest.mark.parametrize("joint", [" && ", "; ", " | ", " || ", "\n", " & "])
+async def test_p04_a_rule_for_one_command_covers_no_other_of_the_line(
+    tmp_path: Path, joint: str
+) -> None:
+    line = f"npm test a{joint}touch b"
+    async with open_harness(tmp_path, permission={"bash": {"npm test *": "allow"}}) as harness:
+        harness.server.script(answer(Call("bash", {"command": line})), DONE)
+        session = await harness.session()
+        await harness.send(session, "go")
+        request = await harness.asked()
+        assert [need.need.pattern for need in request.needs if need.action == "ask"] == ["touch b"]
+        harness.answer(request, "reject", "not that")
+        await harness.idle(session)
+        assert not (harness.folder / "b").exists()
+    rules = {"*": "allow", "npm test *": "allow", "touch *": "deny"}
+    async with open_harness(tmp_path, permission={"bash": rules}) as harness:
+        harness.server.script(answer(Call("bash", {"command": line})), DONE)
+        await harness.turn(await harness.session(), "go")
+        assert not (harness.folder / "b").exists(), "a deny wins in a chain"
+
+
 async def test_a01_a_child_that_says_nothing_or_is_cut_is_told_as_that(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         cut = answer(Text("a long rep"), Finish("limit"))

@@ -34,6 +34,7 @@ HALF = Call("bash", '{"comm')
 """Its arrival makes the call before it whole in chat completions, which has no other mark."""
 
 OK = answer(Text("done"))
+EMPTY = b'data: {"id": "1", "object": "chat.completion.chunk", "choices": []}\n\n'
 LOG = {"permission": {"bash": "allow", "edit": "allow"}, "retry": {"attempts": 3, "delay": 2}}
 
 
@@ -72,6 +73,15 @@ CASES: dict[str, Case] = {
     "nothing at all": Case(((), OK), requests=2),
     "garbage for data": Case(((Text("x"), Raw(b"data: {{{\n\n"), Done()), OK), requests=2),
     "garbage for the protocol": Case(((Raw(b"\x00\xff\xfe<html>"), Cut()), OK), requests=2),
+    "signs of life before a cut": Case(
+        ((Raw(b": ping\n\n"), Text("part"), Raw(b": ping\n\n\n"), Cut()), OK), requests=2
+    ),
+    "no choices before a cut": Case(
+        ((Raw(EMPTY), Text("part"), Raw(EMPTY), Cut()), OK), requests=2, apis=APIS[:1]
+    ),
+    "signs of life are no fault": Case(
+        (answer(Raw(b": ping\n\n"), add("a"), Raw(b": ping\n\n")), OK), ran="a", requests=2
+    ),
     "broken for ever": Case(
         tuple(answer(Text("x"), Cut()) for _ in range(3)), outcome="failed", requests=3
     ),
