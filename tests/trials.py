@@ -232,6 +232,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "session/test_undo.py::test_u01_a_large_file_that_a_command_wrote_is_told",
         "e2e/test_trials_large.py::test_u01_large_and_ignored_files_cost_no_undo",
         "e2e/test_trials_large.py::test_u01_a_home_folder_is_not_taken_up",
+        "session/test_snapshot.py::test_u01_the_programs_own_data_is_no_file_of_the_project",
     ),
     "U05": ("session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
     "U07": (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from agent.session.snapshot_folder import keep_index, put, set_up, to_be_made
+from agent.session.snapshot_folder import keep_index, pass_over, put, set_up, to_be_made
 
 T = TypeVar("T")
 
@@ -210,6 +210,14 @@ class Snapshots:
                 exclude.write(lines)
         return large
 
+    def _leave_out_own(self) -> None:
+        """Pass over the program's own data where it lies in the project: it changes with every
+        word, and undoing that would take its store back."""
+        data = self._git.parent.parent.resolve()
+        project = Path(self._project).resolve()
+        if data.is_relative_to(project) and data != project:
+            pass_over(self._git, f"/{_literal(str(data.relative_to(project)))}/")
+
     def left_out(self, since: float) -> tuple[str, ...]:
         """The files that are not covered for their size and were written *since* (Unix time)."""
         try:
@@ -220,7 +228,11 @@ class Snapshots:
         for line in lines.splitlines():
             path = re.sub(r"\\(.)", r"\1", line.removeprefix("/"))
             with contextlib.suppress(OSError):
-                if path != ".git" and Path(self._project, path).lstat().st_mtime >= since:
+                if (
+                    path != ".git"
+                    and not path.endswith("/")
+                    and Path(self._project, path).lstat().st_mtime >= since
+                ):
                     found.add(path)
         return tuple(sorted(found))
 
@@ -229,6 +241,7 @@ class Snapshots:
             made = not await _whole(lambda: to_be_made(self._git)) or await self._make()
             if made:
                 await _whole(lambda: set_up(self._git, self._index))
+                await _whole(self._leave_out_own)
         except OSError:
             return False
         return made

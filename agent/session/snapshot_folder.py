@@ -48,6 +48,14 @@ def set_up(git: Path, index: Path) -> None:
         index.chmod(0o600)
 
 
+def pass_over(git: Path, line: str) -> None:
+    """Have git pass over what *line* names, once."""
+    exclude = git / "info" / "exclude"
+    before = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
+    if line not in before.splitlines():
+        exclude.write_text(f"{before}{line}\n", "utf-8", "surrogateescape")
+
+
 def keep_index(git: Path, index: Path) -> None:
     """Keep this program's index for those that come later."""
     copy = index.with_name(f"{index.name}.copy")

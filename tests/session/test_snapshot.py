@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,25 @@ async def test_d5_what_a_killed_program_left_beside_it_is_removed(
     left.mkdir(parents=True)
     assert await covers(snapshots, tmp_path / "project" / "made")
     assert not left.exists()
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_u01_the_programs_own_data_is_no_file_of_the_project(
+    tmp_path: Path, again: bool
+) -> None:
+    """Where a setting puts it there: it changes all the time, and undo would take it back."""
+    project = tmp_path / "project"
+    data = project / "own [data]"
+    data.mkdir(parents=True)
+    for number in range(1 + again):
+        made = Snapshots(data / "snapshots", str(project))
+        begun = time.time()
+        before = await made.take()
+        await asyncio.to_thread((data / "sessions.db").write_text, f"new {number}")
+        await asyncio.to_thread((project / "file").write_text, f"new {number}")
+        after = await made.take()
+        assert before is not None
+        assert after is not None
+        assert [change.path for change in await made.changes(before, after)] == ["file"]
+        assert made.left_out(begun - 60) == ()
+        await made.close()
