@@ -53,6 +53,7 @@ class Place:
     patterns: list[str] = field(default_factory=list[str], compare=False)
     _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
     _files: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+    _inside: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
     _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
     _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
 
@@ -94,7 +95,13 @@ class Place:
         return _entry(known, name).rstrip("/")
 
     def inside(self, path: str) -> bool:
-        """Whether *path* and what it links to lie in the project."""
+        """Whether *path* and what it links to lie in the project; each is looked at once."""
+        known = self._inside.get(path)
+        if known is None:
+            known = self._inside[path] = self._lies_inside(path)
+        return known
+
+    def _lies_inside(self, path: str) -> bool:
         folder, _, name = path.rstrip("/").rpartition("/")
         above = self.real(folder) if folder else "/"
         own = os.path.normpath(f"{above}/{name}")
@@ -149,7 +156,9 @@ def offered_folder(folder: str, project: str, home: str) -> str | None:
 
 
 def _under(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    if not path.startswith(folder):
+        return False
+    return len(path) == len(folder) or folder.endswith("/") or path[len(folder)] == "/"
 
 
 def either(*dirs: Dirs) -> Dirs:

@@ -39,7 +39,7 @@ def distinct(text: str, spellings: list[str]) -> tuple[str, ...]:
 
 def _spelled_out(words: tuple[Word, ...]) -> list[str]:
     """The command with what its variables hold: ``git $y`` where y is ``push``."""
-    if not any(word.parts for word in words):
+    if not any(word.parts and word.known for word in words):
         return []
     choices = [word.values or (word.text,) if word.parts else (word.text,) for word in words]
     spelled = itertools.islice(itertools.product(*choices), MOST_VALUES)
