@@ -3,6 +3,13 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test asserts wall time (Q5), and a loaded machine is slow at thinking examples out too.
+settings.register_profile(
+    "timeless", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("timeless")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -322,7 +322,6 @@ TestChaos = pytest.mark.timeout(0 if EXAMPLES >= 10 else 900)(Chaos.TestCase)
 TestChaos.settings = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
-    deadline=None,
     derandomize=EXAMPLES < 10,
     database=None,
     print_blob=False,

@@ -28,7 +28,7 @@ async def read_all(data: bytes, size: int) -> list:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.dictionaries(st.text(), VALUES), max_size=4), st.integers(1, 50))
 def test_what_is_written_is_read(messages: list, size: int) -> None:
     data = b"".join(encode(message) for message in messages)
@@ -60,7 +60,6 @@ async def test_an_end_in_the_middle_is_an_end(data: bytes) -> None:
     assert await read_all(data, 100) == []
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_answers_of_any_shape_break_nothing(value) -> None:
     diagnostics(value)

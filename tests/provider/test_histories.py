@@ -119,7 +119,7 @@ def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
     return sent(request(turns, model=replace(INFO, api=api), **more))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     HISTORIES,
     st.sampled_from([None, "none", "low", "max"]),
@@ -142,7 +142,7 @@ def test_r4_every_history_is_valid_in_every_dialect(
     assert strict_gemini.violations(made, {"x-goog-api-key": "k"}) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(HISTORIES, st.sampled_from([None, "none", "low", "max"]), st.sampled_from([(TOOL,), ()]))
 def test_r4_every_history_is_valid_at_bedrock_which_keeps_anthropics_rules(
     history: list[MessageWithParts], effort: str | None, tools: tuple[ToolSchema, ...]
@@ -191,7 +191,7 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
             return {"type": "thinking", "thinking": thought["text"], "signature": signature}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(HISTORIES)
 def test_r4_the_transforms_are_pure_and_only_ever_add(history: list[MessageWithParts]) -> None:
     """What a provider has cached of a conversation stays as it was when it goes on."""

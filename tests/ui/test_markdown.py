@@ -177,7 +177,7 @@ def test_code_is_coloured_by_its_language() -> None:
     assert len({s.style for s in code.strip}) > len({s.style for s in plain.strip})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cuts=st.lists(st.integers(0, len(SAMPLE)), max_size=40), width=st.sampled_from([30, 90]))
 def test_text_in_pieces_gives_the_same_lines_as_at_once(cuts: list[int], width: int) -> None:
     """U1: append-only, and the outcome does not tell how it came."""
@@ -191,7 +191,7 @@ def test_text_in_pieces_gives_the_same_lines_as_at_once(cuts: list[int], width: 
 PIECES = ["a", "1", ". ", "- ", "\n", "\n\n", "    ", "> ", "```", "|", "-|-", "# ", "=", "*", "["]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=30))
 def test_any_text_in_pieces_gives_the_same_lines(pieces: list[str]) -> None:
     view = MarkdownView(page(40))
@@ -203,7 +203,7 @@ def test_any_text_in_pieces_gives_the_same_lines(pieces: list[str]) -> None:
     assert [line.strip for line in view.lines] == [line.strip for line in render(text, 40)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     cuts=st.lists(st.integers(0, 2600), max_size=30),
     fence=st.sampled_from(["```python\n", "~~~~\n", "````py\n"]),

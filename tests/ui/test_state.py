@@ -148,7 +148,7 @@ def _open(part: Part) -> bool:
     return isinstance(part, ToolPart) and isinstance(part.state, Pending)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     steps=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 40)), max_size=80),
     late=st.integers(0, 80),

@@ -125,7 +125,7 @@ def _events() -> Sequence[Event]:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=st.lists(st.integers(1, 6), min_size=1, max_size=20), odd=st.integers(0, 1))
 def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
     """A3: one render path, however events fell into frames and whatever was laid out."""

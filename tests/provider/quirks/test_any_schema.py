@@ -38,14 +38,14 @@ def grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(LEAVES, grown, max_leaves=12).filter(lambda schema: isinstance(schema, dict))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(SCHEMAS)
 def test_gemini_takes_every_schema(schema: dict[str, Any]) -> None:
     made = body("google/gemini-3-pro", USER, tools=(ToolSchema("t", "", schema),))
     assert strict_gemini.violations(made, {"x-goog-api-key": "k"}) == []
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(SCHEMAS, st.sampled_from(["openai/gpt-5.4", "moonshot/kimi-k3", "anthropic/claude-x"]))
 def test_others_get_an_object_whose_arrays_have_items(schema: dict[str, Any], name: str) -> None:
     (tool,) = body(name, USER, tools=(ToolSchema("t", "", schema),))["tools"]
