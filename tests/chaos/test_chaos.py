@@ -141,11 +141,10 @@ class Chaos(RuleBasedStateMachine):
         if not self.taken(who, "prompt", known, {"SessionBusy"}, **given):
             return
         # What was taken back is gone for good from now on.
-        for number, _ in known.undone:
-            if number is not None:
-                del known.sent[number]
         known.undone.clear()
         if gone is not None:
+            for number in prompts(state, after=gone):
+                known.sent.pop(number, None)
             known.ended = {id_: m for id_, m in known.ended.items() if id_ < gone}
         known.sent[self.number] = delivery
         if alone and not waiting:
@@ -173,9 +172,7 @@ class Chaos(RuleBasedStateMachine):
         state = self.at(who).do("state", session=copy.id)
         copy.sent = dict.fromkeys(prompts(state), "copied")
         copy.spent = spent(state)
-        undone = state["session"]["undone_at"]
-        if undone is not None:
-            copy.undone = [(None, {})]
+        copy.undone = [(None, {}) for _ in source.undone]
 
     @rule(who=ANY, which=ANY)
     def compact(self, who: int, which: int) -> None:
@@ -276,11 +273,19 @@ class Chaos(RuleBasedStateMachine):
         if gone is None and not known.undone:
             for id_, message in known.ended.items():
                 if message["role"] == "assistant":
-                    assert found.get(id_) == message, "what was finished has changed"
+                    assert id_ in found, "what was finished is gone"
+                    assert before_patch(found[id_], message) == message, "what was finished changed"
         known.ended = {m["id"]: m for m in state["messages"] if m.get("completed")}
         cost = spent(state)
         assert cost >= known.spent
         known.spent = cost
+
+
+def before_patch(now: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    """A finished message as it was *then*: which files its step changed is added a moment later."""
+    had = {part["id"] for part in then["parts"]}
+    parts = [part for part in now["parts"] if part["type"] != "patch" or part["id"] in had]
+    return {**now, "parts": parts}
 
 
 def at_rest(state: dict[str, Any]) -> None:
@@ -295,12 +300,13 @@ def at_rest(state: dict[str, Any]) -> None:
                     assert part["ended"] is not None
 
 
-def prompts(state: dict[str, Any]) -> list[int]:
-    """The numbers of the prompts that a session holds, in its order."""
+def prompts(state: dict[str, Any], *, after: str = "") -> list[int]:
+    """The numbers of the prompts that a session holds, in its order; those from the message
+    *after* on."""
     return [
         int(part["text"].partition(" ")[0][1:])
         for message in state["messages"]
-        if message["role"] == "user" and not message["synthetic"]
+        if message["role"] == "user" and not message["synthetic"] and message["id"] >= after
         for part in message["parts"]
         if part["type"] == "text" and part["text"].startswith("#")
     ]
