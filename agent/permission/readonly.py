@@ -194,7 +194,8 @@ def _git(_base: str, words: Sequence[Word]) -> Reading:
             flag = behind.match(word.text)
             if flag is not None:
                 paths.append(_tail(word, flag.end()))
-        paths = [word for word in paths if "://" not in word.text]
+        if call.subcommand == "clone":  # the others take ``x://../.env`` for a path, which it is
+            paths = [word for word in paths if "://" not in word.text]
         paths = [Word(_REVISION.sub("", word.raw), word.source, word.parts) for word in paths]
         paths = [word for word in paths if word.known]
     return Reading(reads_only(call), tuple(paths))

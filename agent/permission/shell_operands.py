@@ -15,6 +15,8 @@ from agent.permission.shell_paths import Dirs, paths_of, secrets_below
 from agent.permission.shell_words import Word, has_tilde, one_word, plain
 
 _FOLDERS = frozenset({"ls", "find", "du", "tree"})
+_ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
+"""``x://../.env`` is a path as well, through a folder of that name."""
 _LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
 _NO_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
 """A word that is one path if it is any."""
@@ -188,8 +190,7 @@ def _secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
     for word in candidates:
         text = plain(word.raw)
         # What stands behind ``--file=`` is a candidate of its own, and an address is no file.
-        joined = _LEAD.match(text) or ("://" in text and not text.startswith("file:"))
-        if is_secret(text) and not joined:
+        if is_secret(text) and not (_LEAD.match(text) or _ADDRESS.match(text)):
             found.read(word, dirs)
 
 

@@ -66,6 +66,10 @@ git log -L:main:keys/id_rsa
 git show -L 1,5:.env
 git annotate .env
 git blame -L 1,5 .env
+git blame x://../.env
+git grep -n KEY -- x://../.env
+git log -p -- x://../.env
+frobnicate x://../.env
 git whatchanged -p .env
 git diff-tree -p HEAD .env
 git diff-index -p HEAD .env

@@ -218,8 +218,9 @@ def test_b5_what_a_restore_throws_away_is_told() -> None:
 
 
 def test_b4_an_address_is_no_folder() -> None:
-    needs = bash_needs("git clone https://example.org/x", directory=PLACE, project=PLACE, home=HOME)
-    assert {need.permission for need in needs} == {"bash"}
+    for line in ("git clone https://example.org/x", "frobnicate https://example.org/.env"):
+        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        assert {need.permission for need in needs} == {"bash"}, line
 
 
 def test_b7_what_stands_behind_a_redirection_is_shown() -> None:
