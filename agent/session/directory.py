@@ -8,7 +8,7 @@ from agent.agents import Agents
 from agent.errors import SessionNotFound
 from agent.ids import new_id
 from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
-from agent.session.taking_over import taken_over
+from agent.session.taking_over import TakingOver
 from agent.store.errands import report_of, waiting_report
 from agent.store.listing import Scope, SessionHit, SessionLine
 from agent.store.recovery import closed_part
@@ -33,7 +33,7 @@ class Directory:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
-        self._agents = agents
+        self.taken_over = TakingOver(agents, store)
         self._path = directory
         self._project = project
         self._clock = clock
@@ -123,7 +123,7 @@ class Directory:
 
     async def set_agent(self, session_id: str, agent: str) -> Session:
         """Have another agent go on, with the model that ``taken_over`` says."""
-        now = await taken_over(await self.get(session_id), agent, self._agents, self._store)
+        now = await self.taken_over(await self.get(session_id), agent)
         return await self.update(
             session_id, lambda s: replace(s, agent=agent, model=now.model, effort=now.effort)
         )

@@ -30,7 +30,6 @@ from agent.session.mentions import Mentions
 from agent.session.own_command import OwnCommands
 from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents import Subagents, lineage_of
-from agent.session.taking_over import taken_over
 from agent.session.turn import TurnDeps
 from agent.session.undo import Undo, settle_undone
 from agent.session.view import Errands as ErrandLines
@@ -98,7 +97,7 @@ class SessionService:
         if self._deps.hooks is not None:
             prompt = await self._deps.hooks.prompted(session, prompt)
         name = prompt.agent or session.agent
-        session = await taken_over(session, name, self._deps.agents, self._deps.store)
+        session = await self._directory.taken_over(session, name)
         agent = self._deps.agents.find(name)
         default = self._deps.catalog.default_model()
         item = user_message(session, prompt, default, self._clock(), agent)

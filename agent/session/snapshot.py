@@ -102,7 +102,7 @@ class Snapshots:
                         return None
                 made = await self._run("write-tree", index=index)
             finally:
-                await asyncio.to_thread(index.unlink, missing_ok=True)
+                await asyncio.to_thread(_forget, index)
         return made.strip() if made else None
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
@@ -263,12 +263,12 @@ class Snapshots:
         """Work on *index* while nothing else of this program does."""
         async with self._lock:
             # Left by a git that a cancel killed, wherever that came: it is nobody's any more.
-            index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+            _forget(index.with_name(f"{index.name}.lock"))
             yield
 
     async def close(self) -> None:
         """Forget this program's own index."""
-        await asyncio.to_thread(self._index.unlink, missing_ok=True)
+        await asyncio.to_thread(_forget, self._index)
 
     async def _run(
         self,
@@ -324,6 +324,12 @@ async def _whole(work: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
+
+
+def _forget(path: Path) -> None:
+    """Delete *path*, if it is there and can be had: its folder may be closed to us."""
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _kind(path: Path) -> tuple[str | None, bool]:

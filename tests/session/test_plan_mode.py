@@ -102,6 +102,21 @@ async def test_m8_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -
         assert (session.model, session.effort) == ("other/worker", "high")
 
 
+async def test_m8_a_model_that_was_chosen_before_comes_back_though_nothing_was_asked_with_it(
+    tmp_path: Path,
+) -> None:
+    agents = {"plan": {"model": "other/thinker"}}
+    async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
+        harness.server.script(answer(Text("Hello.")))
+        directory = harness.runtime.sessions.directory
+        session = await harness.session()
+        await harness.turn(session, "Hello.")
+        await directory.set_model(session.id, "other/worker", "high")
+        await directory.set_agent(session.id, "plan")
+        session = await directory.set_agent(session.id, "build")
+        assert (session.model, session.effort) == ("other/worker", "high")
+
+
 async def test_m8_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path) -> None:
     agents = {"plan": {"model": "other/thinker", "effort": "high"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:

@@ -96,3 +96,12 @@ async def test_u01_the_programs_own_data_is_no_file_of_the_project(
         assert [change.path for change in await made.changes(before, after)] == ["file"]
         assert made.left_out(begun - 60) == ()
         await made.close()
+
+
+async def test_d5_a_folder_that_cannot_be_had_ends_no_turn(
+    tmp_path: Path, snapshots: Snapshots
+) -> None:
+    place(tmp_path).parent.mkdir()
+    place(tmp_path).write_text("no folder")
+    assert await snapshots.take() is None
+    assert snapshots.why.startswith("The snapshot folder cannot be written")
