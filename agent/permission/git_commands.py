@@ -44,6 +44,10 @@ _BRANCH_FLAGS = re.compile(
 )
 
 
+_OVER_FILES = re.compile(r"--(worktree|no-staged)|-(?!-)[^s]*W")
+"""Flags that have ``git restore`` write over the files."""
+
+
 @dataclass(frozen=True, slots=True)
 class GitCall:
     """*subcommand* is empty when none was found. *rest* are the words after it."""
@@ -214,7 +218,7 @@ def destructive(call: GitCall) -> bool:
             return True
         case "restore":
             staged = {"--staged", "-S"} & set(texts)
-            return not staged or bool({"--worktree", "-W", "-SW", "-WS"} & set(texts))
+            return not staged or any(map(_OVER_FILES.match, texts))
         case "checkout" | "switch":
             return any(text in ("--", ".", "-f", "--force", "--discard-changes") for text in texts)
         case "branch":

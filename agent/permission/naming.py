@@ -98,7 +98,7 @@ VALUE_FLAGS = _flags()
 LISTED = frozenset({*VALUE_FLAGS, "corepack", "python", "pypy"})
 """Programs that this module has a word on."""
 
-_ALONE = names("""
+ALONE = names("""
 -v -vv -vvv -V --verbose -q --quiet -s --silent --debug -d --json --yes -y --no-color --color
 --help -h --version -D -r --recursive -g --global --offline --locked --frozen -i --ignore-case
 --no-input -n --dry-run --force -f --user --system --no-interaction --no-progress --stack-trace
@@ -153,7 +153,7 @@ def _without_flags(base: str, words: Sequence[Word]) -> tuple[str, ...]:
             continue
         text = texts[at]
         if text.startswith("-") and len(text) > 1:
-            open_readings += [(at + step, name) for step in _steps(base, text)]
+            open_readings += [(at + step, name) for step in flag_steps(base, text)]
         elif text.startswith("+") and base in ("cargo", "rustup"):
             open_readings.append((at + 1, name))
         else:
@@ -164,7 +164,7 @@ def _without_flags(base: str, words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(one for one in found if one != written)
 
 
-def _steps(base: str, flag: str) -> tuple[int, ...]:
+def flag_steps(base: str, flag: str) -> tuple[int, ...]:
     """How many words *flag* takes up, in each reading."""
     taking = VALUE_FLAGS.get(base, frozenset())
     name, joined, _ = flag.partition("=")
@@ -175,6 +175,6 @@ def _steps(base: str, flag: str) -> tuple[int, ...]:
     short = name[:2]
     if not name.startswith("--") and len(name) > 2 and short in taking:
         return (1,)  # joined to its letter: -nprod, -C/there
-    if name in _ALONE or re.fullmatch(r"--no-[\w-]+", name):
+    if name in ALONE or re.fullmatch(r"--no-[\w-]+", name):
         return (1,)
     return (1, 2)

@@ -49,7 +49,7 @@ def offer(base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> s
         code = is_interpreter(base) and (base,) not in arity.ARITY
         exact = code or destroys(base, call.words[1:])
         return None if actions else arity.offered(call.words, exact_only=exact)
-    if not inner.words or inner.codes or not wrappers.runner(call.words):
+    if not inner.words or inner.codes or not wrappers.runner(base, call.words):
         return None
     run = program(inner.words[0].text)
     if wrappers.unwrap(run, inner.words) is not None or carried(run, inner.words[1:]):

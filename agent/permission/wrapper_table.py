@@ -50,7 +50,8 @@ WRAPPERS = {
     "sudo": Wrapper("AbEHKknPSvi", "ugpCrtTUhDR", "--preserve-env --non-interactive --login "
                     "--background --set-home --stdin --askpass --reset-timestamp",
                     "--user --group --chdir --prompt --host --chroot --close-from "
-                    "--command-timeout", sets=True, moves=r"-[a-zA-Z]*[DR]|--chdir|--chroot"),
+                    "--command-timeout", sets=True,
+                    moves=r"-[a-zA-Z]*[iDR]|--chdir|--chroot|--login"),
     "doas": Wrapper("nLs", "uC", sets=True),
     "env": Wrapper("i0v", "uC", "--ignore-environment --null --debug", "--unset --chdir",
                    code="-S --split-string", sets=True, moves="-[i0v]*C|--chdir"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.permission.lexicon import names
+from agent.permission.naming import ALONE, flag_steps
 from agent.permission.shell_words import Word, as_written, literal_word, one_word
 from agent.permission.wrapper_table import OPAQUE, POSIX, RUNNERS, SHELLS, WRAPPERS, Wrapper
 
@@ -53,6 +54,7 @@ _OBEYING = names(
 
 
 _RUNNER_NAMES = frozenset(first for first, *_ in RUNNERS)
+_LONGEST_NAME = max(map(len, RUNNERS))
 _QUICK_RUNNERS = frozenset({"npx", "bunx", "uvx"})
 LISTED = (
     SHELLS | OPAQUE | _RUNNER_NAMES | _QUICK_RUNNERS | {*_CODE_LATER, *WRAPPERS, "command", "arch"}
@@ -60,9 +62,9 @@ LISTED = (
 """Programs that this module has a word on."""
 
 
-def runner(words: Sequence[Word]) -> bool:
+def runner(base: str, words: Sequence[Word]) -> bool:
     """Whether ``uv run`` and the like start the line: a rule may name them with a program."""
-    return _runner(words) is not None or words[0].text in _QUICK_RUNNERS
+    return _runner(base, words) is not None or base in _QUICK_RUNNERS
 
 
 def is_wrapper(base: str) -> bool:
@@ -70,14 +72,25 @@ def is_wrapper(base: str) -> bool:
     return base in WRAPPERS or base in SHELLS or base in OPAQUE
 
 
-def _runner(words: Sequence[Word]) -> tuple[Wrapper, int] | None:
-    if words[0].text not in _RUNNER_NAMES:
+def _runner(base: str, words: Sequence[Word]) -> tuple[Wrapper, int] | None:
+    """How *base* runs others, and how many of *words* tell it: ``uv --quiet run`` does in three."""
+    if base not in _RUNNER_NAMES:
         return None
-    for length in (3, 2, 1):
-        found = RUNNERS.get(tuple(word.text for word in words[:length]))
-        if found is not None:
-            return found, length
-    return None
+    name, at = [base], 1
+    found: tuple[Wrapper, int] | None = None
+    while True:
+        wrapper = RUNNERS.get(tuple(name))
+        if wrapper is not None:
+            found = wrapper, at
+        while at < len(words) and words[at].text.startswith("-"):
+            step, *more = flag_steps(base, words[at].text)
+            if more:
+                return found
+            at += step
+        if at >= len(words) or len(name) == _LONGEST_NAME:
+            return found
+        name.append(words[at].text)
+        at += 1
 
 
 def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
@@ -95,9 +108,12 @@ def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
     if base in OPAQUE:
         inner = _opaque(base, words[1:])
         return inner if inner.strict else None
-    runs = _runner(words)
+    runs = _runner(base, words)
     if runs is not None:
-        return _step(runs[0], words[runs[1] :], words[0].text if runs[1] == 1 else "the runner")
+        wrapper, length = runs
+        inner = _step(wrapper, words[length:], base if length == 1 else "the runner")
+        flags = [word.text for word in words[1:length] if word.text.startswith("-")]
+        return inner._replace(moves=inner.moves or not ALONE.issuperset(flags))
     wrapper = WRAPPERS.get(base)
     return None if wrapper is None else _step(wrapper, words[1:], base)
 

@@ -199,6 +199,8 @@ def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
     [
         "env -C .git tee config",
         "sudo -D .git tee config",
+        "sudo -i cat x",
+        "uv --directory .git run cat x",
         "uv run --directory .git tee config",
         "env -C /home/ann/.ssh cat id_ed25519",
         "chroot lib cat x",

@@ -142,6 +142,9 @@ def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> N
         "npx -c ls -c 'rm x'",
         "jobs -x rm x",
         "nsenter -w rm x",
+        "/usr/bin/uv run rm x",
+        "uv --quiet run rm x",
+        "pnpm -C lib exec rm x",
         "nsenter -t 1 -r rm x",
         "chrt -b rm x",
         "parallel ::: ls 'rm x'",
@@ -211,7 +214,7 @@ def test_b5_what_a_restore_throws_away_is_told() -> None:
         needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
         return any(need.destructive for need in needs)
 
-    for line in ("git restore x", "git restore .", "git restore -SW x", "git restore -S -W x"):
+    for line in ("git restore x", "git restore .", "git restore -SW x", "git restore -S -qW x"):
         assert destroys(line), line
     for line in ("git restore --staged x", "git restore -S ."):
         assert not destroys(line), line
