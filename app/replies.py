@@ -2,6 +2,8 @@
 of its kind, whoever asked, are taken out of what is typed as well."""
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.message import Message
@@ -32,9 +34,12 @@ class TerminalBackground(Message):
 
 @dataclass(slots=True)
 class Replies:
-    """Takes the answers out of what is read. One that came in two reads is kept till then."""
+    """Takes the answers out of what is read. One that came in two reads is kept till then, but not
+    for ever, whoever goes on typing. *clock* is in seconds."""
 
+    clock: Callable[[], float] = time.monotonic
     _held: str = ""
+    _since: float = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -47,8 +52,11 @@ class Replies:
 
     def take(self, data: str) -> tuple[str, list[TerminalBackground]]:
         """*data*, one read, without the answers in it, and what they say."""
+        if self._held and self.clock() - self._since > REST_WAIT:
+            self.give_up()
         if not self._held and _BEGINS.search(data) is None:
             return data, []
+        self._since = self._since if self._held else self.clock()
         text, self._held = self._held + data, ""
         found = [
             TerminalBackground(dark=is_dark(*match.groups()))

@@ -171,6 +171,18 @@ def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
     assert replies.take("typed") == ("typed", [])
 
 
+def test_who_goes_on_typing_waits_for_a_lost_end_no_longer_than_who_rests() -> None:
+    """INPUT-BYTES"""
+    now = [0.0]
+    replies = Replies(clock=lambda: now[0])
+    replies.take(ANSWER[:-2])
+    got = ""
+    for key in "a word":
+        now[0] += 0.2
+        got += replies.take(key)[0]
+    assert got == "word"
+
+
 def test_what_begins_like_an_answer_and_is_none_is_handed_on() -> None:
     text = "\x1b]11;" + "z" * 200
     assert Replies().take(text) == (text, [])
