@@ -218,12 +218,19 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     at = next((at for at, text in enumerate(texts) if _GIVEN.fullmatch(text)), len(rest))
     head = as_written(rest[:at])
     given = [text for text in texts[at + 1 :] if not _GIVEN.fullmatch(text)]
-    if at == len(rest) or "::::" in texts[at]:
+    reads = at == len(rest) or "::::" in texts[at]
+    program = head.split(" ")[0]
+    if "{=" in head or (reads and (not program or _PLACE.search(program))):
+        return Inner(codes=(head,), strict="parallel makes up what it runs", obeys=True)
+    if reads:
         plain = not re.search(r"[^\w\s./:@%+=,{}-]", head) and all(" " not in x for x in texts[:at])
         return Inner(rest[:at], fed=True) if plain else Inner(codes=(head,))
     codes = [_PLACE.sub(lambda _, text=text: text, head) for text in given]
     if not _PLACE.search(head):
         codes = [f"{head} {text}".strip() for text in given]
+    if len(given) < len(texts) - at - 1:  # of several lists it takes one of each together
+        strict = "parallel puts what it runs together from several lists"
+        return Inner(codes=tuple(codes), strict=strict, obeys=True)
     return Inner(codes=tuple(codes))
 
 

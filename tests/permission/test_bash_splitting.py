@@ -209,6 +209,25 @@ def test_b5_a_folder_outside_is_offered_alone_and_not_with_all_beside_it(tmp_pat
         assert outside == [f"{folder.resolve()}/*"], line
 
 
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("echo rm | parallel {} x", "deny"),
+        ("echo m | parallel r{} x", "ask"),
+        ("parallel :::: lines", "ask"),
+        ("parallel ::: git ::: push", "ask"),
+        ("parallel {1}{2} x ::: r ::: m", "ask"),
+        ("parallel {} :::: lines", "ask"),
+        ("parallel echo '{=unlink\"f\"=}' ::: a", "ask"),
+        ("parallel echo ::: a b", "allow"),
+        ("ls | parallel head -1 {}", "allow"),
+        ("ls | parallel 'head -1 {} | sort'", "allow"),
+    ],
+)
+def test_b2_what_parallel_makes_up_is_asked_about(line: str, verdict: Action) -> None:
+    assert under(line, Rule("bash", "rm *", "deny", "user")) == verdict
+
+
 def test_b5_what_a_restore_throws_away_is_told() -> None:
     def destroys(line: str) -> bool:
         needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
