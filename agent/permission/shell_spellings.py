@@ -19,8 +19,16 @@ def aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
         found.append(git_commands.parse(call.words[1:]).normal)
     if base in FINDERS:
         found += wrappers.delete_alias(call.words[1:])
-    found += called(base, call.words[1:])
+    for name in called(base, call.words[1:]):
+        found += [name, *_run_by(name, base)]
     return distinct(text, found)
+
+
+def _run_by(name: str, base: str) -> list[str]:
+    """What runs in the end where *base* stands for another program, which only runs others."""
+    words = tuple(map(literal_word, name.split(" ")))
+    inner = wrappers.unwrap(words[0].text, words) if words[0].text != base else None
+    return [as_written(inner.words)] if inner is not None and inner.words else []
 
 
 def written(base: str, call: Call) -> list[str]:

@@ -145,6 +145,8 @@ def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> N
         "/usr/bin/uv run rm x",
         "uv --quiet run rm x",
         "pnpm -C lib exec rm x",
+        "python -m uv run rm x",
+        "corepack pnpm exec rm x",
         "nsenter -t 1 -r rm x",
         "chrt -b rm x",
         "parallel ::: ls 'rm x'",
