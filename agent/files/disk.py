@@ -184,9 +184,18 @@ def _publish(temporary: Path, target: Path) -> None:
         temporary.rename(target)
 
 
+UNFINISHED = ".*.opencode-py.tmp"
+"""The names of files that are being written, for what looks at a folder meanwhile (a glob)."""
+
+
+def unfinished(target: Path) -> Path:
+    """Beside *target*, a name that nobody uses: short enough also in four bytes a letter."""
+    return target.with_name(f".{target.name[:56]}.{secrets.token_hex(4)}.opencode-py.tmp")
+
+
 def _temporary(target: Path, data: bytes, mode: int) -> Path:
-    """A synced file with *data* in the target's folder, under a name that nobody uses."""
-    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(4)}.tmp")
+    """A synced file with *data* in the target's folder."""
+    temporary = unfinished(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, mode)
     try:

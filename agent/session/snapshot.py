@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agent.files.disk import UNFINISHED
 from agent.session.snapshot_folder import keep_index, pass_over, put, set_up, to_be_made
 
 T = TypeVar("T")
@@ -211,8 +212,10 @@ class Snapshots:
         return large
 
     def _leave_out_own(self) -> None:
-        """Pass over the program's own data where it lies in the project: it changes with every
-        word, and undoing that would take its store back."""
+        """Pass over files that another call is writing just now, and the program's own data where
+        it lies in the project: it changes with every word, and undoing that would take its store
+        back."""
+        pass_over(self._git, UNFINISHED)
         data = self._git.parent.parent.resolve()
         project = Path(self._project).resolve()
         if data.is_relative_to(project) and data != project:

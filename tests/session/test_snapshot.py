@@ -1,6 +1,7 @@
 """Snapshots that were ended half-way (D5): the next one is whole all the same."""
 
 import asyncio
+import fnmatch
 import hashlib
 import os
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.files.disk import UNFINISHED, unfinished
 from agent.session.snapshot import Snapshots
 
 
@@ -96,6 +98,25 @@ async def test_u01_the_programs_own_data_is_no_file_of_the_project(
         assert [change.path for change in await made.changes(before, after)] == ["file"]
         assert made.left_out(begun - 60) == ()
         await made.close()
+
+
+async def test_d5_a_file_that_another_call_is_writing_is_no_change(
+    tmp_path: Path, snapshots: Snapshots
+) -> None:
+    """Seen between two turns that write at once: undo told of a file that was never there."""
+    project = tmp_path / "project"
+    before = await snapshots.take()
+    writing = unfinished(project / "other.txt")
+    await asyncio.to_thread(writing.write_text, "half of it")
+    assert fnmatch.fnmatch(writing.name, UNFINISHED)
+    during = await snapshots.take()
+    await asyncio.to_thread(writing.rename, project / "other.txt")
+    after = await snapshots.take()
+    assert before is not None
+    assert during is not None
+    assert after is not None
+    assert await snapshots.changes(before, during) == ()
+    assert [each.path for each in await snapshots.changes(during, after)] == ["other.txt"]
 
 
 async def test_d5_a_folder_that_cannot_be_had_ends_no_turn(
