@@ -23,6 +23,9 @@ GUARD = 30.0
 PATIENCE = 0.5
 """Seconds between attempts to be heard, longer than a new dialog ignores keys."""
 
+LOOKS = 3
+"""Looks, one after each read, in which something must be missing to be gone."""
+
 CHOICES = r"once +(always +)?reject"
 """The answers of the permission dialog."""
 
@@ -158,12 +161,12 @@ class Terminal:
 
     def again(self, keys: str, pattern: str, *, gone: bool = False) -> None:
         """Send *keys* from time to time until *pattern* is on the screen, or *gone* from it."""
-        found = re.compile(pattern)
+        shown = self._shown(pattern, gone=gone)
         sent = 0.0
 
         def holds() -> bool:
             nonlocal sent
-            if bool(found.search(self.screen)) is not gone:
+            if shown():
                 return True
             if time.monotonic() - sent > PATIENCE:
                 self.send(keys)
@@ -181,17 +184,29 @@ class Terminal:
 
     def wait(self, pattern: str, *, gone: bool = False) -> str:
         """The screen, once *pattern* (a regular expression) is on it, or *gone* from it."""
-        found = re.compile(pattern)
         return self.until(
-            lambda: bool(found.search(self.screen)) is not gone,
+            self._shown(pattern, gone=gone),
             f"{pattern!r} {'still on' if gone else 'never on'} the screen",
         )
+
+    def _shown(self, pattern: str, *, gone: bool) -> Callable[[], bool]:
+        """Whether *pattern* is on the screen, or *gone* from it: in a few looks on end, since half
+        of a picture that is being written lacks what the whole has."""
+        found = re.compile(pattern)
+        looks = 0
+
+        def look() -> bool:
+            nonlocal looks
+            looks = looks + 1 if bool(found.search(self.screen)) is not gone else 0
+            return looks >= (LOOKS if gone else 1)
+
+        return look
 
     def until(self, holds: Callable[[], bool], complaint: str) -> str:
         deadline = time.monotonic() + GUARD
         while not holds():
             if time.monotonic() > deadline or (not self._read(0.05) and self._ended()):
-                if holds():
+                if any(holds() for _ in range(LOOKS)):
                     break
                 raise AssertionError(f"{complaint}:\n{self.screen}")
         return self.screen
