@@ -300,12 +300,17 @@ def at_rest(state: dict[str, Any]) -> None:
                     assert part["ended"] is not None
 
 
+def waits(message: dict[str, Any]) -> bool:
+    return message["role"] == "user" and message["turn_id"] is None
+
+
 def prompts(state: dict[str, Any], *, after: str = "") -> list[int]:
     """The numbers of the prompts that a session holds, in its order; those from the message
-    *after* on."""
+    *after* on. One that waits has no place yet: what was taken up before it may bear a later id."""
+    in_order = sorted(state["messages"], key=waits)
     return [
         int(part["text"].partition(" ")[0][1:])
-        for message in state["messages"]
+        for message in in_order
         if message["role"] == "user" and not message["synthetic"] and message["id"] >= after
         for part in message["parts"]
         if part["type"] == "text" and part["text"].startswith("#")
