@@ -21,10 +21,12 @@ class Findings:
     the line evaluates text as an expression; both together may run it (5.2). *data* are
     texts that the line writes out, hands on or keeps; *obeys* tells that something in it runs
     text that is not known, which may be one of them; *programs* the same of a program in
-    another language.
+    another language. *named* are the plain words that were looked at for guarded files, with the
+    folders they were looked for in.
     """
 
     place: Place
+    named: set[tuple[str, Dirs]] = field(default_factory=set[tuple[str, Dirs]], compare=False)
     needs: list[Need] = field(default_factory=list[Need])
     _known: set[Need] = field(default_factory=set[Need])
     names: list[str] = field(default_factory=list[str])

@@ -173,10 +173,17 @@ def _by_look(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
 
 
 def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
-    """Ask for each guarded file among *candidates*: the program may write it (class C)."""
+    """Ask for each guarded file among *candidates*: the program may write it (class C).
+
+    A line names the same words again and again: each is looked at once in the same folders.
+    """
     for word in candidates:
         if "://" in word.raw:
             continue
+        if word.plain:
+            if (word.raw, dirs) in found.named:
+                continue
+            found.named.add((word.raw, dirs))
         paths = paths_of(word, dirs, found.place)
         if paths is None:
             paths = [plain(word.raw)] if is_guarded(plain(word.raw)) else []

@@ -333,11 +333,13 @@ class Peek:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, text: str) -> tuple[str, ...]:
-        if self._depth > _PEEKS or not text.strip():
+        if self._depth > _PEEKS:
             return ()
         if _ONE_WORD.fullmatch(text):
             base = program(text)
             return (text,) if base == text else (text, base)
+        if not text.strip():
+            return ()
         known = self._known.get(text)
         if known is None:
             parsed = len(self._known) < _LOOKS or _spelled(text)
