@@ -117,13 +117,13 @@ LISTED = BUILTINS | FINDERS | WRITERS | PROGRAM_READERS | _DESTRUCTIVE | _DELETE
 """Programs that this module has a word on."""
 
 
-STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
+_STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that hold text which a shell runs when it starts."""
 
 
 def obeys(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
     """Whether the builtin runs text that is not written behind it."""
-    if any(name in STARTERS for name, _ in sets):
+    if any(name in _STARTERS for name, _ in sets):
         return True
     if base in ("source", "."):
         return not (words and words[0].literal and not words[0].text.startswith("/dev/"))

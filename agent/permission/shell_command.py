@@ -14,7 +14,6 @@ from agent.permission.shell_builtins import (
     HARMLESS,
     KEYWORDS,
     PROGRAM_READERS,
-    STARTERS,
     cd_target,
     destroys,
     evaluates_text,
@@ -90,8 +89,7 @@ class Commands:
 
     def _unlisted(self, base: str, call: Call) -> None:
         """The need of a program that no table knows: its words are all that tells of it."""
-        if any(name in STARTERS for name, _ in call.sets):
-            self.found.obeys = True
+        self.found.obeys = self.found.obeys or obeys(base, call.words[1:], call.sets)
         by_words(self.found, call.words[1:], call.dirs)
         reason = odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
         text = as_written(call.words)
