@@ -1,13 +1,18 @@
 """What the analysis of one command line has found so far."""
 
 import os
+import re
 from dataclasses import dataclass, field, replace
 
 from agent.permission.protected import is_secret
 from agent.permission.shell_paths import Dirs, Place, is_stream, paths_of
+from agent.permission.shell_text import counts
 from agent.permission.shell_words import Word
 from agent.questions import Action, Need
 
+READ_SPLITS = "text that is read may split into an operator that evaluates"
+"""Why an expansion without quotes in a test asks: ``[ $x ]`` where x holds ``-v a[$(…)]``."""
+_NAME = re.compile(r"\$\{?!?(\w+)")
 _MOST_READS = 50
 """Read needs of one word: a pattern may match many files."""
 
@@ -22,7 +27,7 @@ class Findings:
     texts that the line writes out, hands on or keeps; *obeys* tells that something in it runs
     text that is not known, which may be one of them; *programs* the same of a program in
     another language. *named* are the plain words that were looked at for guarded files, with the
-    folders they were looked for in.
+    folders they were looked for in; *outputs* the variables that may hold what a command wrote.
     """
 
     place: Place
@@ -35,6 +40,7 @@ class Findings:
     bound: dict[str, tuple[str, ...] | None] = field(
         default_factory=dict[str, tuple[str, ...] | None]
     )
+    outputs: set[str] = field(default_factory=set[str])
     code: dict[str, None] = field(default_factory=dict[str, None])
     evaluating: bool = False
     data: dict[str, None] = field(default_factory=dict[str, None])
@@ -46,6 +52,13 @@ class Findings:
         self._known.add(need)
         if len(self._known) > known:
             self.needs.append(need)
+
+    def brings(self, expansion: str) -> bool:
+        """Whether *expansion* may stand for text that was read, such as a file's."""
+        if expansion.startswith("`") or (expansion[:2] == "$(" and expansion[:3] != "$(("):
+            return not counts(expansion.strip("`").removeprefix("$(").removesuffix(")"))
+        name = _NAME.match(expansion)
+        return name is not None and name[1] in self.outputs
 
     def texts(self) -> tuple[str, ...]:
         """The commands so far, in every spelling, for deny rules."""

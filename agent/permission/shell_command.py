@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agent.permission import arity, wrappers
 from agent.permission.embedded import embedded
 from agent.permission.familiar import familiar, listed
-from agent.permission.findings import Findings
+from agent.permission.findings import READ_SPLITS, Findings
 from agent.permission.readonly import Reading, read
 from agent.permission.shell_builtins import (
     FINDERS,
@@ -27,7 +27,7 @@ from agent.permission.shell_operands import by_look, by_words, meets_secrets, re
 from agent.permission.shell_paths import Dirs, followed, paths_of
 from agent.permission.shell_spellings import aliases, distinct, word_by_word, written
 from agent.permission.shell_text import DEPTH, NESTED, CannotAnalyseError
-from agent.permission.shell_words import as_written
+from agent.permission.shell_words import Word, as_written
 from agent.permission.wrappers import Inner, find_actions
 from agent.questions import Need
 
@@ -163,7 +163,7 @@ class Commands:
         """The need of the command itself, with those of its paths before it."""
         arguments = call.words[1:]
         reading = read(base, arguments) if inner is None else None
-        reason = strict(base, call, inner, actions)
+        reason = strict(base, call, inner, actions) or self._split(base, arguments)
         if inner is not None:
             outer = len(arguments) - len(inner.words)
             by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
@@ -194,6 +194,11 @@ class Commands:
                 mentions=() if reason or familiar(base) else self._mentions(call),
             )
         )
+
+    def _split(self, base: str, arguments: tuple[Word, ...]) -> str:
+        """Why operands of ``test`` may become operators, empty where they can't."""
+        bare = (part.source for word in arguments for part in word.parts if not part.quoted)
+        return READ_SPLITS if base in ("test", "[") and any(map(self.found.brings, bare)) else ""
 
     def _embedded(self, call: Call, inner: Inner | None, reason: str) -> tuple[str, ...]:
         """What arguments and variables would run if they are commands, for deny rules."""

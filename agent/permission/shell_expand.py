@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.findings import Findings
+from agent.permission.findings import READ_SPLITS, Findings
 from agent.permission.shell_builtins import ELEMENT
 from agent.permission.shell_guess import guessed
 from agent.permission.shell_operands import by_look
@@ -217,9 +217,12 @@ class Expander:
         operators = [text_of(each) for each in descendants(node, "test_operator")]
         for each in outermost(node, *_OPERANDS):
             self._word([each], dirs, follow=False)
-        if not double and any(each.type != "string" for each in outermost(node, *_SPLIT)):
+        bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]
+        if not double and bare:
             # In single brackets it may split into ``-v`` and a name, which is evaluated.
             self.found.evaluating = True
+            if any(map(self.found.brings, bare)):
+                self.found.unknown(text_of(node), READ_SPLITS)
         if double and any(map(_COMPARES.fullmatch, operators)):
             self.found.evaluating = True
             self._compared(node)

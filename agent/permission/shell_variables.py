@@ -10,6 +10,7 @@ from agent.permission.shell_call import Ends
 from agent.permission.shell_expand import WORDS, Expander
 from agent.permission.shell_parser import descendants, text_of
 from agent.permission.shell_paths import Dirs
+from agent.permission.shell_text import counts
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?\d+")
 _SETS = re.compile(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b")
 """A command that sets the variables it is given the names of."""
+
+
+_SUM = re.compile(r"\"?\$\(\([\w\s$+*/%<>=&|!?:-]*\)\)\"?")
+_OUTPUT = re.compile(r"\"?\$\((.*)\)\"?", re.DOTALL)
+_TAKES = re.compile(r"\$\((?!\()|`|\$\{?!?[a-z_]")
+"""A command's output in a value, or another variable of the line."""
+
+
+def _reads(value: str) -> bool:
+    """Whether the *value* of an assignment may be text that was read, and no mere number."""
+    output = _OUTPUT.fullmatch(value)
+    number = _SUM.fullmatch(value) or (output is not None and counts(output[1]))
+    return not number and _TAKES.search(value) is not None
 
 
 class Variables:
@@ -41,12 +55,15 @@ class Variables:
             value = text_of(node).partition("=")[2]
             number = (value,) if _NUMBER.fullmatch(value) else None
             self._note(name[0] if name else "", number)
+            if name and _reads(value):
+                self.found.outputs.add(name[0])
         for node in kinds.get("for_statement", ()):
             self._note(text_of(node.children[1]), ())
         for text in map(text_of, kinds.get("command", ())):
             if _SETS.match(text):
                 for name in re.findall(r"\b[A-Za-z_]\w*", text):
                     self._note(name, None)
+                    self.found.outputs.add(name)
 
     def _note(self, name: str, values: tuple[str, ...] | None) -> None:
         known = self.found.bound.get(name, values)

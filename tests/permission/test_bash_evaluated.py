@@ -220,3 +220,40 @@ def test_b3_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str
     padding = "".join(f"foo 'text {number} here'; " for number in range(250))
     assert answer(folder, line, rules) != "allow"
     assert answer(folder, padding + line, rules) == answer(folder, line, rules)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x=$(cat f); [ $x ]",
+        "x=$(cat f); [ $x = y ]",
+        "x=$(cat f); test $x = y",
+        "[ $(cat f) = y ]",
+        "[ `cat f` ]",
+        "read x < f; [ $x ]",
+        "x=`cat f`; y=$x; [ -n a -a $y ]",
+        "x=$(cat f); [ a$x ]",
+        "x=$((1))$(cat f); [ $x ]",
+    ],
+)
+def test_b3_what_was_read_may_not_become_an_operator(line: str) -> None:
+    """A real bash runs a ``-v a[$(…)]`` that stands in the file."""
+    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    assert any(need.strict == "unknown" for need in needs)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'x=$(cat f); [ "$x" = y ]',
+        "x=$(cat f); [[ $x = y ]]",
+        "n=$(grep -c a f); [ $n -gt 0 ]",
+        "[ $(wc -l < f) -gt 3 ]",
+        "m=debug; [ $m = debug ]",
+        "[ $# -gt 1 ] || [ $? -eq 0 ] || [ $USER = root ]",
+        "for f in *.py; do [ -f $f ] && echo $f; done",
+    ],
+)
+def test_b6_a_test_of_what_is_quoted_a_number_or_written_out_is_not_asked_about(line: str) -> None:
+    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    assert not any(need.strict for need in needs)
