@@ -32,8 +32,8 @@ class Inner(NamedTuple):
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _CODE_LATER = {
-    "flock": "c", "sg": "c", "script": "c", "su": "c", "vagrant": "c", "expect": "c",
-    "nix-shell": "", "nix": "c", "chokidar": "c", "nodemon": "x", "machinectl": "c",
+    "flock": "c", "sg": "c", "script": "c", "su": "c", "runuser": "c", "vagrant": "c",
+    "expect": "c", "nix-shell": "", "nix": "c", "chokidar": "c", "nodemon": "x", "machinectl": "c",
 }  # fmt: skip
 """Programs with shell code behind a flag that may stand behind operands: its letter."""
 _CODE_WORDS = frozenset({"--command", "--run", "--exec", "--on-change", "--to-command"})
