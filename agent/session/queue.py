@@ -25,6 +25,8 @@ class Queues:
         self._clock = clock
         self._waiting: dict[str, list[MessageWithParts]] = {}
         self._moving: set[asyncio.Task[list[MessageWithParts]]] = set()
+        self._doors: dict[str, asyncio.Lock] = {}
+        self._entered: dict[str, str] = {}
 
     def waiting(self, session_id: str) -> tuple[MessageWithParts, ...]:
         return tuple(self._waiting.get(session_id, ()))
@@ -75,15 +77,17 @@ class Queues:
         return False
 
     def forget(self, session_id: str) -> None:
-        self._waiting.pop(session_id, None)
+        for known in (self._waiting, self._doors, self._entered):
+            known.pop(session_id, None)
 
     async def take(
         self, session_id: str, *, turn_id: str, after: str, steered: bool, everything: bool
     ) -> list[MessageWithParts]:
         """Move waiting messages into the history, oldest first: all of them, or the steers.
 
-        *after* is the id of the newest message of the history; *steered* marks them for good
-        as sent in mid-work.
+        *after* is the id of the newest message of the history, as far as the turn knows it: who
+        was cancelled while it took some up never saw them. *steered* marks them for good as sent
+        in mid-work.
         """
         queue = self._waiting.get(session_id, [])
         due = [
@@ -115,12 +119,15 @@ class Queues:
         steered: bool,
     ) -> list[MessageWithParts]:
         taken: list[MessageWithParts] = []
-        for due_one in due:
-            item = self._leaves(session_id, due_one.message.id)
-            if item is None:  # taken back by the user while those before it were stored
-                continue
-            taken.append(await self._enter(item, turn_id, after, steered=steered))
-            after = max(after, taken[-1].message.id)  # each stands behind the one before
+        async with self._doors.setdefault(session_id, asyncio.Lock()):
+            for due_one in due:
+                item = self._leaves(session_id, due_one.message.id)
+                if item is None:  # taken back by the user while those before it were stored
+                    continue
+                newest = max(after, self._entered.get(session_id, ""))
+                taken.append(await self._enter(item, turn_id, newest, steered=steered))
+                # Each stands behind the one before.
+                self._entered[session_id] = max(newest, taken[-1].message.id)
         self._changed(session_id)
         return taken
 

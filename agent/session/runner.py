@@ -183,7 +183,8 @@ class Runner:
         else:
             end = loop.result()
         try:
-            await running.turn.teardown(fault)
+            answers = running.work is self._own.usual
+            await running.turn.teardown(fault, answers=answers)
             await running.turn.tell(end)
         except Exception as error:
             log.exception("cleaning up after a turn of %s failed", session_id)

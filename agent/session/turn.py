@@ -356,12 +356,12 @@ class Turn:
                 return why
         return None
 
-    async def teardown(self, fault: ErrorInfo | None = None) -> None:
+    async def teardown(self, fault: ErrorInfo | None = None, *, answers: bool = True) -> None:
         """End the step that runs, if any, so that the history stays valid (L10).
 
-        A prompt that the cancel overtook enters the history too: it was sent.
+        Of a turn that *answers* prompts one that the cancel overtook enters it too: it was sent.
         """
-        if self._newest is None:
+        if answers and self._newest is None:
             await self.take_queued(first=True, ending=True)
         if self._step is not None:
             try:
