@@ -8,6 +8,7 @@ from agent.agents import Agents
 from agent.errors import SessionNotFound
 from agent.ids import new_id
 from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.session.queue import waits
 from agent.session.taking_over import TakingOver
 from agent.store.errands import report_of, waiting_report
 from agent.store.listing import Scope, SessionHit, SessionLine
@@ -156,7 +157,7 @@ class Directory:
         await self._store.save(copy)
         renamed: dict[str, str] = {}
         for item in messages:
-            if isinstance(item.message, UserMessage) and item.message.turn_id is None:
+            if waits(item):
                 continue  # what waits in the source's queue stays there
             moved = _copied(item, copy.id, renamed, now)
             await self._store.save(moved.message, *moved.parts)

@@ -216,8 +216,8 @@ class Errands:
             done = replace(errand, state=report.outcome, ended=now, facts=facts)
             return replace(session, errand=done)
 
-        await self._deps.store.update(job.child.id, ended, message, report, told)
-        self._deps.queues.add(MessageWithParts(message, (report, told)))
+        with self._deps.queues.arriving(MessageWithParts(message, (report, told))):
+            await self._deps.store.update(job.child.id, ended, message, report, told)
         return report.outcome
 
     def _reported(

@@ -6,7 +6,8 @@ and a restart; it enters the history when it is taken up.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from agent.bus import Bus
@@ -27,6 +28,7 @@ class Queues:
         self._moving: set[asyncio.Task[list[MessageWithParts]]] = set()
         self._doors: dict[str, asyncio.Lock] = {}
         self._entered: dict[str, str] = {}
+        self._arriving: set[str] = set()
 
     def waiting(self, session_id: str) -> tuple[MessageWithParts, ...]:
         return tuple(self._waiting.get(session_id, ()))
@@ -37,25 +39,38 @@ class Queues:
     def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
         """Take up what waits in *messages*, if this session was not looked at before."""
         if session_id not in self._waiting:
-            self.reload(session_id, messages)
+            self.reload(session_id, messages, known=())
 
-    def reload(self, session_id: str, messages: list[MessageWithParts]) -> None:
-        """Wait for just what the store says: another instance may have answered some of it.
+    def reload(
+        self, session_id: str, messages: list[MessageWithParts], *, known: Collection[str]
+    ) -> None:
+        """Wait for what the store says: another instance may have answered some of it. And for
+        what was added while *messages* were read: what waits, but was not *known* (``ids``)
+        before.
 
         To be called by who holds the session's lease.
         """
+        read = {item.message.id for item in messages}
         self._waiting[session_id] = [
-            item
-            for item in messages
-            if isinstance(item.message, UserMessage) and item.message.turn_id is None
+            *(item for item in messages if waits(item) and item.message.id not in self._arriving),
+            *(
+                item
+                for item in self.waiting(session_id)
+                if item.message.id not in read and item.message.id not in known
+            ),
         ]
 
-    def add(self, item: MessageWithParts) -> None:
-        """Queue a message that the store holds already."""
-        waiting = self._waiting.setdefault(item.message.session_id, [])
-        if all(other.message.id != item.message.id for other in waiting):
-            waiting.append(item)
-        self._changed(item.message.session_id)
+    @contextmanager
+    def arriving(self, item: MessageWithParts) -> Generator[None]:
+        """Queue a message when it was stored inside, and not sooner: a turn that began meanwhile
+        would take it up from the store, and once more when it is queued."""
+        self._arriving.add(item.message.id)
+        try:
+            yield
+            self._waiting.setdefault(item.message.session_id, []).append(item)
+            self._changed(item.message.session_id)
+        finally:
+            self._arriving.discard(item.message.id)
 
     async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
         """Take a waiting message out again, as the user wants to edit or drop it."""
@@ -161,6 +176,11 @@ class Queues:
 
     def _changed(self, session_id: str) -> None:
         self._bus.publish(QueueChanged(session_id, self.ids(session_id)))
+
+
+def waits(item: MessageWithParts) -> bool:
+    """Whether nobody has taken a message up yet."""
+    return isinstance(item.message, UserMessage) and item.message.turn_id is None
 
 
 def _moved(part: Part, message_id: str) -> Part:

@@ -125,12 +125,13 @@ class Runner:
                 "Another opencode-py is working in this session. Wait until it is done, "
                 "or fork the session."
             )
+        known = self._deps.queues.ids(session_id)
         try:
             stored = await self._deps.store.since_summary(session_id, before=record.undone_at)
         except BaseException:
             await self.disclaim(session_id)
             raise
-        self._deps.queues.reload(session_id, stored)
+        self._deps.queues.reload(session_id, stored, known=known)
         turn.begin_with(stored)
         return running
 

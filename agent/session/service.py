@@ -110,17 +110,19 @@ class SessionService:
         await settle_undone(self._deps.store, self._directory, session)
         claimed = await self._runner.claim(session_id)
         try:
-            await self._deps.store.save(message, *item.parts)
             if prompt.seen.strip():
                 await self._deps.store.add_history(prompt.seen, session.directory)
-            await self._directory.update(
-                session_id, lambda s: remembered(s, message, prompt, self._clock())
-            )
+            with self._deps.queues.arriving(item):
+                await self._deps.store.update(
+                    session_id,
+                    lambda s: remembered(s, message, prompt, self._clock()),
+                    message,
+                    *item.parts,
+                )
         except BaseException:
             if claimed is not None:
                 await self._runner.disclaim(session_id)
             raise
-        self._deps.queues.add(item)
         # The turn that was to take it up may have ended while it was stored.
         claimed = claimed or await self._runner.claim(session_id)
         if claimed is not None:

@@ -39,7 +39,7 @@ from agent.session.guards import TurnLimits, TurnTotals
 from agent.session.hooked import SessionHooks
 from agent.session.loop_state import TurnEnd
 from agent.session.on_demand import wanted
-from agent.session.queue import Queues
+from agent.session.queue import Queues, waits
 from agent.session.room import Room, RoomDeps, RoomRules
 from agent.session.setting import TurnSetting
 from agent.session.snapshot import Snapshots
@@ -197,13 +197,7 @@ class Turn:
 
     def begin_with(self, stored: list[MessageWithParts]) -> None:
         """Start from the session's messages as they stand, those that wait left out."""
-        self._conversation.renew(
-            [
-                m
-                for m in stored
-                if not (isinstance(m.message, UserMessage) and m.message.turn_id is None)
-            ]
-        )
+        self._conversation.renew([item for item in stored if not waits(item)])
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
         history = self._conversation.all

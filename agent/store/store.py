@@ -31,7 +31,6 @@ from agent.model import (
     Message,
     Part,
     Session,
-    TextPart,
     UserMessage,
     is_open,
 )
@@ -43,7 +42,6 @@ from agent.store.records import Record
 from agent.store.recovery import recover
 from agent.store.side_records import SideRecords
 from agent.store.write_behind import WriteBehind
-from agent.told import ReportPart
 
 
 class Store(Reads, SideRecords):
@@ -110,11 +108,11 @@ class Store(Reads, SideRecords):
         self,
         session_id: str,
         change: Callable[[Session], Session],
-        *beside: UserMessage | ReportPart | TextPart,
+        *beside: UserMessage | Part,
     ) -> Session:
         """Replace a session's record by what *change* makes of it, in one transaction, so that no
-        change is lost, of whichever program. *change* runs in another thread, at times twice. What
-        stands *beside* it is stored with it, or not at all.
+        change is lost, of whichever program. *change* runs in another thread, at times twice. A
+        user's message with its parts *beside* it is stored with it, or not at all.
 
         Raises ``SessionNotFound``.
         """

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ def prompt(text: str) -> MessageWithParts:
 
 async def waiting(store: Store, queues: Queues, *items: MessageWithParts) -> None:
     for item in items:
-        await store.save(item.message, *item.parts)
-        queues.add(item)
+        with queues.arriving(item):
+            await store.save(item.message, *item.parts)
 
 
 async def taken_up(store: Store) -> list[str]:
@@ -64,20 +65,51 @@ async def test_l3_what_comes_while_a_take_is_cancelled_stands_behind_it(store: S
 
 async def test_l3_takes_that_overlap_keep_the_order(store: Store) -> None:
     queues = Queues(store, Bus())
-    older = [prompt(str(number)) for number in range(4)]
-    newest = new_id("msg")
-    younger = [prompt(str(number)) for number in range(4, 6)]
-    await waiting(store, queues, *older)
+    first, newest, second = prompt("first"), new_id("msg"), prompt("second")
+    await waiting(store, queues, first)
+    await store.save(second.message, *second.parts)
 
     async def take() -> None:
         await queues.take(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
 
-    first = asyncio.create_task(take())
-    await asyncio.sleep(0)  # the first of them is on its way
+    taking = asyncio.create_task(take())
     await asyncio.sleep(0)
-    await waiting(store, queues, *younger)
-    await asyncio.gather(first, take(), take())
-    assert await taken_up(store) == ["0", "1", "2", "3", "4", "5"]
+    await asyncio.sleep(0)
+    assert queues.ids(SESSION.id) == ()  # the first is on its way
+    with queues.arriving(second):
+        pass
+    await asyncio.gather(taking, take())
+    assert await taken_up(store) == ["first", "second"]
+
+
+async def test_l3_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
+    """And what another instance has answered meanwhile waits no more."""
+    queues = Queues(store, Bus())
+    answered, waits, late = prompt("answered"), prompt("waits"), prompt("late")
+    await waiting(store, queues, answered, waits)
+    known = queues.ids(SESSION.id)
+    await store.save(replace(answered.message, turn_id="trn_elsewhere"))
+    read = await store.since_summary(SESSION.id)
+    await waiting(store, queues, late)
+    queues.reload(SESSION.id, read, known=known)
+    assert queues.ids(SESSION.id) == (waits.message.id, late.message.id)
+
+
+async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Store) -> None:
+    queues = Queues(store, Bus())
+    item = prompt("sent")
+    with queues.arriving(item):
+        await store.save(item.message, *item.parts)
+        queues.reload(SESSION.id, await store.since_summary(SESSION.id), known=())
+        assert queues.ids(SESSION.id) == ()  # the turn would give it another id
+    assert queues.ids(SESSION.id) == (item.message.id,)
+
+
+async def test_l3_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
+    queues = Queues(store, Bus())
+    with pytest.raises(OSError, match="full"), queues.arriving(prompt("lost")):
+        raise OSError("full")
+    assert queues.ids(SESSION.id) == ()
 
 
 @pytest.mark.parametrize("work", ["compaction", "own command"])
