@@ -20,6 +20,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.widget import AwaitMount
 
+from app.ahead import Ahead
 from app.copying import copy_and_tell
 from app.driver import TerminalDriver
 from app.launch import Launch
@@ -42,8 +43,8 @@ log = logging.getLogger(__name__)
 
 
 class OpencodeApp(App[int]):
-    """*open_runtime* is awaited once, after the first frame. *grace* is how long a new
-    permission dialog ignores keys, in seconds (tests set it to 0)."""
+    """*open_runtime* is awaited once, after the first frame. *grace* is how long it must be quiet
+    before a dialog that opens by itself takes keys, in seconds (tests set it to 0)."""
 
     TITLE = "opencode-py"
     # Read before the first screen, so that its rules are parsed once.
@@ -78,6 +79,7 @@ class OpencodeApp(App[int]):
         self._last_words = ""
         home = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._main = SessionScreen(HomeFacts(place=home))
+        self._ahead = Ahead(self._main)
 
     @property
     def controller(self) -> "Controller":
@@ -140,7 +142,11 @@ class OpencodeApp(App[int]):
         self.controller.tasks.spawn(copy_and_tell(self, self._env, text), "copying")
 
     def _takes(self, event: events.Event) -> bool:
-        if not isinstance(event, events.Key) or event.is_forwarded:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            return False
+        if self._ahead.takes(event, self.screen):
+            return True
+        if isinstance(event, events.Paste):
             return False
         if self._controller is None and event.is_printable:
             return False  # none that is typed belongs to an action, nor has a leader gone before

@@ -65,8 +65,8 @@ WARNED = 8.0
 
 class Controller:
     """Everything between Textual's app and the harness. *open_runtime* is awaited once,
-    after the first frame; *grace* is passed on to permission dialogs (seconds). *last_words*
-    are for the terminal once the screen is gone."""
+    after the first frame; *grace* (seconds) is passed on to dialogs that open by themselves.
+    *last_words* are for the terminal once the screen is gone."""
 
     def __init__(
         self,
@@ -83,6 +83,7 @@ class Controller:
         self._launch = launch
         self._env = env
         self._log_path = log_path
+        self._grace = grace
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
         self._warned: dict[str, float] = {}
@@ -237,7 +238,7 @@ class Controller:
         """A task of ours failed; it was logged. Show it and go on."""
         if self.at_main():
             kind = type(error).__name__
-            screen = ErrorScreen(f"{kind}: {error}", self._log_path)
+            screen = ErrorScreen(f"{kind}: {error}", self._log_path, grace=self._grace)
             self._app.push_screen(screen, lambda go_on: None if go_on else self._app.exit(1))
 
     def _cleared(self, text: str) -> None:

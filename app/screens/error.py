@@ -9,10 +9,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.clean import clean
-from app.screens.dialog import Dialog
+from app.screens.dialog import QUIET
+from app.screens.unbidden import Unbidden
 
 
-class ErrorScreen(Dialog[bool]):
+class ErrorScreen(Unbidden[bool]):
     """Says what failed and where the log is. True goes on, False leaves the program."""
 
     CSS_PATH = "dialog.tcss"
@@ -21,8 +22,8 @@ class ErrorScreen(Dialog[bool]):
         Binding("q", "leave(True)", "Quit"),
     ]
 
-    def __init__(self, message: str, log: str) -> None:
-        super().__init__()
+    def __init__(self, message: str, log: str, *, grace: float = QUIET) -> None:
+        super().__init__(grace)
         self._message = message
         self._log = log
 

@@ -1,7 +1,5 @@
 """The permission dialog (spec 4, M5 and M6): shows everything, grants nothing by accident."""
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +15,9 @@ from agent.display import DiffBlock, ShellBlock
 from agent.questions import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import hung, need_rows, offer, reach
-from app.screens.dialog import QUIET, Dialog
+from app.screens.dialog import QUIET
 from app.screens.page import Laid
+from app.screens.unbidden import Unbidden
 from app.widgets.command_editor import CommandEditor
 from app.widgets.field import Field
 from app.widgets.subject import Subject
@@ -27,9 +26,6 @@ Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
 """What the dialog gives back: a reply, ``cancel`` for Ctrl+C (the turn is to be cancelled),
 or None when the question was withdrawn."""
-
-QUIET_LIMIT = 2.0
-"""Seconds after which it listens however fast somebody types."""
 
 PAGE = 1_000
 """Stands for a page, which is as high as what scrolls."""
@@ -44,24 +40,7 @@ HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
 EDITED = "You changed the command: it is checked again before it runs."
 
 
-class Grace:
-    """Decides which keys are meant for the dialog and which were typed for what was there."""
-
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self._opened = self._last = clock()
-
-    def swallows(self) -> bool:
-        """Whether the key that comes now is to be ignored."""
-        now = self._clock()
-        quiet_since, self._last = self._last, now
-        if now - quiet_since >= self._seconds or now - self._opened >= QUIET_LIMIT:
-            self._seconds = 0.0
-        return self._seconds > 0.0
-
-
-class PermissionScreen(Dialog[Outcome]):
+class PermissionScreen(Unbidden[Outcome]):
     """Asks one question. *waiting* counts all that wait, this one included."""
 
     CSS_PATH = "permission.tcss"
@@ -73,12 +52,10 @@ class PermissionScreen(Dialog[Outcome]):
         *,
         waiting: int = 1,
         grace: float = QUIET,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(grace)
         self.request = request
         self._waiting = waiting
-        self._grace = Grace(grace, clock)
         self._answers: tuple[Answer, ...] = (
             ("once", "always", "reject") if request.always else ("once", "reject")
         )
@@ -173,8 +150,6 @@ class PermissionScreen(Dialog[Outcome]):
             return
         event.stop()
         event.prevent_default()
-        if self._grace.swallows():
-            return
         key = event.key
         letters: dict[str, Answer] = {"o": "once", "a": "always", "r": "reject"}
         letters["escape"] = "reject"
@@ -200,7 +175,7 @@ class PermissionScreen(Dialog[Outcome]):
         """A click on an answer gives it; a click is no stray key, but obeys the quiet time."""
         target = event.widget.id if event.widget is not None else None
         for answer in self._answers:
-            if target == f"ask-{answer}" and not self._grace.swallows():
+            if target == f"ask-{answer}" and not self.holds(event.time):
                 self._answer(answer)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -1,7 +1,5 @@
 """The dialog of the ``question`` tool (spec 3; spec 8, U6 and U11): options, or one's own words."""
 
-import time
-from collections.abc import Callable
 from typing import Literal
 
 from textual import events
@@ -13,8 +11,8 @@ from textual.widgets.option_list import Option
 
 from agent.questions import Question, QuestionOption, QuestionReply
 from app.clean import clean, clean_line
-from app.screens.dialog import QUIET, Dialog
-from app.screens.permission import Grace
+from app.screens.dialog import QUIET
+from app.screens.unbidden import Unbidden
 from app.widgets.field import Field
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
@@ -27,11 +25,11 @@ TAKEN = frozenset({"escape", "up", "down", *PAGES})
 """Keys that mean the dialog while the line has the focus, too."""
 
 
-class QuestionScreen(Dialog[QuestionOutcome]):
+class QuestionScreen(Unbidden[QuestionOutcome]):
     """Asks *question*. *waiting* counts all dialogs that wait, this one included.
 
     Typing answers in one's own words; up and down choose an option, space marks several where
-    that is offered, enter answers. Keys are ignored until it was quiet, as in a permission.
+    that is offered, enter answers.
     """
 
     CSS_PATH = "question.tcss"
@@ -43,12 +41,10 @@ class QuestionScreen(Dialog[QuestionOutcome]):
         *,
         waiting: int = 1,
         grace: float = QUIET,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(grace)
         self.question = question
         self._waiting = waiting
-        self._grace = Grace(grace, clock)
         self._marked: set[int] = set()
 
     @property
@@ -118,9 +114,6 @@ class QuestionScreen(Dialog[QuestionOutcome]):
         if answer.has_focus and event.key not in TAKEN:
             return  # the line's own keys come to their bindings through here
         event.stop()
-        if self._grace.swallows():
-            event.prevent_default()
-            return
         match event.key:
             case "escape" if answer.value:
                 answer.value = ""
@@ -144,7 +137,7 @@ class QuestionScreen(Dialog[QuestionOutcome]):
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         answer = self.query_one(Input)
-        if not answer.has_focus and not self._grace.swallows():
+        if not answer.has_focus:
             self.set_focus(answer)
             answer.insert_text_at_cursor(" ".join(event.text.split()))
 
@@ -161,7 +154,7 @@ class QuestionScreen(Dialog[QuestionOutcome]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click on an option chooses it, or marks it where several can be."""
         event.stop()
-        if self._grace.swallows():
+        if self.holds(event.time):
             return
         if self.question.multiple:
             self._mark()

@@ -1,7 +1,6 @@
 """The trust dialog (spec 4, M9): everything that a folder would run, whole; the default is no."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -11,8 +10,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.clean import clean, clean_line
-from app.screens.dialog import QUIET, Dialog
-from app.screens.permission import SCROLLS, Grace
+from app.screens.dialog import QUIET
+from app.screens.permission import SCROLLS
+from app.screens.unbidden import Unbidden
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.permission.project_files import Steers
@@ -106,7 +106,7 @@ def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
             yield Content.assemble("  ", (word.ljust(14), "$tone-muted"), name)
 
 
-class TrustScreen(Dialog["TrustAnswer"]):
+class TrustScreen(Unbidden["TrustAnswer"]):
     """Asks once, or shows where a folder stands."""
 
     CSS_PATH = "trust.tcss"
@@ -118,12 +118,10 @@ class TrustScreen(Dialog["TrustAnswer"]):
         *,
         standing: "Standing" = "open",
         grace: float = QUIET,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(grace)
         self._question = question
         self._standing: Standing = standing
-        self._grace = Grace(grace, clock)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
@@ -154,8 +152,6 @@ class TrustScreen(Dialog["TrustAnswer"]):
         """Only the letters of an answer give it; esc and enter stand for the default."""
         event.stop()
         event.prevent_default()
-        if self._grace.swallows():
-            return
         answer = ANSWERS[self._standing].get(event.key)
         if answer is not None:
             self.dismiss(answer)

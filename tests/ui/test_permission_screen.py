@@ -9,7 +9,7 @@ from agent.display import Block, DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
 from app.asking import Asking
 from app.screens.asked import look_alikes
-from app.screens.permission import Grace, PermissionScreen
+from app.screens.permission import PermissionScreen
 from app.themes import register
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
@@ -203,19 +203,6 @@ async def test_a_diff_is_shown_with_its_signs() -> None:
     assert "− old [b]" in text
     assert "+ new␛]0;t␇" in text
     assert "\x1b" not in text
-
-
-def test_keys_are_ignored_until_it_was_quiet() -> None:
-    """M6: the Enter of a half-typed prompt can't answer."""
-    keys = iter((0.0, 0.1, 0.3, 0.6, 1.1, 1.2))
-    grace = Grace(0.4, lambda: next(keys))
-    assert [grace.swallows() for _ in range(5)] == [True, True, True, False, False]
-
-
-def test_a_fast_typist_is_heard_after_two_seconds() -> None:
-    keys = iter((0.0, *(tenth / 10 for tenth in range(1, 21))))
-    grace = Grace(0.4, lambda: next(keys))
-    assert [grace.swallows() for _ in range(20)] == [True] * 19 + [False]
 
 
 async def test_ctrl_c_cancels_the_turn_that_asked() -> None:

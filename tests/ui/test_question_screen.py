@@ -82,23 +82,6 @@ async def test_ctrl_c_cancels_the_turn() -> None:
         assert host.outcomes == ["cancel"]
 
 
-async def test_keys_of_a_half_typed_prompt_answer_nothing() -> None:
-    """M6: as in a permission, keys are ignored until it was quiet."""
-    now = [0.0]
-    host = host_of(QUESTION, grace=0.4, clock=lambda: now[0])
-    async with host.run_test() as pilot:
-        await settle(pilot)
-        for key in ("n", "o", "enter"):
-            now[0] += 0.1
-            await pilot.press(key)
-        await pilot.pause()
-        assert host.outcomes == []
-        now[0] += 1.0
-        await pilot.press("enter")
-        await pilot.pause()
-        assert host.outcomes == [QuestionReply(("SQLite",))]
-
-
 async def test_a_click_chooses() -> None:
     host = host_of(QUESTION)
     async with host.run_test(size=(80, 24)) as pilot:
