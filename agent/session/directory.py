@@ -130,7 +130,8 @@ class Directory:
         )
 
     async def fork(self, session_id: str, at_message: str | None = None) -> Session:
-        """A copy of a session: all of it, or what stands before *at_message*.
+        """A copy of a session: all of it, or what stands before *at_message*. What is taken back
+        in it is so in the copy, and can be brought back there.
 
         Raises ``SessionNotFound`` if that message is not in the session.
         """
@@ -142,9 +143,13 @@ class Directory:
                 raise SessionNotFound(f"No message {at_message} in session {session_id}.")
             messages = messages[: ids.index(at_message)]
         now = self._clock()
+        new, renamed = new_id("ses"), dict[str, str]()
+        # What waits in the source's queue stays there.
+        moved = [_copied(item, new, renamed, now) for item in messages if not waits(item)]
+        undone = renamed.get(source.undone_at or "")
         copy = replace(
             source,
-            id=new_id("ses"),
+            id=new,
             title=f"{source.title} (fork)",
             created=now,
             updated=now,
@@ -153,14 +158,12 @@ class Directory:
             pinned=False,
             archived=False,
             errand=None,
+            undone_at=undone,
+            undone_tree=source.undone_tree if undone else None,
         )
         await self._store.save(copy)
-        renamed: dict[str, str] = {}
-        for item in messages:
-            if waits(item):
-                continue  # what waits in the source's queue stays there
-            moved = _copied(item, copy.id, renamed, now)
-            await self._store.save(moved.message, *moved.parts)
+        for item in moved:
+            await self._store.save(item.message, *item.parts)
         for child in await self._store.children(session_id):
             if child.errand is not None and child.errand.message_id in renamed:
                 owed = child.errand.state == "running" or _reports(every, child.id)

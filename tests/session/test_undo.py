@@ -308,3 +308,22 @@ async def test_l14_what_a_step_changes_is_told_with_its_lines(
     assert told[3] == SessionDiff(session.id, counted)
     assert isinstance(told[4], SessionIdle)
     assert len(told) == 5
+
+
+async def test_d6_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        for number in ("one", "two", "three"):
+            await turn(harness, session, number, bash(f"touch {number}"))
+        undo, directory = harness.runtime.sessions.undo, harness.runtime.sessions.directory
+        made = await plan(harness, session)
+        await undo.undo(made, files=True, conversation=True)
+        copy = await directory.fork(session.id)
+        assert (await plan(harness, copy)).text == "two"
+        assert await undo.redo(copy.id) == ()
+        assert (harness.folder / "three").exists()
+        assert await undo.redo(copy.id) is None
+        assert (await plan(harness, copy)).text == "three"
+        earlier = await directory.fork(session.id, made.message_id)
+        assert (await plan(harness, earlier)).text == "two"
+        assert await undo.redo(earlier.id) is None
