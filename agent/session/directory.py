@@ -161,16 +161,15 @@ class Directory:
             undone_at=undone,
             undone_tree=source.undone_tree if undone else None,
         )
-        await self._store.save(copy)
-        for item in moved:
-            await self._store.save(item.message, *item.parts)
+        records = [record for item in moved for record in (item.message, *item.parts)]
         for child in await self._store.children(session_id):
             if child.errand is not None and child.errand.message_id in renamed:
                 owed = child.errand.state == "running" or _reports(every, child.id)
                 if owed and not _reports(messages, child.id, sent=True):
                     # Its report goes to the other one.
                     report = report_of(child, "interrupted", FORKED)
-                    await self._store.save(*waiting_report(copy, report, now))
+                    records.extend(waiting_report(copy, report, now))
+        await self._store.save(copy, *records)
         return copy
 
 
