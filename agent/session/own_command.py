@@ -63,7 +63,7 @@ class OwnCommands:
         if claimed is None:
             raise SessionBusy(WORKS)
         try:
-            await settle_undone(self._deps.store, self._directory, session)
+            await settle_undone(self._deps.store, self._directory, session_id)
             await self._deps.store.add_history(f"!{command}", session.directory)
             await self._directory.update(session_id, lambda s: _titled(s, command))
         except BaseException:

@@ -107,9 +107,10 @@ class SessionService:
         model = self._deps.catalog.model(message.model)
         self._deps.clients.client_for(model)
         item = await self._mentions.added(item, prompt.mentions, session, model)
-        await settle_undone(self._deps.store, self._directory, session)
         claimed = await self._runner.claim(session_id)
         try:
+            if claimed is not None:
+                await settle_undone(self._deps.store, self._directory, session_id)
             if prompt.seen.strip():
                 await self._deps.store.add_history(prompt.seen, session.directory)
             with self._deps.queues.arriving(item):

@@ -183,8 +183,12 @@ class Undo:
         return tuple(found)
 
 
-async def settle_undone(store: Store, directory: Directory, session: Session) -> None:
-    """Drop for good what was taken back: a new prompt goes on from before it."""
+async def settle_undone(store: Store, directory: Directory, session_id: str) -> None:
+    """Drop for good what was taken back: a new prompt goes on from before it.
+
+    To be called by who has claimed the session: nobody brings it back meanwhile.
+    """
+    session = await store.session(session_id)
     if session.undone_at is None:
         return
     gone = [m for m in await store.messages(session.id) if m.message.id >= session.undone_at]

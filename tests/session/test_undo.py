@@ -327,3 +327,20 @@ async def test_d6_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> N
         earlier = await directory.fork(session.id, made.message_id)
         assert (await plan(harness, earlier)).text == "two"
         assert await undo.redo(earlier.id) is None
+
+
+async def test_d5_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
+    """Another program works in the session: what was taken back here can still be brought back."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "one")
+        await turn(harness, session, "two", bash("touch made"))
+        undo = harness.runtime.sessions.undo
+        await undo.undo(await plan(harness, session), files=True, conversation=True)
+        async with open_harness(tmp_path, **FREE) as other:
+            assert await other.runtime.store.acquire_lease(session.id)
+            with pytest.raises(SessionBusy, match="Another opencode-py"):
+                await harness.send(session, "three")
+        assert await undo.redo(session.id) == ()
+        assert (harness.folder / "made").exists()
+        assert (await plan(harness, session)).text == "two"
