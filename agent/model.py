@@ -236,8 +236,8 @@ ToolState: TypeAlias = Pending | Running | Completed | Failed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPart:
     """One tool call. *call_id* is the provider's id (or one made up, unique in the turn);
-    *opaque* goes back unchanged with the call (thought signatures). *consents* tells who allowed
-    or refused it, in the order in which it was decided."""
+    *opaque* goes back unchanged (thought signatures). *consents* tells who allowed or refused it,
+    in order. *title* is its tool's own word for calls, "" where nobody has such a tool."""
 
     id: str
     session_id: str
@@ -247,6 +247,7 @@ class ToolPart:
     state: ToolState = field(default_factory=Pending)
     opaque: JsonObject | None = None
     consents: tuple[Consent, ...] = ()
+    title: str = ""
     type: Literal["tool"] = "tool"
 
 
@@ -350,8 +351,7 @@ Part: TypeAlias = (
 )
 
 HarnessPart: TypeAlias = CompactionPart | ToolPart | ReportPart
-"""What people see of a message of the harness: where it summed up, the user's own command, what a
-sub-agent in the background reports."""
+"""What people see of a message of the harness: sums, their own command, sub-agents' reports."""
 
 
 def is_open(part: Part) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import TextIO, assert_never
 
+from agent.called import label_of
 from agent.events import (
     Event,
     MessageUpdated,
@@ -129,16 +130,17 @@ class Printer:
         if self._states.get(part.id) == state.status:
             return
         self._states[part.id] = state.status
+        label = label_of(part)
         match state:
             case Pending():
                 pass
-            case Running(label=label):
+            case Running():
                 self.line(clean_line(f"-> {label.verb} {label.object} {label.note}").rstrip())
-            case Completed(label=label, facts=facts):
+            case Completed(facts=facts):
                 done = (f"{label.verb} {label.object} {label.note}".strip(), *facts)
                 self.line(clean_line("ok " + "  ".join(done)))
-            case Failed(label=label, kind=kind, error=error):
-                what = f"{label.verb or part.tool} {label.object}".strip()
+            case Failed(kind=kind, error=error):
+                what = f"{label.verb} {label.object}".strip()
                 first = clean(error).strip().partition("\n")[0]
                 self.line(f"{kind}: {clean_line(what)}: {first}")
             case _:

@@ -155,6 +155,7 @@ class StepExecutor:
 
     def announce(self, part: ToolPart) -> Slot:
         """Take up a call whose input starts to arrive."""
+        part = replace(part, title=self._deps.pipeline.title(part.tool))
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot
@@ -165,6 +166,7 @@ class StepExecutor:
         resolved = self._deps.pipeline.resolve(slot.part.tool, arguments)
         slot.resolved = resolved
         slot.state = SlotState.QUEUED
+        slot.part = replace(slot.part, title=self._deps.pipeline.title(slot.part.tool))
         if isinstance(resolved, ResolvedCall):
             slot.part = replace(slot.part, tool=resolved.name)
             slot.safe = resolved.safe

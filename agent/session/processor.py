@@ -182,8 +182,8 @@ class StepProcessor:
         )
         slot = self._executor.announce(part)
         self._slots[event.key] = slot
-        self._parts.append(part)
-        await self._store.save(part)
+        self._parts.append(slot.part)
+        await self._store.save(slot.part)
         return slot
 
     def _unique(self, call_id: str | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agent.called import label_of
 from agent.consent import explained
 from agent.display import DiffBlock
 from agent.model import (
@@ -212,9 +213,7 @@ def _searched(part: Part) -> str:
         case TextPart(text=text, synthetic=False):
             return text
         case ToolPart():
-            state = part.state
-            label = "" if isinstance(state, Pending) else f"{state.label.verb} {state.label.object}"
-            return f"{label}\n{result_of(part)}"
+            return f"{label_of(part).verb} {label_of(part).object}\n{result_of(part)}"
         case ReasoningPart(text=text):
             return text
         case ReportPart():

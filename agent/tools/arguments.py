@@ -9,13 +9,14 @@ import json
 import re
 from typing import Any, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from agent.errors import InvalidArguments
 from agent.jsontypes import Json, JsonObject
+from agent.questions import PermissionReply
 from agent.tools.base import ToolArgs
-from agent.tools.encodable import encodable_json
+from agent.tools.encodable import encodable, encodable_json
 
 MAX_ISSUES = 5
 MAX_ISSUE = 100
@@ -237,3 +238,16 @@ def _quote(value: Any) -> str:
     except (TypeError, ValueError):
         text = type(value).__name__
     return text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
+
+
+def with_command(
+    args: type[BaseModel], given: JsonObject, reply: PermissionReply | None
+) -> JsonObject | None:
+    """The arguments *given* with the command that the user wrote; None if it is as the model
+    sent it."""
+    if reply is None or reply.edited_command is None or "command" not in args.model_fields:
+        return None
+    command = encodable(reply.edited_command)
+    if command.strip() == str(given.get("command", "")).strip():
+        return None
+    return {**given, "command": command}

@@ -23,7 +23,7 @@ from agent.model import FailureKind, FilePart
 from agent.permission.deciding import refused
 from agent.permission.service import AskContext, PermissionService
 from agent.questions import Need, PermissionReply
-from agent.tools.arguments import parse_arguments, validate
+from agent.tools.arguments import parse_arguments, validate, with_command
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.encodable import encodable, encodable_record
 from agent.tools.hooking import Before, CallHooks
@@ -138,6 +138,11 @@ class Pipeline:
     def truncator(self) -> Truncator:
         """What cuts all that the model gets to read."""
         return self._truncator
+
+    def title(self, name: str) -> str:
+        """The tool's word for its calls, "" for a tool that nobody has."""
+        tool = self._registry.find(name)
+        return tool.spec.verb if tool is not None else ""
 
     def resolve(self, name: str, arguments: str) -> ResolvedCall | CallFailed:
         """Find the tool and check its *arguments*, the JSON text as it came."""
@@ -272,7 +277,7 @@ class Pipeline:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
             if reply is not None and reply.comment:
                 comments.append(f"The user allowed this and said: {reply.comment}")
-            edited = _edited(call, reply)
+            edited = with_command(call.tool.args, call.input, reply)
             if edited is None:
                 break
             # What the user wrote needs no second question, but a deny still holds.
@@ -384,17 +389,3 @@ async def _looked_after(call: ResolvedCall, result: Result, context: ToolContext
         return result
     found = await context.aftercare.report(result.touched)
     return replace(result, output=f"{result.output}\n\n{found}") if found else result
-
-
-def _edited(call: ResolvedCall, reply: PermissionReply | None) -> JsonObject | None:
-    """The input with the command that the user wrote; None if it is as the model sent it."""
-    if (
-        reply is None
-        or reply.edited_command is None
-        or "command" not in call.tool.args.model_fields
-    ):
-        return None
-    command = encodable(reply.edited_command)
-    if command.strip() == str(call.input.get("command", "")).strip():
-        return None
-    return {**call.input, "command": command}

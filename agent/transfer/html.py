@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
+from agent.called import label_of
 from agent.consent import explained
 from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
 from agent.figures import money
@@ -119,17 +120,17 @@ def _folded(head: str, text: str) -> str:
 def _tool(part: ToolPart) -> Iterator[str]:
     state = part.state
     if isinstance(state, Pending):
-        yield f'<p class="tool">{escape(part.tool)} <span>not run</span></p>'
+        yield f'<p class="tool">{escape(label_of(part).verb)} <span>not run</span></p>'
         return
     wrong = failed(part)
     look = "bad" if wrong else "off" if isinstance(state, Failed) else "good"
     facts = " ".join(state.facts) if isinstance(state, Completed) else ""
     if isinstance(state, Failed):
         facts = state.kind
-    thing = f"<code>{escape(state.label.object)}</code>" if state.label.object else ""
+    thing = f"<code>{escape(label_of(part).object)}</code>" if label_of(part).object else ""
     summary = (
-        f'<summary class="{look}"><b>{escape(state.label.verb or part.tool)}</b> '
-        f"{thing} {escape(state.label.note)} "
+        f'<summary class="{look}"><b>{escape(label_of(part).verb)}</b> '
+        f"{thing} {escape(label_of(part).note)} "
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)

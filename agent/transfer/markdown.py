@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
 
+from agent.called import label_of
 from agent.consent import explained
 from agent.display import DiffBlock, ShellBlock
 from agent.figures import money
@@ -84,12 +85,12 @@ def _folded(head: str, text: str) -> str:
 def _tool(part: ToolPart) -> Iterator[str]:
     state = part.state
     if isinstance(state, Pending):
-        yield f"- **{part.tool}** (not run)\n"
+        yield f"- **{label_of(part).verb}** (not run)\n"
         return
-    label = state.label
+    label = label_of(part)
     failed = f" ({state.kind})" if isinstance(state, Failed) else ""
     thing = f" {code(label.object)}" if label.object else ""
-    yield f"- **{label.verb or part.tool}**{thing} {label.note}{failed}".rstrip() + "\n"
+    yield f"- **{label.verb}**{thing} {label.note}{failed}".rstrip() + "\n"
     for consent in part.consents:
         yield f"  {explained(consent)}\n"
     shown = False

@@ -26,7 +26,8 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from agent.display import TodoItem, ToolLabel
+from agent.called import label_of
+from agent.display import TodoItem
 from agent.events import PartDelta
 from agent.model import (
     Completed,
@@ -212,9 +213,9 @@ def report(part: ReportPart) -> ToolCallStart:
 
 def title_of(part: ToolPart) -> str:
     """The call in a few words, on one line."""
-    label = ToolLabel("") if isinstance(part.state, Pending) else part.state.label
+    label = label_of(part)
     words = f"{label.verb} {label.object} {label.note}"
-    return clean_line(" ".join(words.split())) or clean_line(part.tool)
+    return clean_line(" ".join(words.split()))
 
 
 def plan(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:

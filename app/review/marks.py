@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from textual.content import Content
 
+from agent.called import label_of
 from agent.model import (
     CompactionPart,
     Completed,
@@ -203,11 +204,8 @@ def _tool_line(part: ToolPart, where: _Where, *, unfolded: bool) -> Content:
             glyph, tone = "✕", "$tone-err"
         case _:
             glyph, tone = "○", "$tone-faint"
-    if isinstance(state, Pending):
-        said = part.tool
-    else:
-        label = state.label
-        said = f"{label.verb or part.tool} {_short(label.object)} {label.note}".strip()
+    label = label_of(part)
+    said = f"{label.verb} {_short(label.object)} {label.note}".strip()
     words = "$tone-err" if failed(part) else "$tone-muted"
     folds = "" if _child(part) is None else "▾" if unfolded else "▸"
     return _row(glyph, tone, said, where, words, folds)

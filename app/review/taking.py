@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.called import label_of
 from agent.display import DiffBlock
 from agent.model import (
     CompactionPart,
@@ -83,10 +84,7 @@ def _message(reviewed: Reviewed, mark: Mark) -> str:
 
 
 def _sentence(part: ToolPart) -> str:
-    if isinstance(part.state, Pending):
-        return part.tool
-    label = part.state.label
-    return f"{label.verb or part.tool} {label.object}".strip()
+    return f"{label_of(part).verb} {label_of(part).object}".strip()
 
 
 def _given(part: ToolPart) -> str:

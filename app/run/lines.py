@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TextIO
 
+from agent.called import label_of
 from agent.events import (
     Event,
     MessageUpdated,
@@ -145,10 +146,10 @@ class JsonLines:
         facts: JsonObject = {"call": part.id, "tool": part.tool, "state": state.status}
         match state:
             case Running():
-                facts |= {"title": _title(state), "input": state.input}
+                facts |= {"title": _title(part), "input": state.input}
             case Completed():
                 facts |= {
-                    "title": _title(state),
+                    "title": _title(part),
                     "input": state.input,
                     "output": state.output,
                     "exit_code": state.exit_code,
@@ -156,7 +157,7 @@ class JsonLines:
                 }
             case Failed():
                 facts |= {
-                    "title": _title(state),
+                    "title": _title(part),
                     "input": state.input,
                     "error": state.error,
                     "kind": state.kind,
@@ -208,6 +209,6 @@ class JsonLines:
         self._out.flush()
 
 
-def _title(state: Running | Completed | Failed) -> str:
-    label = state.label
+def _title(part: ToolPart) -> str:
+    label = label_of(part)
     return " ".join(f"{label.verb} {label.object} {label.note}".split())

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.called import label_of
 from agent.consent import told
 from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
 from agent.model import Completed, Failed, Pending, Running, ToolPart
@@ -128,12 +129,9 @@ def _glyph(part: ToolPart, moment: Moment) -> tuple[str, str]:
 
 def _label(part: ToolPart) -> ToolLabel:
     """The sentence of a call; before its input is complete, what can be told of it."""
-    name = part.tool.replace("_", " ").capitalize()
-    if isinstance(part.state, Pending):
-        return ToolLabel(name, _streaming(part.state.raw))
-    label = part.state.label
-    if not label.verb and isinstance(part.state, Failed):
-        return ToolLabel(name, _streaming(part.state.raw))
+    state, label = part.state, label_of(part)
+    if isinstance(state, Pending) or (isinstance(state, Failed) and not label.object):
+        return replace(label, object=_streaming(state.raw))
     return label
 
 
