@@ -1,5 +1,5 @@
 """The rows of a session's timeline: turns, what was said and done in them, and below the call
-of a sub-agent, once it is unfolded, what that said and did."""
+or the report of a sub-agent, once it is unfolded, what that said and did."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ from agent.session.timeline import (
 )
 from app.clean import clean_line
 from app.glance import glance
-from app.review.reviewed import Held, Reviewed
+from app.review.reviewed import Below, Reviewed
 from app.words import clock, count, duration, money, tokens
 
 DEEPEST = 8
@@ -47,7 +47,7 @@ class Mark:
     """One row. *turn* is the index of its turn in the session that is reviewed, *place* that of its
     turn in its own session *session_id*; *step* is the response it belongs to, if it is of one.
     *message_id* and *part_id* are where it stands in the transcript, *child* is the session of
-    the sub-agent it started."""
+    the sub-agent that it started or that reports in it."""
 
     key: str
     turn: int
@@ -79,20 +79,20 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class _Where:
     """Where rows are made: in which turn, for a list of *width* cells, *depth* sessions below the
-    one that is reviewed. *held* are the sessions that are unfolded."""
+    one that is reviewed. *below* are the sessions that are unfolded."""
 
     turn: int
     filter: Filter
     width: int
-    held: Held
+    below: Below
     depth: int = 0
 
 
-def marks(reviewed: Reviewed, shown: Shown, width: int, held: Held) -> Iterator[Mark]:
+def marks(reviewed: Reviewed, shown: Shown, width: int, below: Below) -> Iterator[Mark]:
     """The rows for a list of *width* cells. With a filter only turns that hold such a thing."""
     for index, turn in enumerate(reviewed.turns):
         everything = shown.filter == "everything"
-        where = _Where(index, shown.filter, width, held)
+        where = _Where(index, shown.filter, width, below)
         inner = list(_inner(reviewed, index, where))
         unfolded = index in shown.unfolded or not everything
         if everything or inner:
@@ -139,7 +139,7 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
             if step is None and not isinstance(part, HarnessPart):
                 continue
             child = _child(part)
-            below = where.held.get(child) if child is not None else None
+            below = where.below.get(part.id)
             line = _part_line(part, where, unfolded=below is not None)
             if line is not None:
                 yield mark(id_, part.id, line, step=step, child=child)
@@ -173,8 +173,9 @@ def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
             return _row("∴", "$tone-faint", said, where, "$tone-faint")
         return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
     if isinstance(part, CompactionPart | ReportPart):
-        said = said_by(part)
-        return _row("◇", "$tone-muted", said, where) if where.filter == "everything" else None
+        if where.filter != "everything":
+            return None
+        return _row("◇", "$tone-muted", said_by(part), where, folds=_folds(part, unfolded))
     if not isinstance(part, ToolPart):
         return None
     fits = {
@@ -207,8 +208,7 @@ def _tool_line(part: ToolPart, where: _Where, *, unfolded: bool) -> Content:
     label = label_of(part)
     said = f"{label.verb} {_short(label.object)} {label.note}".strip()
     words = "$tone-err" if failed(part) else "$tone-muted"
-    folds = "" if _child(part) is None else "▾" if unfolded else "▸"
-    return _row(glyph, tone, said, where, words, folds)
+    return _row(glyph, tone, said, where, words, _folds(part, unfolded))
 
 
 def _short(thing: str) -> str:
@@ -216,7 +216,14 @@ def _short(thing: str) -> str:
     return thing.rpartition("/")[2] or thing if thing and " " not in thing else thing
 
 
+def _folds(part: Part, unfolded: bool) -> str:
+    return "" if _child(part) is None else "▾" if unfolded else "▸"
+
+
 def _child(part: Part) -> str | None:
+    """The session of the sub-agent that *part* began or that reports in it."""
+    if isinstance(part, ReportPart):
+        return part.child_id or None
     if not isinstance(part, ToolPart) or isinstance(part.state, Pending):
         return None
     ids = (block.session_id for block in part.state.blocks if block.kind == "subtask")

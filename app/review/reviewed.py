@@ -48,8 +48,8 @@ class Reviewed:
         return found if isinstance(found, AssistantMessage) else None
 
 
-Held: TypeAlias = Mapping[str, Reviewed]
-"""Sessions by id: the one that is reviewed, and those that are unfolded in it."""
+Below: TypeAlias = Mapping[str, Reviewed]
+"""Sessions of sub-agents that are unfolded, by the id of the part that each stands below."""
 
 
 async def read(store: Store, session_id: str) -> Reviewed:

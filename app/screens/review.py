@@ -93,6 +93,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self._above = above
         self._secrets = secrets
         self._held: dict[str, Reviewed] = {}
+        self._places: dict[str, str] = {}
         self._marks: dict[str, Mark] = {}
         self._shown = Shown()
         self._hits: list[tuple[str, str]] = []
@@ -133,18 +134,21 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         """The session that is reviewed, once it was read."""
         return self._held.get(self._session_id)
 
-    async def _unfold(self, session_id: str) -> None:
-        """Show a sub-agent's session below its call, in both, or no longer."""
-        transcript = self.query_one(Transcript)
-        inner = dict(transcript.inner)
-        if self._held.pop(session_id, None) is None:
-            child = await read(self._runtime.store, session_id)
-            self._held[session_id] = child
-            inner[session_id] = child.view()
-        else:
-            del inner[session_id]
+    @property
+    def _below(self) -> dict[str, Reviewed]:
+        """What is unfolded, by the part that it stands below."""
+        return {place: self._held[session_id] for session_id, place in self._places.items()}
+
+    async def _unfold(self, session_id: str, place: str) -> None:
+        """Show a sub-agent's session in both sides below the part *place*, its call or its report,
+        or no longer. It stands in one place at a time."""
+        held = self._held.pop(session_id, None)
+        if self._places.pop(session_id, "") != place:
+            self._held[session_id] = held or await read(self._runtime.store, session_id)
+            self._places[session_id] = place
         if self.is_attached:
-            transcript.inner = inner
+            transcript = self.query_one(Transcript)
+            transcript.inner = {place: one.view() for place, one in self._below.items()}
             transcript.show(transcript.view)
             self._fill("")
 
@@ -160,7 +164,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         width = max(10, listing.scrollable_content_region.width - 2)
         held = keep or (self._mark.key if self._mark is not None else "")
         reviewed = self._reviewed
-        found = list(marks(reviewed, self._shown, width, self._held)) if reviewed else []
+        found = list(marks(reviewed, self._shown, width, self._below)) if reviewed else []
         self._marks = {mark.key: mark for mark in found}
         listing.set_options([Option(mark.line, id=mark.key) for mark in found])
         at = next((n for n, mark in enumerate(found) if mark.key == held), 0)
@@ -206,22 +210,22 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self._shown = self._shown.toggled(mark.turn)
             self._fill(mark.key)
         elif mark.child is not None:
-            self._toggle_child(mark.child)
+            self._toggle_child(mark.child, mark.part_id)
         else:
             self.query_one(Transcript).action_toggle_fold()
 
     def on_transcript_open_session(self, event: Transcript.OpenSession) -> None:
         event.stop()
-        self._toggle_child(event.session_id)
+        self._toggle_child(event.session_id, event.place)
 
-    def _toggle_child(self, session_id: str) -> None:
-        self._spawn(lambda: self._unfold(session_id), "unfolding a sub-agent")
+    def _toggle_child(self, session_id: str, place: str) -> None:
+        self._spawn(lambda: self._unfold(session_id, place), "unfolding a sub-agent")
 
     def action_alone(self) -> None:
         """Review a sub-agent's session by itself."""
         mark, reviewed = self._mark, self._reviewed
         if mark is None or mark.child is None or reviewed is None:
-            self._show_keys("Choose the call of a sub-agent")
+            self._show_keys("Choose the call or the report of a sub-agent")
             return
         above = (*self._above, reviewed.session.title or "Untitled")
         child = ReviewScreen(
@@ -277,7 +281,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if (reviewed := self._reviewed) is None:
             return None
         everything = Shown(unfolded=frozenset(range(len(reviewed.turns))))
-        found = list(marks(reviewed, everything, 20, self._held))
+        found = list(marks(reviewed, everything, 20, self._below))
         part = next((mark for mark in found if mark.part_id == part_id), None)
         return part or next((mark for mark in found if mark.message_id == message_id), None)
 

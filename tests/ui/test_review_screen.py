@@ -9,6 +9,7 @@ from textual.widgets import OptionList
 from agent.consent import Consent
 from agent.display import SubtaskBlock
 from agent.model import AssistantMessage, Completed, MessageWithParts, Usage
+from agent.told import ReportPart
 from app.screens.review import ReviewScreen
 from app.widgets.transcript.view import Transcript
 from tests.support import records
@@ -78,6 +79,22 @@ def utc(monkeypatch: pytest.MonkeyPatch):
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+def reported() -> MessageWithParts:
+    """The harness's message with what a sub-agent in the background came to."""
+    message = records.user("msg_f", "", turn="trn_2")
+    part = ReportPart(
+        id="prt_f1",
+        session_id=SESSION,
+        message_id="msg_f",
+        child_id=CHILD,
+        agent="explore",
+        description="the other readers",
+        outcome="completed",
+        text="All is well.",
+    )
+    return MessageWithParts(replace(message.message, synthetic=True), (part,))
 
 
 async def kept(running: Running, *items: MessageWithParts, session_id: str = SESSION, **more):
@@ -247,6 +264,28 @@ async def test_u12_a_sub_agents_session_unfolds_in_place(
         await running.pilot.press("up", "enter")
         await running.until(lambda: rows(screen) == before)
         assert "look at them" not in running.text()
+
+
+async def test_u12_a_sub_agents_session_unfolds_below_its_report_too(start: Starter) -> None:
+    """In one place at a time, in both sides: where it was asked for last."""
+    async with start(size=(140, 45)) as running:
+        screen = await reviewed(running, reported())
+        await running.pilot.press("up", "enter")
+        await chosen(running, "Explore reports")
+        assert "▸ ◇ Explore reports: the other readers" in rows(screen)
+        before = rows(screen)
+        await running.pilot.press("enter")
+        await running.until(lambda: "│   None has the fault." in rows(screen))
+        at = rows(screen).index("▾ ◇ Explore reports: the other readers")
+        assert rows(screen)[at + 1] == "│   None has the fault."
+        await running.until_shown("│▌ look at them")
+        await chosen(running, "● Explore the other readers")
+        await running.pilot.press("enter")
+        await running.until(lambda: rows(screen).index("│   None has the fault.") < at)
+        assert sum("None has the fault." in row for row in rows(screen)) == 1
+        assert running.text().count("look at them") == 1
+        await running.pilot.press("enter")
+        await running.until(lambda: rows(screen) == before)
 
 
 async def test_u12_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:

@@ -9,11 +9,11 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from app.state import Entry, SessionView
-from app.widgets.transcript.items import Item, items_of, leads_to
+from app.widgets.transcript.items import Item, items_of
 from app.widgets.transcript.lines import Line, Page
 
 Inner: TypeAlias = Mapping[str, SessionView]
-"""What is unfolded, by the id of the session."""
+"""What is unfolded, by the key of the row that it is below."""
 
 NOTHING_INNER: Inner = MappingProxyType({})
 
@@ -25,11 +25,11 @@ DEEPEST = 8
 
 
 def items_within(view: SessionView, entry: Entry, inner: Inner, depth: int = 0) -> Iterator[Item]:
-    """The items of one message, each call followed by those of the session it leads to."""
+    """The items of one message, each followed by those of the session that is unfolded below it."""
     for item in items_of(view, entry):
         item.depth = depth
         yield item
-        child = inner.get(leads_to(item) or "") if inner and depth < DEEPEST else None
+        child = inner.get(item.key) if depth < DEEPEST else None
         if child is not None:
             for message_id in child.message_ids:
                 if (held := child.entry(message_id)) is not None:

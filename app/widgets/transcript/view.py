@@ -80,11 +80,11 @@ class Transcript(ScrollView, can_focus=True):
         """The top of what is loaded is near: the page before it is needed."""
 
     class OpenSession(Message):
-        """A sub-session was chosen."""
+        """A sub-session was chosen, by the row with the key *place*."""
 
-        def __init__(self, session_id: str) -> None:
+        def __init__(self, session_id: str, place: str) -> None:
             super().__init__()
-            self.session_id = session_id
+            self.session_id, self.place = session_id, place
 
     def __init__(
         self,
@@ -368,7 +368,7 @@ class Transcript(ScrollView, can_focus=True):
         if layout is None:
             return
         if opens and (session_id := leads_to(item)) is not None:
-            self.post_message(self.OpenSession(session_id))
+            self.post_message(self.OpenSession(session_id, item.key))
             return
         if layout.toggle(item):
             # What was clicked stays where it is, also at the end of the page.
