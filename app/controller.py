@@ -37,6 +37,7 @@ from app.launch import Launch
 from app.live import LiveSession
 from app.look import wear
 from app.modes import Modes
+from app.once import Once
 from app.own_commands import own_actions
 from app.paging import Paging
 from app.place import Place, look, short_folder
@@ -86,7 +87,7 @@ class Controller:
         self._grace = grace
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
-        self._warned: dict[str, float] = {}
+        self._once = Once(WARNED)
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._modes = Modes()
         self._recent: tuple[Session, ...] = ()
@@ -287,10 +288,7 @@ class Controller:
                 pass
 
     def _warn_once(self, sentence: str) -> None:
-        """For what may come many times at once: a full disk fails every write."""
-        now = time.monotonic()
-        if now - self._warned.get(sentence, -WARNED) >= WARNED:
-            self._warned[sentence] = now
+        if self._once.is_news(sentence):
             self.warn(sentence)
 
     def _show(self) -> None:

@@ -1,0 +1,25 @@
+"""Sentences that may come many times at once: a full disk fails every write."""
+
+import time
+from collections.abc import Callable
+
+
+class Once:
+    """Lets a sentence through once in *seconds*, and forgets it then."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._told: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    def is_news(self, sentence: str) -> bool:
+        """Whether *sentence* is to be told now."""
+        now = self._clock()
+        self._told = {told: at for told, at in self._told.items() if now - at < self._seconds}
+        if sentence in self._told:
+            return False
+        self._told[sentence] = now
+        return True
