@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.files.disk import UNFINISHED
-from agent.session.snapshot_folder import keep_index, pass_over, put, set_up, to_be_made
+from agent.session.snapshot_folder import keep_index, own_name, pass_over, put, set_up, to_be_made
 
 T = TypeVar("T")
 
@@ -65,10 +65,11 @@ class Snapshots:
     def __init__(self, folder: Path, project: str) -> None:
         self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
         self._project = project
-        # An index of its own for each program: none waits for another, and one that was killed
+        # An index of its own for each: none waits for another, and one that was killed
         # leaves no lock behind.
-        self._new = self._git.with_name(f"{self._git.name}.new-{os.getpid()}")
-        self._index = self._git / f"index-{os.getpid()}"
+        name = own_name()
+        self._new = self._git.with_name(f"{self._git.name}.new-{name}")
+        self._index = self._git / f"index-{name}"
         self._lock = asyncio.Lock()
         self._ready = False
         self.why = ""
@@ -93,7 +94,7 @@ class Snapshots:
         if not Path(path).is_relative_to(self._project):
             return None
         relative = str(Path(path).relative_to(self._project))
-        index = self._git / f"index-{os.getpid()}.with"
+        index = self._index.with_name(f"{self._index.name}.with")
         async with self._alone(index):
             if not await self._run("ls-tree", "--name-only", tree, "--", relative):
                 return None

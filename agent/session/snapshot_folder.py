@@ -1,13 +1,27 @@
 """The git directory that snapshots live in (spec 7, D5): made whole or not at all, and an index for
-each program that works with it."""
+each that works with it."""
 
 import contextlib
+import fcntl
+import itertools
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
+
+_numbers = itertools.count()
+_in_use: set[str] = set()
 
 ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge !diff\n"
 """Bytes are kept as they are, and no filter of the project runs."""
+
+
+def own_name() -> str:
+    """A name for the files of one that works with the directory: no other of this process or of a
+    living one has it."""
+    name = f"{os.getpid()}-{next(_numbers)}"
+    _in_use.add(name)
+    return name
 
 
 def to_be_made(git: Path) -> bool:
@@ -16,32 +30,30 @@ def to_be_made(git: Path) -> bool:
         return False
     git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for old in git.parent.glob(f"{git.name}.new-*"):
-        if _is_ours_or_left(old.name.rpartition("-")[2]):
+        if _is_left(old.name.removeprefix(f"{git.name}.new-")):
             shutil.rmtree(old, ignore_errors=True)
     return True
 
 
 def put(new: Path, git: Path) -> None:
-    """Put what git made at *new* to its place. Raises ``OSError``."""
+    """Put what git made at *new* to its place, unless another was first. Raises ``OSError``."""
     new.chmod(0o700)
     (new / "info").mkdir(exist_ok=True, mode=0o700)
     _write_private(new / "info" / "exclude", "/.git\n")
     _write_private(_mark(new), ATTRIBUTES)
-    if not _mark(git).exists():
-        shutil.rmtree(git, ignore_errors=True)
-    try:
-        new.rename(git)
-    except OSError:
-        if not _mark(git).exists():  # else another instance was first
-            raise
+    with _alone(git.parent):
+        if not _mark(git).exists():
+            shutil.rmtree(git, ignore_errors=True)  # made half-way
+            new.rename(git)
 
 
 def set_up(git: Path, index: Path) -> None:
     """What git is to know of the project; and this program's *index* as one was kept last, so that
     only what has changed since is read."""
-    _write_private(_mark(git), ATTRIBUTES)
+    if _mark(git).read_text("utf-8") != ATTRIBUTES:  # another may be reading it just now
+        _write_private(_mark(git), ATTRIBUTES)
     for old in git.glob("index-*"):
-        if _is_ours_or_left(old.name.removeprefix("index-").partition(".")[0]):
+        if _is_left(old.name.removeprefix("index-").partition(".")[0]):
             old.unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(git / "index", index)
@@ -53,7 +65,8 @@ def pass_over(git: Path, line: str) -> None:
     exclude = git / "info" / "exclude"
     before = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
     if line not in before.splitlines():
-        exclude.write_text(f"{before}{line}\n", "utf-8", "surrogateescape")
+        with exclude.open("a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{line}\n")  # never without a line that another git goes by
 
 
 def keep_index(git: Path, index: Path) -> None:
@@ -70,9 +83,21 @@ def _mark(git: Path) -> Path:
     return git / "info" / "attributes"
 
 
-def _is_ours_or_left(pid: str) -> bool:
-    """Whether the process *pid* is this one, or gone."""
-    return pid == str(os.getpid()) or not Path("/proc", pid).exists()
+def _is_left(name: str) -> bool:
+    """Whether nobody has the name any more: its process is gone, or this one came by its number."""
+    pid = name.partition("-")[0]
+    return name not in _in_use if pid == str(os.getpid()) else not Path("/proc", pid).exists()
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Look at what is in *folder* and change it while no other instance does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _write_private(path: Path, text: str) -> None:

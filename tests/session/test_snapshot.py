@@ -3,14 +3,17 @@
 import asyncio
 import fnmatch
 import hashlib
-import os
+import shutil
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agent.files.disk import UNFINISHED, unfinished
 from agent.session.snapshot import Snapshots
+from agent.session.snapshot_folder import put
 
 
 @pytest.fixture
@@ -57,7 +60,8 @@ async def test_d5_a_lock_of_a_git_that_was_killed_is_taken_off(
     snapshots: Snapshots, tmp_path: Path
 ) -> None:
     await snapshots.take()
-    (place(tmp_path) / f"index-{os.getpid()}.lock").touch()
+    [index] = place(tmp_path).glob("index-*")
+    index.with_name(f"{index.name}.lock").touch()
     assert await covers(snapshots, tmp_path / "project" / "made")
 
 
@@ -76,6 +80,47 @@ async def test_d5_what_a_killed_program_left_beside_it_is_removed(
     left.mkdir(parents=True)
     assert await covers(snapshots, tmp_path / "project" / "made")
     assert not left.exists()
+
+
+@pytest.mark.parametrize("half_made", [False, True])
+async def test_d5_many_that_start_at_once_have_one_folder(tmp_path: Path, half_made: bool) -> None:
+    """Whoever is second takes what is there: what the first has written in it stays."""
+    project = tmp_path / "project"
+    project.mkdir()
+    if half_made:
+        place(tmp_path).mkdir(parents=True)
+        (place(tmp_path) / "config.lock").touch()
+    many = [Snapshots(tmp_path / "snapshots", str(project)) for _ in range(12)]
+    first = await asyncio.gather(*(one.take() for one in many))
+    assert [one.why for one in many] == [""] * 12
+    await asyncio.to_thread((project / "made").write_text, "new")
+    later = await asyncio.gather(*(one.take() for one in many))
+    assert len({*first}) == len({*later}) == 1
+    for one, before, after in zip(many, first, later, strict=True):
+        assert before is not None
+        assert after is not None
+        assert [change.path for change in await one.changes(before, after)] == ["made"]
+        await one.close()
+    assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [place(tmp_path).name]
+
+
+def test_d5_one_folder_never_takes_the_place_of_another(tmp_path: Path) -> None:
+    git, starts = tmp_path / "git", 8
+
+    def start(new: Path, together: threading.Barrier) -> int:
+        together.wait()
+        put(new, git)
+        return git.stat().st_ino
+
+    for number in range(40):
+        shutil.rmtree(git, ignore_errors=True)
+        (git / "half" / "made").mkdir(parents=True)
+        news = [tmp_path / f"git.new-{number}-{one}" for one in range(starts)]
+        for new in news:
+            new.mkdir()
+        together = threading.Barrier(starts)
+        with ThreadPoolExecutor(starts) as pool:
+            assert len(set(pool.map(start, news, [together] * starts))) == 1
 
 
 @pytest.mark.parametrize("again", [False, True])
