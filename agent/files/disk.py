@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from agent.files.left import clear_once
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -115,12 +117,19 @@ IN_PLACE = frozenset({errno.EBUSY, errno.EXDEV})
 """Refusals to rename over a file that is a mount of its own, as containers have them."""
 
 
-def replace_file(path: str, data: bytes, *, create: bool = False) -> FileStamp:
+def replace_file(
+    path: str,
+    data: bytes,
+    *,
+    create: bool = False,
+    clear: Callable[[Path], None] = clear_once,
+) -> FileStamp:
     """Put *data* in place of the file at *path* and return its new stamp.
 
     Links lead to their target, which is what is replaced. *create* makes a new file (with
-    its parents) and raises ``FileExistsError`` if one has appeared there meanwhile. Raises
-    ``OSError``; the old file is whole then.
+    its parents) and raises ``FileExistsError`` if one has appeared there meanwhile. *clear* rids
+    the folder of what a writer left that was killed. Raises ``OSError``; the old file is whole
+    then.
     """
     target = Path(os.path.realpath(path))
     if create:
@@ -135,6 +144,7 @@ def replace_file(path: str, data: bytes, *, create: bool = False) -> FileStamp:
             raise PermissionError(errno.EACCES, "file is read-only", str(target))
         _replace(target, data, old)
     _sync_folder(target.parent)
+    clear(target.parent)
     return stamp_of(data, target.stat())
 
 

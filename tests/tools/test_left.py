@@ -1,0 +1,93 @@
+"""What a writer that was killed left half-written goes, and nothing else does."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.files.disk import UNFINISHED, replace_file, unfinished
+from agent.files.left import AFTER, LEFT, clear
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from agent.files import disk
+
+def sync(descriptor):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+os.fsync = sync
+disk.replace_file(sys.argv[1], b"new")
+"""
+
+
+def later() -> float:
+    return time.time() + AFTER + 60
+
+
+def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Path) -> None:
+    target = tmp_path / "notes.txt"
+    target.write_text("old")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert killed.returncode < 0
+    [left] = tmp_path.glob(UNFINISHED)
+    clear(tmp_path, time.time())
+    replace_file(str(target), b"next")  # it may be another's that is being written
+    assert left.exists()
+    clear(tmp_path, later())
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 200, "\u4f60" * 60, "two\nlines", ".hidden"])
+def test_every_name_that_is_written_is_known(tmp_path: Path, name: str) -> None:
+    assert LEFT.fullmatch(unfinished(tmp_path / name).name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".notes.txt.opencode-py.tmp",
+        "notes.txt.0a1b2c3d.opencode-py.tmp",
+        ".notes.txt.0a1b2c3d.opencode-py.tmp~",
+        ".notes.txt.0A1B2C3D.opencode-py.tmp",
+        ".notes.txt.0a1b2c3.opencode-py.tmp",
+        ".notes.txt.0a1b2c3d.gone",
+        ".notes.txt.0a1b2c3d.tmp",
+    ],
+)
+def test_what_a_person_may_have_made_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    clear(tmp_path, later())
+    assert (tmp_path / name).exists()
+
+
+def test_only_files_go(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.touch()
+    link, folder, good = (unfinished(tmp_path / name) for name in ("link", "folder", "good"))
+    link.symlink_to(kept)
+    folder.mkdir()
+    good.touch()
+    clear(tmp_path, later())
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", link.name, folder.name}
+
+
+def test_an_old_text_is_no_old_file(tmp_path: Path) -> None:
+    """It has the times of the file that it replaces for a moment."""
+    writing = unfinished(tmp_path / "notes.txt")
+    writing.touch()
+    os.utime(writing, (1.0, 1.0))
+    clear(tmp_path, time.time())
+    assert writing.exists()
+
+
+def test_a_write_clears_its_folder(tmp_path: Path) -> None:
+    target = tmp_path / "notes.txt"
+    target.write_text("old")
+    left = unfinished(target)
+    left.touch()
+    replace_file(str(target), b"new", clear=lambda folder: clear(folder, later()))
+    assert not left.exists()
