@@ -8,7 +8,6 @@ from functools import partial
 from agent.agents import Agents
 from agent.bus import Bus
 from agent.errors import ProviderError, StoreError
-from agent.events import MessageUpdated
 from agent.files import Editor, FileTracker
 from agent.ids import new_id
 from agent.model import (
@@ -360,8 +359,8 @@ class Turn:
         if self._step is not None:
             try:
                 usage, cost = await self._step.teardown(fault)
-            except StoreError as error:  # the screen tells it, even if no disk does
-                self._deps.bus.publish(MessageUpdated(self._step.unstored(error)))
+            except StoreError as error:  # the screen tells it, and the disk once it has room
+                self._deps.store.stage(self._step.unstored(error))
                 raise
             await self._track(self._step.message)
             if usage is not None:

@@ -78,11 +78,17 @@ def write(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]
     return created
 
 
-def write_open_parts(connection: sqlite3.Connection, parts: Iterable[Part]) -> None:
-    """Write the present state of *parts*, leaving out those whose message is gone: another
-    process may delete a session at any time."""
+def write_late(
+    connection: sqlite3.Connection, parts: Iterable[Part], messages: Iterable[AssistantMessage]
+) -> None:
+    """Write the present state of *parts* and *messages*, leaving out those that are gone or
+    whose message is: another process may delete a session at any time."""
     for part in parts:
         connection.execute(_PART_OF_STORED, _part_row(part, frozenset()))
+    for message in messages:
+        known = connection.execute("SELECT 1 FROM message WHERE id = ?", (message.id,))
+        if known.fetchone() is not None:
+            _write_message(connection, message)
 
 
 def _write_session(connection: sqlite3.Connection, session: Session) -> bool:

@@ -94,6 +94,7 @@ class Store(Reads, SideRecords):
         parts = [r for r in given if not isinstance(r, Session | UserMessage | AssistantMessage)]
         users = records.user_message_ids(given)
         self._behind.hold_back([part.id for part in parts])
+        self._behind.settle(r.id for r in given if isinstance(r, AssistantMessage))
         # An open part is in memory before its commit, so that what is appended meanwhile
         # is appended to it; a closed one stays open for readers until it is durable.
         closed: list[Part] = []
@@ -160,9 +161,13 @@ class Store(Reads, SideRecords):
                 # What was staged or appended during the commit is newer and counts.
                 return PartUpdated(self._parts.get(record.id) or record)
 
-    def stage(self, part: Part) -> None:
-        """Hold an open part in memory and publish it now; durable within 250 ms."""
-        self._behind.stage(part)
+    def stage(self, record: Part | AssistantMessage) -> None:
+        """Hold an open part in memory and publish it now; durable within 250 ms. A message is one
+        that could not be saved: it is stored once the disk takes it."""
+        if isinstance(record, AssistantMessage):
+            self._behind.owe(record)
+        else:
+            self._behind.stage(record)
 
     def append(self, part_id: str, field: DeltaField, delta: str) -> None:
         """Add *delta* to an open part and publish it now; durable within 250 ms.

@@ -13,11 +13,11 @@ from functools import partial
 
 from agent.bus import Bus
 from agent.errors import StoreError
-from agent.events import DeltaField, Notice, PartUpdated
-from agent.model import Part, is_open
+from agent.events import DeltaField, MessageUpdated, Notice, PartUpdated
+from agent.model import AssistantMessage, Part, is_open
 from agent.store.database import Database
 from agent.store.open_parts import OpenParts
-from agent.store.records import write_open_parts
+from agent.store.records import write_late
 
 FLUSH_AFTER = 0.15
 """Seconds from a change to its write, which itself may take the rest of the 250 ms."""
@@ -34,6 +34,7 @@ class WriteBehind:
         self._bus = bus
         self._parts = parts
         self._dirty: dict[str, None] = {}
+        self._owed: dict[str, AssistantMessage] = {}
         self._held_back: Counter[str] = Counter()
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
@@ -44,6 +45,17 @@ class WriteBehind:
         self._parts.put(part)
         self._bus.publish(PartUpdated(part))
         self._mark((part.id,))
+
+    def owe(self, message: AssistantMessage) -> None:
+        """Publish *message*, whose end the disk would not take, and write it once it does."""
+        self._owed[message.id] = message
+        self._bus.publish(MessageUpdated(message))
+        self._mark(())
+
+    def settle(self, message_ids: Iterable[str]) -> None:
+        """Newer states of these messages are about to be written: none is owed any more."""
+        for message_id in message_ids:
+            self._owed.pop(message_id, None)
 
     def append(self, part_id: str, field: DeltaField, delta: str) -> None:
         """Add *delta* to an open part, publish it, and write it soon."""
@@ -81,15 +93,17 @@ class WriteBehind:
                 if part_id not in self._held_back and (part := self._parts.get(part_id)) is not None
             ]
             self._dirty = {part_id: None for part_id in self._dirty if part_id in self._held_back}
-            if not batch:
+            owed = list(self._owed.values())
+            if not batch and not owed:
                 return
             written = False
             try:
-                await self._database.write(partial(write_open_parts, parts=batch))
+                await self._database.write(partial(write_late, parts=batch, messages=owed))
                 written = True
             finally:
                 if not written:
                     self._mark(part.id for part in batch if self._parts.get(part.id) is not None)
+            self.settle(each.id for each in owed if self._owed.get(each.id) is each)
             for part in batch:
                 if not is_open(part) and self._parts.get(part.id) is part:
                     self._parts.drop(part.id)
@@ -107,12 +121,12 @@ class WriteBehind:
     def _mark(self, part_ids: Iterable[str]) -> None:
         self._dirty.update(dict.fromkeys(part_ids))
         idle = self._task is None or self._task.done()
-        if self._dirty and idle and not self._closed:
+        if (self._dirty or self._owed) and idle and not self._closed:
             self._task = asyncio.create_task(self._write_soon(), name="store flush")
 
     async def _write_soon(self) -> None:
         delay = FLUSH_AFTER
-        while self._dirty:
+        while self._dirty or self._owed:
             await asyncio.sleep(delay)
             try:
                 await self.flush()

@@ -85,7 +85,10 @@ def test_d06_a_full_disk_is_told_and_nothing_is_lost(
         limited = no_file_may_grow(terminal.pid)
         fills(terminal, scripted, limited.__enter__, lambda: limited.__exit__(None, None, None))
     with run("--continue", rows=40) as terminal:
-        terminal.wait(r"(?s)half of it and the rest of it.*▌ my words.*as you wish")
+        terminal.wait(
+            r"(?s)half of it and the rest of it.*✕ .*\n?.*session database.*▌ my words.*as you wish"
+        )
+        assert "Interrupted" not in terminal.screen
 
 
 def may_mount() -> bool:

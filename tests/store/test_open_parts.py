@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.bus import Bus
 from agent.errors import StoreError
-from agent.events import PartDelta, PartUpdated
+from agent.events import MessageUpdated, PartDelta, PartUpdated
 from agent.model import Pending, ReasoningPart, TextPart, ToolPart
 from agent.store.open_parts import OpenParts
 from agent.store.store import Store
@@ -197,3 +197,32 @@ def test_chunks_join_to_the_text_whenever_they_are_read(steps: list[str | None])
             assert parts.append(call.id, "raw", step).offset == len(raw)
             raw += step
     assert parts.of_session(call.session_id) == [replace(call, state=Pending(raw=raw))]
+
+
+async def test_a_message_that_is_owed_is_published_now_and_stored_later(store: Store, bus: Bus):
+    session, message, _ = await stored_turn(store)
+    ended = replace(message, completed=9.0, finish="error")
+    with bus.subscribe() as events:
+        store.stage(ended)
+        assert events.drain() == [MessageUpdated(ended)]
+    await store.flush()
+    assert (await store.messages(session.id))[0].message == ended
+
+
+async def test_a_newer_state_of_a_message_that_is_owed_counts(store: Store):
+    session, message, _ = await stored_turn(store)
+    newer = replace(message, completed=9.0)
+    store.stage(replace(message, completed=9.0, finish="error"))
+    await store.save(newer)
+    await store.flush()
+    assert (await store.messages(session.id))[0].message == newer
+
+
+async def test_a_message_that_is_owed_to_a_deleted_session_is_forgotten(store: Store):
+    session, message, _ = await stored_turn(store)
+    store.stage(replace(message, completed=9.0))
+    await store.delete_session(session.id)
+    other, kept, _ = await stored_turn(store)
+    store.stage(text := make_text(kept, "ab"))
+    await store.flush()
+    assert (await store.messages(other.id))[0].parts[-1] == text
