@@ -20,6 +20,27 @@ WINDOW = SAMPLE // 2
 FEW = 40
 """Bytes beyond ASCII below which the letters of a text do not tell its encoding."""
 
+SYLLABLES = 8
+"""Pairs from which on hardly a Chinese text happens to stay in the rows of Korean syllables: one
+of a thousand of that length, and fewer the longer it is (measured on the messages of Vim)."""
+
+LEAST_KANA = 3
+"""Pairs in the rows of kana that are no chance; a quarter of all must be in them, too."""
+
+_HANGUL = bytes(range(0xB0, 0xC9))
+"""First bytes of Korean syllables in EUC-KR. In GB 2312 they begin about half of the common
+characters, those read A to R."""
+
+_KANA = b"\xa4\xa5"
+_SYMBOLS = b"\xa1\xa2\xa3"
+"""First bytes of punctuation and of wide ASCII, whichever of the three it is."""
+
+_WESTERN = "€…ŠŒŽ‘’“”•–—™šœž\xa0¡£§©«®°±²³µ·º»¼½¾¿".encode("cp1252") + bytes(range(0xC0, 0x100))
+"""Letters and signs that texts in Western languages have beyond ASCII, as cp1252 has them."""
+
+_STRICTER = {"gb18030": "gb2312"}
+"""What short text must be in to be taken for the other."""
+
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -154,25 +175,34 @@ def _legacy(sample: bytes) -> Encoding:
 
 
 def _told_by_runs(sample: bytes) -> str:
-    """The codec of text with too few letters for statistics, "" where there are enough.
-
-    A letter beyond ASCII stands alone in Western words; Chinese ones come in pairs of bytes, and
-    short Chinese texts are written in GB 2312's rows (first byte from B0, both above A0).
-    """
+    """The codec of text that its runs of bytes beyond ASCII tell, "" where they do not."""
     runs = _BEYOND_ASCII.findall(sample[: -1 if len(sample) == SAMPLE else None])
-    if sum(len(run) for run in runs) > FEW:
-        return ""
-    if sum(len(run) == 1 for run in runs) * 2 > len(runs):
-        codec = "cp1252"
-    elif all(len(run) % 2 == 0 and min(run) > 0xA0 and min(run[::2]) >= 0xB0 for run in runs):
-        codec = "gb18030"
-    else:
-        return ""
+    few = sum(len(run) for run in runs) <= FEW
+    paired = all(len(run) % 2 == 0 and min(run) > 0xA0 for run in runs)
+    codec = _of_pairs(b"".join(run[::2] for run in runs), few=few) if paired else ""
+    alone = b"".join(run for run in runs if len(run) == 1)
+    # A letter beyond ASCII stands alone in Western words, and so do signs, one of them a rare one.
+    if not codec and few and len(alone) * 2 > len(runs):
+        western = len(alone) - len(alone.translate(None, _WESTERN))
+        codec = "cp1252" if western * 2 >= len(alone) - 1 else ""
     try:
-        sample.decode(codec)
+        sample.decode(_STRICTER.get(codec, codec or "ascii"))
     except UnicodeDecodeError:
         return ""
     return codec
+
+
+def _of_pairs(leads: bytes, *, few: bool) -> str:
+    """The codec of text in pairs of bytes, each above A0 (*leads* are the first ones); "" where
+    they do not tell it. Japanese is known by its kana, Korean by the rows that it stays in, and a
+    *few* other pairs are Chinese."""
+    letters = leads.translate(None, _SYMBOLS)
+    kana = len(letters) - len(letters.translate(None, _KANA))
+    if kana >= LEAST_KANA and kana * 4 >= len(letters):
+        return "euc_jp"
+    if len(letters) >= SYLLABLES and len(letters.translate(None, _HANGUL)) * 20 <= len(letters):
+        return "cp949"
+    return "gb18030" if few and letters and min(letters) >= 0xB0 else ""
 
 
 def _mostly_utf8(sample: bytes) -> bool:

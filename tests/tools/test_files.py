@@ -55,6 +55,35 @@ def test_few_letters_are_read_as_they_were_meant(text: str, encoding: str) -> No
     assert decode(text.encode(encoding)).text == text
 
 
+SENTENCES = {
+    "설정 파일이 없으면 빈 사전을 돌려준다": ("euc-kr", "cp949"),
+    "주문 목록에서 취소된 항목은 제외한다, 그리고 결과를 출력한다": ("euc-kr",),
+    "# 이름과 나이를 출력\nprint('이름:', name, '나이:', age)  # 주의: 느림": ("euc-kr",),
+    "“파일”을 찾을 수 없습니다. 다시 시도해 주십시오.": ("euc-kr",),
+    "如果文件不存在，则返回空字典。": ("gb18030", "gbk", "gb2312"),
+    "你好，世界": ("gb18030",),
+    "如果檔案不存在，則傳回一個空字典，並且寫入日誌檔": ("big5",),
+    "ファイルがなければ空の辞書を返す。": ("euc-jp", "shift_jis"),
+    "これは注意：遅い": ("euc-jp", "shift_jis"),
+    "Соединение с базой данных открывается один раз. Здравствуйте": ("cp1251",),
+    "Соединение с базой данных открывается один раз, и закрывается в самом конце. "
+    "Отменённые заказы не входят, после регистрации нужно подтвердить адрес почты.": ("koi8-r",),
+    "Déjà vu, le café à côté de l'hôtel était fermé": ("latin-1", "cp1252", "utf-16"),
+    "Größe, Übergröße und Maß müssen geprüft werden": ("latin-1", "utf-16-le"),
+    "It’s “quoted” – and more… ™ 5 €, ½ ¦ ¬ © £5 100 °C": ("cp1252",),
+    "œuvre, Ação, n° 5": ("cp1252",),
+    "El año que viene habrá más opciones. ¿Dónde está la estación?": ("latin-1",),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(text, encoding) for text, encodings in SENTENCES.items() for encoding in encodings],
+)
+def test_a_sentence_is_read_as_it_was_meant(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
 def test_gbk_and_latin1_keep_their_bytes() -> None:
     for tail in (b"\xd6\xd0\xce\xc4", b"stra\xdfe"):
         file = decode(b"n = 1\n; " + tail + b"\n")
