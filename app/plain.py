@@ -7,9 +7,8 @@ terminals and pipes.
 import asyncio
 import signal
 import sys
-import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Literal
 
 from agent.errors import OpencodePyError
 from agent.events import (
@@ -29,6 +28,7 @@ from app.opening import load
 from app.preparing import Preparing
 from app.printing import Printer
 from app.spent import spent_of
+from app.typed_lines import Lines, read_lines
 from app.words import money
 
 if TYPE_CHECKING:  # brings the whole harness
@@ -73,17 +73,14 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
     return 0
 
 
-async def ask_trust(
-    question: "TrustQuestion", printer: Printer, lines: "asyncio.Queue[str | None]"
-) -> "TrustAnswer":
+async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
     from app.screens.trust import EXPLAINED, lay_out  # noqa: PLC0415 - Textual: for this alone
 
+    lines.asks()
     printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")
     printer.line("yes or no? An empty line is no, and asks next time.")
-    typed = await lines.get()
-    if typed is None:
-        lines.put_nowait(None)  # the end of the input ends the program too
+    typed = await lines.answer()
     match (typed or "").strip().lower():
         case "y" | "yes":
             return "trust"
@@ -91,24 +88,6 @@ async def ask_trust(
             return "refuse"
         case _:
             return "later"
-
-
-def read_lines(source: TextIO) -> "asyncio.Queue[str | None]":
-    """The lines of *source* as they come, then None. Reads in a thread that dies with us."""
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-
-    def put(line: str | None) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-
-    def read() -> None:
-        for line in source:
-            put(line.rstrip("\r\n"))
-        put(None)
-
-    threading.Thread(target=read, name="plain-input", daemon=True).start()
-    return lines
 
 
 class Plain:
@@ -119,7 +98,7 @@ class Plain:
         runtime: "Runtime",
         launch: Launch,
         printer: Printer,
-        lines: "asyncio.Queue[str | None]",
+        lines: Lines,
     ) -> None:
         self._runtime = runtime
         self._launch = launch
@@ -160,13 +139,13 @@ class Plain:
             asyncio.get_running_loop().create_task(self._runtime.sessions.cancel(session.id))
         else:
             self._stopping.set()
-            self._lines.put_nowait(None)
+            self._lines.put(None)
 
     async def _read(self) -> str | None:
         """The next prompt, with the lines that a backslash at the end joins."""
         text = ""
         while True:
-            line = await self._lines.get()
+            line = await self._lines.prompt()
             if line is None:
                 return text or None
             if not line.endswith("\\"):
@@ -303,6 +282,7 @@ class Plain:
         waiting = [r.id for r in self._runtime.permissions.pending(request.root_id)]
         if request.id not in waiting:
             return
+        self._lines.asks()
         self._printer.question(request, len(waiting))
         always = ", a always" if request.always else ""
         while True:
@@ -322,6 +302,7 @@ class Plain:
         service = self._runtime.questions
         if question.id not in {held.id for held in service.pending(question.root_id)}:
             return
+        self._lines.asks()
         self._printer.asked(question)
         while True:
             typed = await self._answer(question)
@@ -337,7 +318,7 @@ class Plain:
 
     async def _answer(self, asked: PermissionRequest | Question) -> str | None:
         """The next line, or None when the question went away. The end of input refuses."""
-        line = asyncio.create_task(self._lines.get())
+        line = asyncio.create_task(self._lines.answer())
         gone = asyncio.create_task(_withdrawn(self._runtime, asked))
         try:
             await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -345,7 +326,6 @@ class Plain:
                 return None
             typed = line.result()
             if typed is None:
-                self._lines.put_nowait(None)  # the end of the input ends the program too
                 return "reject" if isinstance(asked, PermissionRequest) else "/skip"
             return typed
         finally:

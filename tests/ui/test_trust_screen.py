@@ -1,6 +1,5 @@
 """The question whether to trust a folder: after the first frame, before anything is used (M9)."""
 
-import asyncio
 import io
 import json
 import subprocess
@@ -18,6 +17,7 @@ from app.plain import ask_trust
 from app.printing import Printer
 from app.screens.trust import TrustScreen
 from app.themes import LIGHT
+from app.typed_lines import Lines
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter
 
@@ -260,8 +260,8 @@ async def test_u17_the_answers_are_always_on_the_screen(
 )
 async def test_m9_plain_asks_on_lines(typed: str, answer: str) -> None:
     out = io.StringIO()
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
-    lines.put_nowait(typed)
+    lines = Lines(types=False)
+    lines.put(typed)
     assert await ask_trust(EXAMPLE, Printer(out), lines) == answer
     assert "npx -y @acme/docs-mcp@1.4.0 --root ." in out.getvalue()
     assert "~/shop" in out.getvalue()
