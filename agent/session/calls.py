@@ -19,7 +19,7 @@ from agent.session.guards import DoomLoop
 from agent.session.spending import plus
 from agent.session.subagents import Lineage, Subagents
 from agent.store.store import Store
-from agent.tools.base import Aftercare, ToolContext
+from agent.tools.base import Aftercare, BeforeChange, ToolContext
 from agent.tools.pipeline import Pipeline
 
 
@@ -36,7 +36,7 @@ class CallDeps:
     briefing: Briefing
     completions: Completions
     repeats: int
-    before_change: Callable[[], Awaitable[None]] | None
+    before_change: BeforeChange | None
     saved: Callable[[str], Awaitable[None]] | None
     aftercare: Aftercare | None
     terminals: Terminals | None

@@ -81,7 +81,10 @@ async def ends_of(
     last, as blobs; None where there was no file."""
     found: dict[str, tuple[str | None, str | None]] = {}
     for patch in patches_in(messages):
+        theirs = frozenset(patch.files)
         for change in await snapshots.changes(patch.base, patch.tree):
+            if change.path not in theirs:
+                continue
             before, _ = found.get(change.path, (change.before, None))
             found[change.path] = (before, change.after)
     return found

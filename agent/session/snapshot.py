@@ -11,7 +11,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import AsyncGenerator, Callable
+import unicodedata
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,11 @@ HARDENED = (
     *("-c", "advice.addEmbeddedRepo=false"),
     "--literal-pathspecs",
 )
+
+
+def folded(path: str) -> str:
+    """*path* as file systems that know no upper case, or another form of accents, compare it."""
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,16 @@ class Snapshots:
             finally:
                 await asyncio.to_thread(_forget, index)
         return made.strip() if made else None
+
+    def named(self, paths: Iterable[str]) -> frozenset[str] | None:
+        """What ``changes`` calls the files at *paths* (in full), ``folded``; None if one of them
+        lies elsewhere."""
+        found: set[str] = set()
+        for path in paths:
+            if not Path(path).is_relative_to(self._project):
+                return None
+            found.add(folded(str(Path(path).relative_to(self._project))))
+        return frozenset(found)
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two snapshots, by path. A repository inside the project is no

@@ -1,14 +1,14 @@
 """Which files a turn changes: a snapshot before its first change, one after each step (D5)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
 from agent.bus import Bus
 from agent.events import FileEdited, SessionDiff
 from agent.ids import new_id
 from agent.model import AssistantMessage, PatchPart
-from agent.session.snapshot import TIMEOUT, FileChange, Snapshots
+from agent.session.snapshot import TIMEOUT, FileChange, Snapshots, folded
 from agent.store.store import Store
 
 PATIENCE = TIMEOUT
@@ -17,23 +17,40 @@ too early is in that snapshot and cannot be taken back. A busy machine needs mor
 
 
 class ChangeTracker:
-    """Follows one turn. Where a project is not covered it does nothing."""
+    """Follows one turn. Where a project is not covered it does nothing.
 
-    def __init__(self, snapshots: Snapshots, store: Store, bus: Bus) -> None:
+    What the turn changed is what differs between two snapshots; but where every call in between
+    says which files it may change, what somebody else did to others meanwhile is not the turn's.
+    *works* tells whether something in the background may change files for it.
+    """
+
+    def __init__(
+        self, snapshots: Snapshots, store: Store, bus: Bus, works: Callable[[], bool]
+    ) -> None:
         self._snapshots = snapshots
         self._store = store
         self._bus = bus
+        self._works = works
+        self._may: frozenset[str] | None = frozenset()
+        """Files that may have been changed since the last snapshot; None for any."""
         self._base: asyncio.Task[str | None] | None = None
         self._changing = False
 
     def begin(self) -> None:
         """Take the turn's first snapshot beside what else goes on."""
         if self._base is None:
+            self._may = self._at_once()
             self._base = asyncio.create_task(self._snapshots.take(), name="snapshot")
 
-    async def before_change(self) -> None:
-        """A call that may change files is about to run: wait until what is there was kept."""
+    def _at_once(self) -> frozenset[str] | None:
+        return None if self._works() else frozenset()
+
+    async def before_change(self, files: tuple[str, ...] | None) -> None:
+        """A call that may change *files* (in full; None: any) is about to run: wait until what is
+        there was kept."""
         self._changing = True
+        named = None if files is None else self._snapshots.named(files)
+        self._may = None if named is None or self._may is None else self._may | named
         if self._base is not None:
             await asyncio.wait([self._base], timeout=PATIENCE)
 
@@ -63,9 +80,14 @@ class ChangeTracker:
         if base is None:
             return None
         after = await self._snapshots.take()
-        if after is None or after == base:
+        if after is None:
             return None
-        changed = await self._snapshots.changes(base, after)
+        may, self._may = self._may, self._at_once()
+        self._base = asyncio.create_task(_known(after), name="snapshot")
+        changes = await self._snapshots.changes(base, after) if after != base else ()
+        changed = [each for each in changes if may is None or folded(each.path) in may]
+        if not changed:
+            return None
         part = PatchPart(
             id=new_id("prt"),
             session_id=message.session_id,
@@ -76,7 +98,6 @@ class ChangeTracker:
         )
         await self._store.save(part)
         self._tell(message.session_id, changed)
-        self._base = asyncio.create_task(_known(after), name="snapshot")
         return part
 
     def _tell(self, session_id: str, changed: Sequence[FileChange]) -> None:

@@ -53,6 +53,7 @@ from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
 from agent.tools.shells import Shells
+from agent.tools.shells import works as shell_works
 from agent.tracing import Tracing
 
 NO_SUMMARY = "The session could not be summed up. "
@@ -141,7 +142,8 @@ class Turn:
         self._session = session
         self._lineage = lineage
         self._errands = subagents.errands
-        self._tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus)
+        works = partial(shell_works, deps.shells, lineage.root_id)
+        self._tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus, works)
         calls = CallDeps(
             store=deps.store,
             pipeline=deps.pipeline,
@@ -296,14 +298,14 @@ class Turn:
         await self._add_usage(result.usage, result.cost)
         return replace(result, children=self._calls.take_children())
 
-    async def _before_change(self) -> None:
+    async def _before_change(self, files: tuple[str, ...] | None) -> None:
         # A sub-agent's changes are its caller's: they are undone together. What is done in the
         # background outlives the caller's steps, so it keeps what it changes itself.
         if self._lineage.callers:
             if self._errands.job(self._session.id) is None:
                 return
             self._tracker.begin()
-        await self._tracker.before_change()
+        await self._tracker.before_change(files)
 
     async def _track(self, message: Message) -> None:
         if isinstance(message, AssistantMessage):

@@ -69,6 +69,7 @@ class ApplyPatchTool:
             needs=_needs(changes),
             blocks=show_blocks(changes),
             heading="Make these changes?" if len(changes) > 1 else "Make this change?",
+            writes=tuple(path.real for change in changes for path in change.paths),
         )
 
     async def execute(

@@ -8,7 +8,7 @@ shows), asks, and only then ``execute``. So what was shown is what runs (spec 4,
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -36,7 +36,8 @@ PayloadT = TypeVar("PayloadT")
 class Plan(Generic[PayloadT]):
     """What a call would do. *payload* is frozen: ``execute`` acts on it and nothing else.
 
-    *heading* is the dialog's question ("Run this command?").
+    *heading* is the dialog's question ("Run this command?"). *writes* are all files that the call
+    may change (real paths), None where nobody can say.
     """
 
     label: ToolLabel
@@ -44,6 +45,7 @@ class Plan(Generic[PayloadT]):
     needs: tuple[Need, ...] = ()
     blocks: tuple[Block, ...] = ()
     heading: str = "Allow this?"
+    writes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,9 @@ class Completer(Protocol):
         ...
 
 
+BeforeChange: TypeAlias = Callable[[tuple[str, ...] | None], Awaitable[None]]
+
+
 class Ask(Protocol):
     """Asks for needs that are found only while executing (a redirect to another host)."""
 
@@ -138,13 +143,13 @@ class ToolContext:
     model sees images and PDF files.
     *waiting* is told the id of a question that the call waits for, None when it is over.
     *progress* shows the live tail of output (bounded by the caller's throttle).
-    *ask* is for needs found only while executing. *children* runs sub-agents, and *completer* has
-    a prompt answered, None where there are none; *before_change* is awaited before anything that
-    may change files. *by_user*: the user wrote the call and nobody is asked about it. *aftercare*
-    looks after files that were read or changed, None where nothing does. *saved* is told the
-    real path of a file whose unsaved changes were saved for the user. *terminals* are those of
-    the user's editor, None where commands run in shells of the program's; *placed* is told the
-    id of the one that a call runs in.
+    *ask* is for needs found only while executing. *children* runs sub-agents, and *completer* has a
+    prompt answered, None where there are none; *before_change* is awaited before anything that may
+    change files, with which ones (``Plan.writes``). *by_user*: the user wrote the call and nobody
+    is asked about it. *aftercare* looks after files that were read or changed, None where nothing
+    does. *saved* is told the real path of a file whose unsaved changes were saved for the user.
+    *terminals* are those of the user's editor, None where commands run in shells of the program's;
+    *placed* is told the id of the one that a call runs in.
     """
 
     session_id: str
@@ -163,7 +168,7 @@ class ToolContext:
     callers: tuple[str, ...] = ()
     children: Children | None = None
     completer: Completer | None = None
-    before_change: Callable[[], Awaitable[None]] | None = None
+    before_change: BeforeChange | None = None
     by_user: bool = False
     aftercare: Aftercare | None = None
     saved: Callable[[str], Awaitable[None]] | None = None

@@ -60,6 +60,7 @@ class Change:
             needs=edit_needs(self.target),
             blocks=(self.diff.block,),
             heading="Create this file?" if self.creates else "Make this change?",
+            writes=(self.target.real,),
         )
 
 

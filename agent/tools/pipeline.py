@@ -286,7 +286,8 @@ class Pipeline:
             call = replace(call, input=edited, args=args)
             comments.append(f"The user changed the command. What ran is: {edited['command']}")
         if context.before_change is not None and (call.tool.spec.indirect or not call.safe):
-            await context.before_change()
+            hooked = self._hooks_of(call, context) is not None  # hooks may change anything
+            await context.before_change(None if hooked else plan.writes)
         result = await call.tool.execute(plan, reply, context)
         result = await _looked_after(call, result, context)
         stop = False

@@ -77,6 +77,7 @@ class PlanExitTool:
             payload=ExitPlan(question, file),
             needs=(Need("plan_exit", "*", always="*", floor="allow"),),
             heading="Let the agent propose to leave plan mode?",
+            writes=(),
         )
 
     async def execute(

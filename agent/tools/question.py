@@ -98,6 +98,7 @@ class QuestionTool:
             payload=QuestionPlan(questions),
             needs=(Need("question", "*", always="*", floor="allow"),),
             heading="Let the agent ask you something?",
+            writes=(),
         )
 
     async def execute(

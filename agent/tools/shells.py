@@ -203,3 +203,8 @@ class Shells:
         """End all of them."""
         await asyncio.gather(*(shell.background.kill() for shell in self._shells.values()))
         self._shells.clear()
+
+
+def works(shells: Shells, root_id: str) -> bool:
+    """Whether a shell of a session tree runs."""
+    return any(info.root_id == root_id and info.state == "running" for info in shells.snapshot())

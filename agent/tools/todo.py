@@ -80,6 +80,7 @@ class TodoWriteTool:
             needs=(Need("todowrite", "*", always="*", floor="allow"),),
             blocks=(TodoBlock(items),),
             heading="Change the todo list?",
+            writes=(),
         )
 
     async def execute(

@@ -49,7 +49,7 @@ class WriteTool:
         change = await asyncio.to_thread(_plan, target, args.content, ctx)
         payload = WritePlan(target, args.content, change)
         if change is None:
-            return Plan(label=ToolLabel("Write", target.shown), payload=payload)
+            return Plan(label=ToolLabel("Write", target.shown), payload=payload, writes=())
         return change.to_plan("Write", payload)
 
     async def execute(

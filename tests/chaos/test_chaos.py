@@ -59,6 +59,8 @@ class Chaos(RuleBasedStateMachine):
         self.number = 0
         self.places = 0
         self.killed = False
+        self.settled = 0
+        """The newest prompt when all was at rest."""
 
     def teardown(self) -> None:
         try:
@@ -136,7 +138,7 @@ class Chaos(RuleBasedStateMachine):
         self.number += 1
         words = "".join(f" {word}" for word in work)
         text = f"#{self.number} in {known.place.name} do:{words}."
-        before = tree(known.place)
+        before = tree(known.place) if alone else {}
         given = {"text": text, "delivery": delivery}
         if not self.taken(who, "prompt", known, {"SessionBusy"}, **given):
             return
@@ -147,6 +149,11 @@ class Chaos(RuleBasedStateMachine):
                 known.sent.pop(number, None)
             known.ended = {id_: m for id_, m in known.ended.items() if id_ < gone}
         known.sent[self.number] = delivery
+        if not alone:
+            # Commands of turns that run beside each other count what the other changes.
+            for each in self.sessions:
+                for number in [n for n in each.before if n > self.settled]:
+                    del each.before[number]
         if alone and not waiting:
             known.before[self.number] = before
 
@@ -243,6 +250,7 @@ class Chaos(RuleBasedStateMachine):
                 for instance in self.instances:
                     turns = instance.do("settle", word=word)
                     assert len(turns) == len(set(turns)), "a turn was said to be over twice"
+        self.settled = self.number
         for instance in self.instances:
             assert instance.running == [], "a tool's process was left"
         self.look(settled=True)

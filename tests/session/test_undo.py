@@ -344,3 +344,55 @@ async def test_d5_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None
         assert await undo.redo(session.id) == ()
         assert (harness.folder / "made").exists()
         assert (await plan(harness, session)).text == "two"
+
+
+async def test_d5_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> None:
+    """Calls that say which files they change are not taken for what the user, or another session,
+    does to others while they run; a command may have changed anything."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        for name in ("theirs.txt", "more.txt"):
+            (harness.folder / name).write_text("before\n")
+        session = await harness.session()
+        hold = Hold()
+        write = Call("write", {"file_path": "mine.txt", "content": "mine\n"})
+        harness.server.script(answer(Text("I write."), hold, write), answer(Text("done")))
+        before = len(harness.events)
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        (harness.folder / "theirs.txt").write_text("theirs\n")
+        hold.gate.set()
+        await harness.idle(session, after=before)
+        told = [e.files for e in harness.events[before:] if isinstance(e, SessionDiff)]
+        assert told == [(("mine.txt", 1, 0),)]
+        made = await plan(harness, session)
+        assert [file.path for file in made.files] == ["mine.txt"]
+        undo = harness.runtime.sessions.undo
+        await undo.undo(made, files=True, conversation=True)
+        assert files(harness.folder) == {"theirs.txt": b"theirs\n", "more.txt": b"before\n"}
+        assert await undo.redo(session.id) == ()
+        assert files(harness.folder)["mine.txt"] == b"mine\n"
+        await turn(harness, session, "again", bash("printf x > more.txt"), answer(write))
+        assert [file.path for file in (await plan(harness, session)).files] == ["more.txt"]
+
+
+async def test_d5_what_a_command_in_the_background_changes_is_taken_back_too(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        command = "until [ -e mine.txt ]; do sleep 0.01; done; echo late > late.txt"
+        await turn(
+            harness, session, "go", answer(Call("bash", {"command": command, "background": True}))
+        )
+        (shell,) = harness.runtime.shells.snapshot()
+        await turn(
+            harness,
+            session,
+            "write",
+            answer(
+                Call("write", {"file_path": "mine.txt", "content": "mine\n"}),
+                Call("bash_output", {"id": shell.id, "wait": 20_000}),
+            ),
+        )
+        made = await plan(harness, session)
+        assert [file.path for file in made.files] == ["late.txt", "mine.txt"]
