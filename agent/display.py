@@ -46,12 +46,16 @@ class DiffBlock:
 
 @dataclass(frozen=True, slots=True)
 class ShellBlock:
-    """A command and what it printed (bounded). *exit_code* is None while it runs or if killed."""
+    """A command and the end of what it printed. *exit_code* is None while it runs or if killed.
+
+    *earlier* counts the lines before *output* that are not kept.
+    """
 
     command: str
     output: str = ""
     exit_code: int | None = None
     note: str = ""
+    earlier: int = 0
     kind: Literal["shell"] = "shell"
 
 

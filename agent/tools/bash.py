@@ -33,9 +33,9 @@ from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.exit_codes import exit_one_answers
 from agent.tools.paths import ToolPath, outside_need, resolve_path
-from agent.tools.shell_text import describe_shell, seconds, shell_output
+from agent.tools.shell_text import describe_shell, seconds, shell_block, shell_output
 from agent.tools.shells import Shells
-from agent.tools.truncate import Limits, Truncated, Truncator, cut
+from agent.tools.truncate import Truncated, Truncator
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,6 @@ HANDLING = (
     "Read what it prints with bash_output and end it with bash_kill, both with the id {id}; it "
     "ends with the program."
 )
-
-BLOCK = Limits(lines=200, bytes=10_000)
-"""What the transcript keeps of an output, beside what the model reads."""
 
 
 class BashArgs(ToolArgs):
@@ -275,11 +272,12 @@ class BashTool:
         info, taken = await self._shells.read(info.id, info.root_id, 0)
         notes = (f"{how}: {describe_shell(info)}", HANDLING.format(id=info.id), *call.notes)
         ran = info.state == "running"
-        shown = cut(taken.text, BLOCK, "tail")
         return Result(
             shell_output(taken, notes),
             label=ToolLabel("Bash", _first_line(call.command), f"as {info.id}"),
-            blocks=(ShellBlock(call.command, shown, info.exit_code, "" if ran else notes[0]),),
+            blocks=(
+                shell_block(call.command, taken.text, info.exit_code, "" if ran else notes[0]),
+            ),
             facts=("background",) if ran else (),
             exit_code=info.exit_code,
             failed=not ran and info.exit_code != 0,
@@ -357,11 +355,12 @@ def _result(call: BashPlan, done: Finished, output: Truncated) -> Result:
     fact = "timed out" if done.timed_out else done.signal
     if not fact and done.exit_code:
         fact = f"exit {done.exit_code}"
-    block = ShellBlock(
+    block = shell_block(
         call.command,
-        cut(done.output.text, BLOCK, "tail"),
-        exit_code=done.exit_code,
-        note=" ".join(notes),
+        done.output.text,
+        done.exit_code,
+        " ".join(notes),
+        lines=done.output.lines,
     )
     good = done.exit_code == 0 or (done.exit_code == 1 and exit_one_answers(call.command))
     return Result(

@@ -2,13 +2,11 @@
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ShellBlock, ToolLabel
+from agent.display import ToolLabel
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.bash_output import SHOWN
-from agent.tools.shell_text import describe_shell, shell_output
+from agent.tools.shell_text import describe_shell, shell_block, shell_output
 from agent.tools.shells import Shells
-from agent.tools.truncate import cut
 
 
 class BashKillArgs(ToolArgs):
@@ -48,6 +46,6 @@ class BashKillTool:
         note = describe_shell(info) if ended else f"It did not run any more: {describe_shell(info)}"
         return Result(
             shell_output(taken, (note,)),
-            blocks=(ShellBlock(info.command, cut(taken.text, SHOWN, "tail"), info.exit_code),),
+            blocks=(shell_block(info.command, taken.text, info.exit_code),),
             facts=(info.state,),
         )

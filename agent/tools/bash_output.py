@@ -4,18 +4,14 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ShellBlock, ToolLabel
+from agent.display import ToolLabel
 from agent.questions import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.shell_text import describe_shell, shell_output
+from agent.tools.shell_text import describe_shell, shell_block, shell_output
 from agent.tools.shells import Shells
-from agent.tools.truncate import Limits, cut
 
 MOST_WAIT = 60_000
 """Milliseconds that one call may wait for output."""
-
-SHOWN = Limits(lines=200, bytes=10_000)
-"""What the transcript keeps of the output."""
 
 
 class BashOutputArgs(ToolArgs):
@@ -77,6 +73,6 @@ class BashOutputTool:
         left = (LEFT,) if self._shells.leaves(info.id) else ()
         return Result(
             shell_output(taken, (describe_shell(info), *left)),
-            blocks=(ShellBlock(info.command, cut(taken.text, SHOWN, "tail"), info.exit_code),),
+            blocks=(shell_block(info.command, taken.text, info.exit_code),),
             facts=(info.state,),
         )

@@ -1,7 +1,22 @@
-"""Words about background shells, for the model."""
+"""What commands printed: as the transcript keeps it, and in words about shells for the model."""
 
+from agent.display import ShellBlock
 from agent.process import Taken
 from agent.shells import ShellInfo
+from agent.tools.truncate import Limits, count_lines, cut
+
+SHOWN = Limits(lines=200, bytes=10_000)
+"""What the transcript keeps of an output."""
+
+
+def shell_block(
+    command: str, printed: str, exit_code: int | None, note: str = "", *, lines: int | None = None
+) -> ShellBlock:
+    """*command* with the end of *printed*, which was *lines* long where it is not all of it."""
+    output = cut(printed, SHOWN, "tail")
+    kept = output.count("\n") + 1
+    total = count_lines(printed) if lines is None else lines
+    return ShellBlock(command, output, exit_code, note, max(0, total - kept))
 
 
 def seconds(duration: float) -> str:

@@ -27,7 +27,7 @@ from agent.model import (
 from agent.session.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
 from agent.transfer.entries import Ended, Entry, Said, entries
-from agent.transfer.markdown import moment, short
+from agent.transfer.markdown import moment, shell_text, short
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -148,8 +148,7 @@ def _block(block: Block) -> str:
         case DiffBlock():
             return _diff(block)
         case ShellBlock():
-            text = f"$ {block.command}\n{short(block.output)}".strip()
-            return f"<pre>{escape(text)}</pre>"
+            return f"<pre>{escape(short(shell_text(block)))}</pre>"
         case TodoBlock():
             items = "".join(
                 f'<li class="{item.status}">{escape(item.content)}</li>' for item in block.items

@@ -100,9 +100,15 @@ def _tool(part: ToolPart) -> Iterator[str]:
             yield fenced("\n".join(diff_text(block)), "diff")
         elif isinstance(block, ShellBlock):
             shown = True
-            yield fenced(short(f"$ {block.command}\n{block.output}".strip()), "")
+            yield fenced(short(shell_text(block)), "")
     if isinstance(state, Failed) and not shown:
         yield fenced(short(result_of(part)), "")
+
+
+def shell_text(block: ShellBlock) -> str:
+    """*block* as a terminal has it, with a line for what is not kept of its output."""
+    earlier = f"… {block.earlier} earlier lines\n" if block.earlier else ""
+    return f"$ {block.command}\n{earlier}{block.output}".strip()
 
 
 def diff_text(block: DiffBlock) -> Iterator[str]:

@@ -236,7 +236,17 @@ async def test_long_output_keeps_its_tail_within_the_limits(
     assert done.spill in done.output
     assert check_lines(done.spill) == 300_000
     assert len(shell_block(done).output) <= 10_000
-    assert shell_block(done).output.endswith("\n300000")
+    block = shell_block(done)
+    assert block.output.endswith("\n300000")
+    assert block.earlier + block.output.count("\n") + 1 == 300_000
+
+
+@pytest.mark.parametrize(("printed", "earlier"), [(150, 0), (200, 0), (201, 1), (400, 200)])
+async def test_lines_that_the_transcript_does_not_keep_are_counted(
+    tool: BashTool, make_context: MakeContext, printed: int, earlier: int
+) -> None:
+    done = await call(tool, make_context(), f"seq {printed}")
+    assert shell_block(done).earlier == earlier
 
 
 def check_lines(spill: str) -> int:

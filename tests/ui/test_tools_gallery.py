@@ -361,8 +361,8 @@ def test_markup_and_escapes_in_labels_are_literal() -> None:
     assert "Read [/b].txt␛]52;c; [bold]" in row(completed("Read", "[/b].txt\x1b]52;c;\n[bold]"))
 
 
-def shell(lines: int, *, unfolded: bool = False, live: bool = False) -> list[str]:
-    block = ShellBlock("x", "\n".join(str(n) for n in range(lines)))
+def shell(lines: int, *, unfolded: bool = False, live: bool = False, earlier: int = 0) -> list[str]:
+    block = ShellBlock("x", "\n".join(str(n) for n in range(lines)), earlier=earlier)
     drawn, _ = draw(block, Shown(PAGE, 4, open=unfolded, live=live))
     return [line.strip.text.strip() for line in drawn]
 
@@ -374,6 +374,18 @@ def test_output_folds_to_its_last_ten_lines() -> None:
     assert len(shell(SHELL_LINES + 1)) == SHELL_LINES + 1
     assert len(shell(40, unfolded=True)) == 40
     assert shell(40, live=True)[-1] == "│ 39"
+
+
+def test_hidden_output_is_counted_with_what_was_never_kept() -> None:
+    rows = shell(40, earlier=200)
+    assert rows[0] == "│ … 230 earlier lines"
+    assert shell(40, earlier=200, unfolded=True)[:2] == ["│ … 200 earlier lines", "│ 0"]
+    assert shell(5, earlier=1)[0] == "│ … 1 earlier line"
+
+
+def test_output_that_still_grows_tells_no_number_of_lines() -> None:
+    """Only its end is told while a command runs."""
+    assert shell(40, live=True)[0] == "│ … earlier lines"
 
 
 def test_live_output_is_shown_behind_a_rule() -> None:

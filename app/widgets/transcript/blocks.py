@@ -135,15 +135,23 @@ def _shell(block: ShellBlock, shown: Shown) -> Drawn:
     limit = OPEN_LINES if shown.open else LIVE_LINES if shown.live else SHELL_LINES
     hidden = len(raw) - limit if len(raw) > limit + (not shown.live) else 0
     prefix = _ruled(shown)
-    if hidden:
-        text = Segment(f"… {hidden} earlier lines", shown.tones.style("faint"))
-        lines.append(make_line([text], prefix=prefix, toggles=True))
+    if hidden or block.earlier:
+        lines.append(_earlier(hidden + block.earlier, shown, prefix))
     for spans in clean_ansi("\n".join(raw[hidden:])) if raw else []:
         lines += _folded(ansi_text(spans, shown.tones), shown, prefix)
     if block.note:
         note = Text(clean_line(block.note), style=shown.tones.style("warn"))
         lines += _wrapped(note, shown, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
+
+
+def _earlier(count: int, shown: Shown, prefix: tuple[Segment, ...]) -> Line:
+    """The line for *count* lines before those shown. Of what still runs only the end is told, so
+    that nobody knows how many there were."""
+    number = "" if shown.live else f"{count} "
+    word = "line" if count == 1 and number else "lines"
+    text = Segment(f"… {number}earlier {word}", shown.tones.style("faint"))
+    return make_line([text], prefix=prefix, toggles=True)
 
 
 def with_blanks(command: str) -> str:
