@@ -15,7 +15,8 @@
     ├── MissingKey           a provider's key is not set
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
     ├── ToolError            a tool cannot do what was asked; the text goes to the model
-    │   └── InvalidArguments the arguments do not fit the tool's schema
+    │   ├── InvalidArguments the arguments do not fit the tool's schema
+    │   └── ToolStopped      the user stopped what the tool did
     └── PermissionRejected   the user or a rule refused a tool call
 
 ``str(error)`` is the sentence: what happened and what to do. Nothing else is shown.
@@ -122,6 +123,10 @@ class ToolError(OpencodePyError):
 
 
 class InvalidArguments(ToolError):
+    pass
+
+
+class ToolStopped(ToolError):
     pass
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from agent.consent import Consent
 from agent.display import Block, ToolLabel
-from agent.errors import InvalidArguments, PermissionRejected, ToolError
+from agent.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
 from agent.hooks.service import Hooks
 from agent.jsontypes import JsonObject
 from agent.model import FailureKind, FilePart
@@ -241,7 +241,8 @@ class Pipeline:
             stop = not error.by_rule and not error.feedback
             return self._failed("denied", str(error), call, progress, stop_turn=stop)
         except ToolError as error:
-            return self._failed("error", str(error), call, progress)
+            kind: FailureKind = "aborted" if isinstance(error, ToolStopped) else "error"
+            return self._failed(kind, str(error), call, progress)
         except Exception as error:
             log.exception("the tool %s failed", call.name)
             text = f"The tool {call.name} failed: {type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import AliasChoices, Field
 
 from agent.display import SubtaskBlock, ToolLabel
-from agent.errors import ToolError
+from agent.errors import ToolError, ToolStopped
 from agent.figures import tokens
 from agent.ids import new_id
 from agent.questions import Need, PermissionReply
@@ -118,6 +118,8 @@ class TaskTool:
             block = replace(started, background=True)
             return Result(text, blocks=(block,), facts=(SHORT[done.why],))
         text = report_text(done, request.agent, request.session_id)
+        if done.outcome == "cancelled":
+            raise ToolStopped(text)
         if done.error:
             raise ToolError(text)
         block = replace(started, text=done.text or NO_TEXT)

@@ -160,6 +160,8 @@ async def test_s3_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path
         (call,) = await harness.tools(session)
         assert "stopped by the user" in output(call)
         assert "half" in output(call)
+        assert isinstance(call.state, Failed)
+        assert call.state.kind == "aborted"  # a cancel, as of any other call, and no error
         await left_clean(harness, session, 0, "sub-agent: child cancelled")
 
 
