@@ -43,7 +43,8 @@ unit: $(STAMP)
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
 	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
-	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session
+	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session \
+		tests/permission/test_bash_fuzz.py
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
 	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_trials_large.py

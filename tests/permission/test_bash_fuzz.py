@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, Rule, judge
 from tests.support.aftermath import trial
 
-BUDGET = 3_000 if os.environ.get("CANCEL_POINTS") == "0" else 300
+BUDGET = 6_000 if os.environ.get("CANCEL_POINTS") == "0" else 300
 """Lines of each depth of nesting."""
 
 NAME = "forbidden"
@@ -180,6 +181,10 @@ CONTEXTS = (
 BENIGN = ("echo", "true", "cat", "printf", "test", "[", "wait", ":", "sleep", "read", "ls")
 
 
+class Hole(Exception):
+    """A line was allowed that ran the stand-in: the table counts it, and the search goes on."""
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the stand-in, which leaves ``ran`` behind."""
@@ -241,15 +246,16 @@ def lines(depth: int) -> list[str]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("depth", range(4))
 def test_b8_what_bash_runs_is_never_allowed(place: Path, depth: int) -> None:
-    holes = []
+    holes: list[tuple[str, str]] = []
     count = 0
     for line in lines(depth):
         if not ran(place, line):
             continue
         count += 1
-        with trial(f"denied command, {depth} deep"):
+        with suppress(Hole), trial(f"denied command, {depth} deep"):
             for name, rules in (("denied", DENYING), ("narrow", NARROW)):
                 if action(place, line, rules) == "allow":
                     holes.append((name, line))
+                    raise Hole
     assert count > len(lines(depth)) // 3
     assert holes == []

@@ -12,9 +12,13 @@ from agent.events import Event
 from agent.model import Session
 from agent.session.view import SessionSnapshot
 from app.state import SessionView
-from tests.session.test_cancel_anywhere import EACH, SCENARIOS, answer_everything
+from tests.session.test_cancel_anywhere import EACH, LONGEST, SCENARIOS, answer_everything
+from tests.support.aftermath import trial
 from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import Harness, open_harness
+
+ROUNDS = max(4, EACH // 4) if EACH else 100
+"""Turns of each scenario, with six subscribers each."""
 
 
 class Follower:
@@ -77,7 +81,7 @@ def comparable(snapshot: SessionSnapshot) -> SessionSnapshot:
     )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_l16_late_and_slow_subscribers_equal_the_store(tmp_path: Path, name: str) -> None:
     run(_compare(tmp_path, name))
@@ -90,7 +94,7 @@ async def _compare(tmp_path: Path, name: str) -> None:
             (harness.folder / f"{number}.txt").write_text(f"{number}\n")
         answering = asyncio.create_task(answer_everything(harness))
         rebuilt = 0
-        for _ in range(max(4, EACH // 4)):
+        for _ in range(ROUNDS):
             rebuilt += await _once(harness, name, rng)
         answering.cancel()
     assert rebuilt, "no follower ever fell so far behind that it had to rebuild"
@@ -123,9 +127,10 @@ async def _once(harness: Harness, name: str, rng: random.Random) -> int:
     while any(map(unfinished, followers)):  # noqa: ASYNC110 - queues have no "empty" event
         await asyncio.sleep(0)
     stored = comparable(await harness.runtime.sessions.snapshot(session.id))
-    for follower in followers:
-        if follower.view is not None:
-            assert follower.seen() == stored
+    with trial("late and slow subscribers"):
+        for follower in followers:
+            if follower.view is not None:
+                assert follower.seen() == stored
     for task in tasks:
         task.cancel()
     for follower in followers:
