@@ -1,12 +1,25 @@
 """What a tool call is called wherever it is shown."""
 
+from dataclasses import replace
+
 from agent.display import ToolLabel
-from agent.model import Pending, ToolPart
+from agent.model import Failed, Pending, ToolPart
+
+TELLING = ("file_path", "path", "pattern", "command", "query", "url", "description", "name")
+"""Arguments that say best what a call is about, the best first."""
 
 
 def label_of(part: ToolPart) -> ToolLabel:
-    """The call as a sentence: of one that came to none, what its tool is called."""
+    """The call as a sentence: of one that came to none, what its tool is called and was given."""
     label = None if isinstance(part.state, Pending) else part.state.label
-    if label is not None and label.verb:
-        return label
-    return ToolLabel(part.title or part.tool.replace("_", " ").capitalize())
+    if label is None or not label.verb:
+        label = ToolLabel(part.title or part.tool.replace("_", " ").capitalize())
+    if isinstance(part.state, Failed) and not label.object:
+        return replace(label, object=_given(part.state))
+    return label
+
+
+def _given(state: Failed) -> str:
+    given = state.input or {}
+    values = (given.get(name) for name in TELLING)
+    return next((value for value in values if isinstance(value, str)), "")

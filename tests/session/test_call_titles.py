@@ -59,3 +59,15 @@ async def test_it_has_one_from_its_first_moment_to_its_last(harness: Harness) ->
 def test_one_that_was_stored_without_a_title_is_called_by_its_name() -> None:
     part = ToolPart(id="p", session_id="s", message_id="m", call_id="c", tool="bash_output")
     assert label_of(part) == ToolLabel("Bash output")
+
+
+async def test_one_that_failed_before_it_could_be_planned_tells_what_it_was_about(
+    harness: Harness,
+) -> None:
+    gone = {"file_path": "gone.py", "old_string": "a", "new_string": "b"}
+    harness.server.script(answer(Call("edit", gone)), answer(Text("ok")))
+    session = await harness.session()
+    await harness.turn(session, "go")
+    (call,) = await calls(harness, session)
+    assert isinstance(call.state, Failed)
+    assert label_of(call) == ToolLabel("Edit", "gone.py")
