@@ -129,7 +129,8 @@ class _Teller:
     _lines: dict[KeyPath, int] | None = None
 
     def tell(self, path: KeyPath, sentence: str) -> None:
-        self.layer.notices.append(f"{self.place(path)}: {sentence}.")
+        end = "" if sentence.endswith("?") else "."
+        self.layer.notices.append(f"{self.place(path)}: {sentence}{end}")
 
     def place(self, path: KeyPath) -> str:
         if self._lines is None:

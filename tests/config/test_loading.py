@@ -176,6 +176,8 @@ def test_one_wrong_value_is_told_and_the_rest_applies(setting, content, expected
     assert len(loaded.notices) == 1
     assert expected in loaded.notices[0]
     assert loaded.notices[0].startswith("~/.config/opencode-py/config.json:")
+    assert loaded.notices[0].endswith((".", "?"))
+    assert not loaded.notices[0].endswith("?.")
     assert loaded.config.small_model == "me"
 
 
