@@ -15,14 +15,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.ahead import Ahead
 from app.copying import copy_and_tell
-from app.driver import TerminalDriver
+from app.driver import TerminalDriver, takes_frame
 from app.launch import Launch
 from app.logs import start_log
 from app.look import Look, background_told
@@ -127,6 +129,11 @@ class OpencodeApp(App[int]):
     def _resumed(self, _: object) -> None:
         """After ctrl+z and fg the alternate screen is empty, whatever was painted before."""
         self.refresh(layout=True)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Textual's, for each frame; none for a terminal that has not read those before (V04)."""
+        if takes_frame(self):
+            super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     async def on_event(self, event: events.Event) -> None:
         """Keys of actions come before any widget's (U15). What is typed before the prompt is

@@ -7,14 +7,18 @@ Three things can only be told from the bytes as they came, and get lost once the
 - bytes that are not UTF-8: old mouse reports, line noise (INPUT-BYTES).
 
 The reader sleeps until there is input; Textual's wakes ten times a second.
+
+A terminal that does not read, as over a line that is cut, holds nobody up either: no frame is
+painted until it has read those before, and then the whole screen is.
 """
 
 import contextlib
 import os
 import select
+import termios
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator
-from typing import TextIO, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TextIO, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -28,6 +32,9 @@ from textual.message import Message
 from app.early import lend
 from app.replies import ASK_BACKGROUND, REST_WAIT, Replies
 
+if TYPE_CHECKING:
+    from queue import Queue
+
 ESCAPE_WAIT = 0.05
 """Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
 
@@ -36,6 +43,13 @@ BURST_WAIT = 0.01
 
 BURST_LIMIT = 4_000_000
 """Characters after which an unmarked paste is handed on in parts."""
+
+BEHIND = 30
+"""Writes that wait for the terminal, three of them a frame, from which on none is painted: where
+Textual would hold up the event loop, and whatever it works on with it."""
+
+LAST_WAIT = 1.0
+"""Seconds that the terminal has at the end to read what was painted; the rest is dropped."""
 
 # Alt+Enter as most terminals send it. Textual has no name for it and swallows it.
 ALT_ENTER: dict[str, tuple[Keys, ...]] = {"\x1b\r": (Keys.ControlJ,), "\x1b\n": (Keys.ControlJ,)}
@@ -131,10 +145,12 @@ def _without_surrogates(text: str) -> str:
 
 class Outlet:
     """What is written to the terminal, through *file*. Once the terminal is gone, what comes is
-    dropped: Textual's writer would end at the fault, and whoever writes next waits for ever."""
+    dropped: Textual's writer would end at the fault, and whoever writes next waits for ever.
+    *drained* is called in the writer's thread when nothing waits any more."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, drained: Callable[[], None]) -> None:
         self._file = file
+        self._drained = drained
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
@@ -144,6 +160,7 @@ class Outlet:
     def flush(self) -> None:
         with contextlib.suppress(OSError):
             self._file.flush()
+        self._drained()
 
     def fileno(self) -> int:
         return self._file.fileno()
@@ -164,7 +181,8 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        self._file = cast("TextIO", Outlet(self._file))
+        self._file = cast("TextIO", Outlet(self._file, self._drained))
+        self._frame_owed = False
         self._wake: tuple[int, int] | None = None
         self._ending = False
         self._replies = Replies()
@@ -187,6 +205,8 @@ class TerminalDriver(LinuxDriver):
         if self._wake is None:
             self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+        if (waiting := self._waiting()) is not None:
+            waiting.maxsize = 0  # only frames can be left out
         self.write(ASK_BACKGROUND)
         self.flush()
 
@@ -202,8 +222,35 @@ class TerminalDriver(LinuxDriver):
             os.write(self._wake[1], b"x")
         super().disable_input()
 
+    def takes_frame(self) -> bool:
+        """Whether the terminal keeps up. Where it does not, a frame is owed to it, and the whole
+        screen is painted once it has read what waits."""
+        waiting = self._waiting()
+        if waiting is None or waiting.qsize() < BEHIND:
+            return True
+        self._frame_owed = True
+        return waiting.empty()  # by now: then nobody would come to pay
+
+    def _drained(self) -> None:
+        if self._frame_owed:
+            self._frame_owed = False
+            self._loop.call_soon_threadsafe(lambda: self._app.refresh(layout=True))
+
+    def _waiting(self) -> "Queue[str | None] | None":
+        """What is to be written; Textual has no call for it."""
+        writer = self._writer_thread
+        return None if writer is None else writer._queue  # pyright: ignore[reportPrivateUsage] - see above
+
     def close(self) -> None:
-        """Textual's, at the end and before a suspend."""
+        """Textual's, at the end and before a suspend. It waits for the terminal, here not for
+        ever: what is not read is taken back, until what gives the terminal back has gone out."""
+        writer, waiting = self._writer_thread, self._waiting()
+        if writer is not None and waiting is not None:
+            waiting.put(None)
+            writer.join(LAST_WAIT)
+            while writer.is_alive():
+                _take_back(self._file.fileno())
+                writer.join(ESCAPE_WAIT)
         super().close()
         if self._wake is not None:
             for end in self._wake:
@@ -264,6 +311,20 @@ class TerminalDriver(LinuxDriver):
         if not data:  # the terminal is gone
             self._ending = True
         return data
+
+
+def _take_back(terminal: int) -> None:
+    """Drop what a *terminal* (a file descriptor) has not read, and let go who waits for room."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(terminal, termios.TCOFLUSH)
+        termios.tcflow(terminal, termios.TCOOFF)  # Linux wakes writers only when this ends
+        termios.tcflow(terminal, termios.TCOON)
+
+
+def takes_frame(app: App[int]) -> bool:
+    """Whether a frame may be painted now (see ``TerminalDriver.takes_frame``)."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
+    return not isinstance(driver, TerminalDriver) or driver.takes_frame()
 
 
 def take_mouse(app: App[int], *, taken: bool) -> None:

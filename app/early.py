@@ -42,7 +42,8 @@ def lend(terminal: int) -> None:
     """Give a *terminal* that is held back as it was, for the time of a suspend or for good."""
     if terminal in _modes:
         with contextlib.suppress(termios.error):  # the terminal may be gone by now
-            termios.tcsetattr(terminal, termios.TCSADRAIN, _modes[terminal])
+            # Not after what waits was read (TCSADRAIN): a terminal may not read any more.
+            termios.tcsetattr(terminal, termios.TCSANOW, _modes[terminal])
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

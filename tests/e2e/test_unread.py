@@ -1,0 +1,81 @@
+"""A terminal that nobody reads for a while, as over a line that is cut: the work goes on, what is
+seen afterwards is whole, and the program can be ended all the same (V04)."""
+
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.support.harness import config_for, write_config
+from tests.support.script import Call, Text, answer
+from tests.support.terminal import GUARD, Terminal
+
+pytestmark = pytest.mark.e2e
+
+SIZE = {"columns": 200, "rows": 50}
+"""Many cells, so that few frames fill whatever lies between the program and its terminal."""
+
+CHATTER = "for n in $(seq 250); do printf '%s%0150d\\n' $RANDOM $n; sleep 0.02; done; touch made"
+
+
+def unread(holds: Callable[[], bool], complaint: str) -> None:
+    """Wait without a look at the terminal."""
+    deadline = time.monotonic() + GUARD
+    while not holds():
+        assert time.monotonic() < deadline, complaint
+        time.sleep(0.02)
+
+
+def start(terminal: Terminal, place: Place) -> None:
+    """A turn that paints much, of which the terminal reads nothing until its command is over."""
+    terminal.wait(r"model-1")
+    terminal.enter("go")
+    terminal.wait(r"0{100}")
+    unread((place.project / "made").exists, "the command is held up by the terminal")
+
+
+def whole(terminal: Terminal, pattern: str) -> None:
+    """What is seen once *pattern* is, is what the whole screen painted anew shows."""
+    seen = terminal.wait(pattern)
+    for columns in (SIZE["columns"] - 1, SIZE["columns"]):
+        terminal.blank()
+        terminal.resize(columns, SIZE["rows"])
+        terminal.wait(pattern)
+    terminal.until(lambda: terminal.screen == seen, f"what was seen is not whole:\n{seen}")
+
+
+@pytest.fixture(autouse=True)
+def chatter(place: Place, scripted: ServerThread) -> None:
+    permission = {"bash": "allow", "edit": "ask"}
+    write_config(place.home, config_for(scripted.server, permission=permission))
+    scripted.server.script(
+        answer(Call("bash", {"command": CHATTER})),
+        answer(Call("write", {"file_path": "next", "content": "x"})),
+        answer(Text("all done")),
+    )
+
+
+def test_v04_the_work_goes_on_and_what_is_seen_at_last_is_whole(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    """A question that came meanwhile is there too."""
+    with run(**SIZE) as terminal:
+        start(terminal, place)
+        unread(lambda: len(scripted.server.requests) == 2, "the turn is held up by the terminal")
+        terminal.answer("o")
+        terminal.wait(r"all done")
+        terminal.wait(r"esc to interrupt", gone=True)
+        terminal.send("a draft")
+        whole(terminal, r"▌ a draft")
+    assert (place.project / "next").read_text() == "x"
+
+
+def test_v04_the_program_ends_where_nobody_reads(run: Runner, place: Place) -> None:
+    with run(**SIZE) as terminal:
+        start(terminal, place)
+        terminal.signal(signal.SIGTERM)
+        unread(terminal._ended, "the program waits for its terminal")
+        assert terminal.exit_code() == 128 + signal.SIGTERM
+        assert terminal.modes_now == terminal.modes_before
