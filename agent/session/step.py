@@ -84,6 +84,7 @@ class Step:
         self._ending: asyncio.Task[MessageWithParts] | None = None
         self._forgetting: asyncio.Task[None] | None = None
         self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
+        self._counted = False
 
     @property
     def message(self) -> AssistantMessage:
@@ -243,12 +244,11 @@ class Step:
     async def teardown(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
         """Leave a history that every provider accepts (L10); does nothing after a normal end.
 
-        Returns the usage and cost that the stream had reported and nobody has counted yet.
-        What runs is ended whatever the store does.
+        Returns what ``uncounted`` does. What runs is ended whatever the store does.
         """
         if self._ending is not None:
             await self._ending
-            return None, None
+            return self.uncounted()
         try:
             if self._forgetting is not None:
                 await self._forgetting
@@ -266,6 +266,14 @@ class Step:
             interrupted=error is None,
         )
         await self._deps.store.save(self._message)
+        return self.uncounted()
+
+    def uncounted(self) -> tuple[Usage | None, float | None]:
+        """The usage and cost that the stream had reported, to be counted by who asks first."""
+        if self._counted:
+            return None, None
+        self._counted = True
+        end, cost = self._heard
         return end.usage, cost
 
     def unstored(self, error: StoreError) -> AssistantMessage:

@@ -35,6 +35,8 @@ class ChangeTracker:
         """Files that may have been changed since the last snapshot; None for any."""
         self._base: asyncio.Task[str | None] | None = None
         self._changing = False
+        self._keeping: asyncio.Task[PatchPart | None] | None = None
+        self._moving = asyncio.Lock()
 
     def begin(self) -> None:
         """Take the turn's first snapshot beside what else goes on."""
@@ -57,12 +59,13 @@ class ChangeTracker:
     async def saved(self, path: str) -> None:
         """What the user had not saved of the file at *path* (in full) was saved for them: it was
         there before the change that comes now, so an undo of that goes back to it."""
-        if self._base is None:
-            return
-        base = await asyncio.shield(self._base)
-        kept = await self._snapshots.with_file(base, path) if base is not None else None
-        if kept is not None:
-            self._base = asyncio.create_task(_known(kept), name="snapshot")
+        async with self._moving:  # sub-agents save beside each other
+            if self._base is None:
+                return
+            base = await asyncio.shield(self._base)
+            kept = await self._snapshots.with_file(base, path) if base is not None else None
+            if kept is not None:
+                self._base = asyncio.create_task(_known(kept), name="snapshot")
 
     async def close(self) -> None:
         """End what is still read: the turn is over."""
@@ -72,33 +75,44 @@ class ChangeTracker:
 
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
         """Keep what the step *message* changed as a part of it, and tell of it (L14); None where
-        nothing changed."""
-        if not self._changing or self._base is None:
+        nothing changed. Cancelled, it goes on: called again, it waits for the end of that."""
+        if self._keeping is None:
+            self._keeping = asyncio.create_task(self._kept(message), name="patch")
+        keeping = self._keeping
+        try:
+            return await asyncio.shield(keeping)
+        finally:
+            if keeping.done():
+                self._keeping = None
+
+    async def _kept(self, message: AssistantMessage) -> PatchPart | None:
+        if not self._changing:
             return None
-        self._changing = False
-        base = await asyncio.shield(self._base)
-        if base is None:
-            return None
-        after = await self._snapshots.take()
-        if after is None:
-            return None
-        may, self._may = self._may, self._at_once()
-        self._base = asyncio.create_task(_known(after), name="snapshot")
-        changes = await self._snapshots.changes(base, after) if after != base else ()
-        changed = [each for each in changes if may is None or folded(each.path) in may]
-        if not changed:
-            return None
-        part = PatchPart(
-            id=new_id("prt"),
-            session_id=message.session_id,
-            message_id=message.id,
-            base=base,
-            tree=after,
-            files=tuple(change.path for change in changed),
-        )
-        await self._store.save(part)
-        self._tell(message.session_id, changed)
-        return part
+        async with self._moving:
+            if self._base is None:
+                return None
+            self._changing = False
+            base = await asyncio.shield(self._base)
+            after = await self._snapshots.take() if base is not None else None
+            if base is None or after is None:
+                return None
+            may, self._may = self._may, self._at_once()
+            self._base = asyncio.create_task(_known(after), name="snapshot")
+            changes = await self._snapshots.changes(base, after) if after != base else ()
+            changed = [each for each in changes if may is None or folded(each.path) in may]
+            if not changed:
+                return None
+            part = PatchPart(
+                id=new_id("prt"),
+                session_id=message.session_id,
+                message_id=message.id,
+                base=base,
+                tree=after,
+                files=tuple(change.path for change in changed),
+            )
+            await self._store.save(part)
+            self._tell(message.session_id, changed)
+            return part
 
     def _tell(self, session_id: str, changed: Sequence[FileChange]) -> None:
         for change in changed:

@@ -294,8 +294,8 @@ class Turn:
             result = await step.run(client, request)
         self._room.gauge.learn(setting, estimated, result.usage)
         self._conversation.add(result.message)
+        await self._add_usage(*step.uncounted())
         await self._track(result.message.message)
-        await self._add_usage(result.usage, result.cost)
         return replace(result, children=self._calls.take_children())
 
     async def _before_change(self, files: tuple[str, ...] | None) -> None:
