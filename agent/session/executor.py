@@ -53,7 +53,8 @@ class SlotState(Enum):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call of the step. *done* is always resolved, whatever happens (L7)."""
+    """One call of the step. *done* is always resolved, whatever happens (L7). *begun*: its task
+    has, so that it sees a cancel."""
 
     part: ToolPart
     done: asyncio.Future[CallOutcome]
@@ -63,6 +64,7 @@ class Slot:
     repeated: bool = False
     safe: bool = True
     task: asyncio.Task[None] | None = None
+    begun: bool = False
     cancelled_as: str | None = None
 
 
@@ -199,6 +201,7 @@ class StepExecutor:
 
     async def _run(self, slot: Slot) -> None:
         outcome: CallOutcome
+        slot.begun = True
         try:
             outcome = await self._outcome(slot)
         except asyncio.CancelledError:
@@ -278,7 +281,13 @@ class StepExecutor:
         """End the step's calls that are queued, running or still arriving (L8)."""
         self._closed = self._closed or reason
         for slot in self._slots:
-            if slot is not failed and slot.state is SlotState.EXECUTING and slot.task is not None:
+            # A task that has not begun would end without a word: it finds the step closed itself.
+            if (
+                slot is not failed
+                and slot.state is SlotState.EXECUTING
+                and slot.task is not None
+                and slot.begun
+            ):
                 slot.cancelled_as = reason
                 slot.task.cancel()
 
