@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from textual.await_complete import AwaitComplete
+from textual.geometry import Size
 from textual.screen import ModalScreen
 
 ResultT = TypeVar("ResultT")
@@ -22,6 +23,14 @@ class Dialog(ModalScreen[ResultT]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
 
     _answered = False
+
+    def on_compose(self) -> None:
+        """Textual tells the classes above with the first resize, which is after the first frame:
+        a dialog would be seen to jump to its place."""
+        size: Size = self.app.size  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+        steps = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        for length, names in zip(size, steps, strict=True):
+            self.add_class(max(step for step in names or () if step[0] <= length)[1])
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
         """Close and give *result*; does nothing once it was closed."""

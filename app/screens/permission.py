@@ -96,18 +96,22 @@ class PermissionScreen(Unbidden[Outcome]):
         self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = bool(self.request.blocks)
         self.query_one("#ask-who", Static).update(self._who())  # more may wait than at compose
+        self._place_offer()
 
     def on_resize(self) -> None:
         self._fit()
         self.call_after_refresh(self._fit)
 
-    def _fit(self) -> None:
-        """Share the height: the answers always stay, the parts above them scroll."""
-        box = self.query_one("#ask")
-        # What "always" would allow stays beside the answers where there is room for it.
+    def _place_offer(self) -> None:
+        """What "always" would allow stays beside the answers where there is room for it."""
         roomy = not self.has_class("-short") and len(self._offer(10 * ROOMY).plain) <= ROOMY
         self.query_one("#ask-offer").display = roomy
         self.query_one("#ask-offer-below").display = not roomy
+
+    def _fit(self) -> None:
+        """Share the height: the answers always stay, the parts above them scroll."""
+        box = self.query_one("#ask")
+        self._place_offer()
         first = self.query_one("#ask-subject", VerticalScroll)
         second = self.query_one("#ask-details", VerticalScroll)
         fixed = box.gutter.height + sum(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 from textual.events import Key
+from textual.geometry import Region
 from textual.screen import ModalScreen
 
 import app.screens
@@ -45,6 +46,38 @@ async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[o
         await pilot.pause()
         assert host.outcomes == ["first"]
         assert host.screen.name == "below"
+
+
+class Watched(Host):
+    """*stood* is where the *box* of the dialog stood in each frame."""
+
+    def __init__(self, shown: Dialog[object], box: str) -> None:
+        super().__init__(shown)
+        self._box = box
+        self.stood: list[Region] = []
+
+    def post_display_hook(self) -> None:
+        if self.screen is self.shown and (found := self.screen.query(self._box)):
+            self.stood.append(found.first().region)
+
+
+@pytest.mark.parametrize(
+    ("dialog", "box"),
+    [
+        (lambda: ConfirmScreen("Sure?"), ".dialog"),
+        (lambda: HelpScreen(actions(), lambda _: ("ctrl+x y",)), "#help"),
+        (lambda: PermissionScreen(request(), grace=0), "#ask"),
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 24), (200, 50), (40, 12)])
+async def test_a_dialog_stands_in_its_place_from_the_first_frame(
+    dialog: Callable[[], Dialog[object]], box: str, size: tuple[int, int]
+) -> None:
+    host = Watched(dialog(), box)
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        assert len(set(host.stood) - {Region()}) == 1, host.stood
 
 
 async def test_m6_keys_typed_behind_the_answer_close_nothing_else() -> None:
