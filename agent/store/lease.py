@@ -134,10 +134,18 @@ class Leases:
         self.held: set[str] = set()
 
     async def acquire(self, session_id: str) -> bool:
-        """Take the lease; false while a living process other than this one has it."""
+        """Take the lease; false while a living process other than this one has it. Cancelled, it
+        takes none that it did not have."""
         pid = os.getpid()
         lease = Lease(session_id, self._token, pid, process_start(pid), machine(), time.time())
-        if not await self._database.write(partial(_acquire, lease=lease)):
+        try:
+            taken = await self._database.write(partial(_acquire, lease=lease))
+        except asyncio.CancelledError:
+            # What was handed to the database is done all the same, and nobody would give it back.
+            if session_id not in self.held:
+                await self._give_back((session_id,))
+            raise
+        if not taken:
             return False
         self.held.add(session_id)
         if self._beating is None or self._beating.done():
@@ -151,14 +159,17 @@ class Leases:
         self.held.discard(session_id)
         if not self.held:
             self._stop()
-        await self._database.write(partial(_release, token=self._token, session_ids=(session_id,)))
+        await self._give_back((session_id,))
 
     async def close(self) -> None:
         """Give back every lease."""
         self._stop()
         held, self.held = self.held, set()
         if held:
-            await self._database.write(partial(_release, token=self._token, session_ids=held))
+            await self._give_back(held)
+
+    async def _give_back(self, session_ids: Iterable[str]) -> None:
+        await self._database.write(partial(_release, token=self._token, session_ids=session_ids))
 
     def _stop(self) -> None:
         if self._beating is not None:
