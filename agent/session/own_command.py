@@ -24,7 +24,7 @@ from agent.session.loop_state import TurnEnd
 from agent.session.runner import Runner
 from agent.session.title import title_of
 from agent.session.turn import Turn, TurnDeps
-from agent.session.undo import settle_undone
+from agent.session.undone import settle_undone
 from agent.tools.base import ToolContext
 
 WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
@@ -63,7 +63,7 @@ class OwnCommands:
         if claimed is None:
             raise SessionBusy(WORKS)
         try:
-            await settle_undone(self._deps.store, self._directory, session_id)
+            await settle_undone(self._deps.store, session_id)
             await self._deps.store.add_history(f"!{command}", session.directory)
             await self._directory.update(session_id, lambda s: _titled(s, command))
         except BaseException:

@@ -21,6 +21,7 @@ from agent.session.guards import TurnTotals
 from agent.session.loop_state import TurnEnd
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps
+from agent.session.undone import settle_undone
 from agent.tracing import Tracing
 
 CLOSING = 2.0
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Running:
-    """A session's turn. *go_on*: what waits was sent after the cancel."""
+    """A session's turn. *go_on*: what waits was sent after the cancel, or before it began."""
 
     turn: Turn
     work: Work
@@ -136,13 +137,17 @@ class Runner:
         return running
 
     async def disclaim(self, session_id: str) -> None:
-        """Make the session idle again: the turn that was to run never began."""
-        self._running.pop(session_id, None)
+        """Make the session idle again: the turn that was to run never began. A prompt that came
+        meanwhile and relied on it gets one of its own."""
+        running = self._running.pop(session_id, None)
         if self.status(session_id) != Idle():
             self.set_status(session_id, Idle())
         await self.rest(session_id)
+        if running is not None and running.go_on and self._deps.queues.ids(session_id):
+            await self.go_on(session_id)
 
     def launch(self, session_id: str, running: Running) -> None:
+        running.go_on = running.go_on and running.cancelling  # else it takes up what waits
         running.supervisor = asyncio.create_task(
             self._supervise(session_id, running), name=f"supervisor of {running.turn.id}"
         )
@@ -220,15 +225,19 @@ class Runner:
         queues = self._deps.queues
         waits = bool(queues.ids(session_id))
         if (waits and running.go_on) or follows(queues, session_id, end.outcome):
-            await self._go_on(session_id, None if speaks(queues, session_id) else used)
+            await self.go_on(session_id, None if speaks(queues, session_id) else used)
 
     async def wake(self, session_id: str) -> None:
         """Begin a turn with a report that waits, unless the one before was stopped by the user or
         by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
         for the limits of the new one."""
         outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
-        if session_id not in self._running and follows(self._deps.queues, session_id, outcome):
-            await self._go_on(session_id, used)
+        if not follows(self._deps.queues, session_id, outcome):
+            return
+        if (running := self._running.get(session_id)) is None:
+            await self.go_on(session_id, used)
+        elif running.supervisor is None:
+            running.go_on = True
 
     async def rest(self, session_id: str) -> None:
         """Give a session free in which nothing goes on any more."""
@@ -240,20 +249,33 @@ class Runner:
         if not self._own.subagents.errands.running(session_id):
             await self._deps.store.release_lease(session_id)
 
-    async def _go_on(self, session_id: str, used: TurnTotals | None = None) -> None:
-        """Start a turn on what still waits; if that fails, it goes on waiting."""
+    async def go_on(self, session_id: str, used: TurnTotals | None = None) -> bool:
+        """Start a turn on what still waits, true if one began; if that fails, it goes on waiting
+        and the bus is told."""
         self._following.add(session_id)
         try:
             following = await self.claim(session_id)
+            if following is not None:
+                await self._settled(session_id)
         except OpencodePyError as error:
             self._bus.publish(SessionError(session_id, ErrorInfo("session", error.message)))
-            return
+            return False
         finally:
             self._following.discard(session_id)
-        if following is not None:
-            if used is not None:
-                following.turn.totals = used.carried()
-            self.launch(session_id, following)
+        if following is None:
+            return False
+        if used is not None:
+            following.turn.totals = used.carried()
+        self.launch(session_id, following)
+        return True
+
+    async def _settled(self, session_id: str) -> None:
+        """Drop what was taken back, which is claimed; given free again if that fails."""
+        try:
+            await settle_undone(self._deps.store, session_id)
+        except BaseException:
+            await self.disclaim(session_id)
+            raise
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
         """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
@@ -270,7 +292,7 @@ class Runner:
             return stopped
         if running.cancelling:
             return True
-        running.cancelling = True
+        running.cancelling, running.go_on = True, False
         self.set_status(session_id, Busy(running.turn.started, cancelling=True))
         self._deps.permissions.cancel_session(session_id)
         self._deps.questions.cancel_session(session_id)

@@ -31,7 +31,8 @@ from agent.session.own_command import OwnCommands
 from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import TurnDeps
-from agent.session.undo import Undo, settle_undone
+from agent.session.undo import Undo
+from agent.session.undone import settle_undone
 from agent.session.view import Errands as ErrandLines
 from agent.session.view import PromptInput, SessionSnapshot
 
@@ -53,7 +54,8 @@ class SessionService:
         self._mentions = Mentions(deps.registry, self._files, deps.permissions)
         self._subagents = self._new_subagents()
         self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
-        self._undo = Undo(deps.store, deps.snapshots, directory, self, self._subagents.errands)
+        errands = self._subagents.errands
+        self._undo = Undo(deps.store, deps.snapshots, directory, self, errands, self._runner)
         self._compacting = Compacting(deps.store, self._runner)
         self._own_commands = OwnCommands(deps, self._runner, self._files, directory, clock)
         self._asides = Asides(deps, self._files, self._subagents, clock)
@@ -110,7 +112,7 @@ class SessionService:
         claimed = await self._runner.claim(session_id)
         try:
             if claimed is not None:
-                await settle_undone(self._deps.store, self._directory, session_id)
+                await settle_undone(self._deps.store, session_id)
             if prompt.seen.strip():
                 await self._deps.store.add_history(prompt.seen, session.directory)
             with self._deps.queues.arriving(item):
@@ -124,12 +126,14 @@ class SessionService:
             if claimed is not None:
                 await self._runner.disclaim(session_id)
             raise
-        # The turn that was to take it up may have ended while it was stored.
-        claimed = claimed or await self._runner.claim(session_id)
         if claimed is not None:
             self._runner.launch(session_id, claimed)
-        elif (running := self._runner.running(session_id)) is not None and running.cancelling:
-            running.go_on = True  # sent after the cancel: it is what the user wants next (L10)
+        elif await self._runner.go_on(session_id):
+            pass  # the turn that was to take it up had ended while it was stored
+        elif running := self._runner.running(session_id):
+            # Sent after the cancel: it is what the user wants next (L10). And what was to take it
+            # up may never begin.
+            running.go_on = running.go_on or running.cancelling or running.supervisor is None
         return message.id
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:

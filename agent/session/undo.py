@@ -6,12 +6,13 @@ changed since is left alone unless that is asked for.
 """
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from agent.display import ShellBlock
 from agent.errors import SessionBusy
 from agent.model import (
-    AssistantMessage,
     Completed,
     Failed,
     Idle,
@@ -24,8 +25,9 @@ from agent.model import (
 from agent.session.changes import Changes, edits_of, ends_of, patches_in, with_children
 from agent.session.directory import Directory
 from agent.session.errands import Errands
+from agent.session.queue import waits
+from agent.session.runner import Runner
 from agent.session.snapshot import Snapshots
-from agent.session.spending import noted
 from agent.session.subagents import Sessions
 from agent.store.store import Store
 
@@ -70,7 +72,9 @@ class Undo:
         directory: Directory,
         sessions: Sessions,
         errands: Errands,
+        runner: Runner,
     ) -> None:
+        self._runner = runner
         self._store = store
         self._errands = errands
         self._snapshots = snapshots
@@ -121,7 +125,14 @@ class Undo:
     ) -> tuple[str, ...]:
         """Do *plan*: take back *files*, the *conversation*, or both; *touched* also overwrites
         what somebody else changed since. Returns the files that could not be taken back."""
-        session = await self._idle(plan.session_id)
+        async with self._held(plan.session_id) as session:
+            return await self._undone(
+                plan, session, files=files, conversation=conversation, touched=touched
+            )
+
+    async def _undone(
+        self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, touched: bool
+    ) -> tuple[str, ...]:
         current = await self._snapshots.take() if files and plan.files else None
         failed: tuple[str, ...] = ()
         if files and plan.tree:
@@ -139,11 +150,15 @@ class Undo:
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
         """Bring back the prompt that was taken back last, with its files; None when there is
         nothing to bring back. Returns the files that could not be brought back."""
-        session = await self._idle(session_id)
+        async with self._held(session_id) as session:
+            return await self._redone(session)
+
+    async def _redone(self, session: Session) -> tuple[str, ...] | None:
+        session_id = session.id
         if session.undone_at is None:
             return None
         messages = await self._store.messages(session_id)
-        hidden = [m for m in messages if m.message.id >= session.undone_at]
+        hidden = [m for m in messages if m.message.id >= session.undone_at and not waits(m)]
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
         back = [m for m in hidden if following is None or m.message.id < following]
         later = [m for m in hidden if following is not None and m.message.id >= following]
@@ -161,6 +176,18 @@ class Undo:
 
         await self._directory.update(session_id, change)
         return failed
+
+    @asynccontextmanager
+    async def _held(self, session_id: str) -> AsyncGenerator[Session]:
+        """The session as it stands while no turn can begin in it, here or elsewhere: a prompt that
+        is sent meanwhile waits, and is not taken back with what it never followed."""
+        await self._idle(session_id)
+        if await self._runner.claim(session_id) is None:
+            raise SessionBusy(BUSY)
+        try:
+            yield await self._store.session(session_id)
+        finally:
+            await self._runner.disclaim(session_id)
 
     async def _idle(self, session_id: str) -> Session:
         if self._sessions.status(session_id) != Idle():
@@ -183,30 +210,9 @@ class Undo:
         return tuple(found)
 
 
-async def settle_undone(store: Store, directory: Directory, session_id: str) -> None:
-    """Drop for good what was taken back: a new prompt goes on from before it.
-
-    To be called by who has claimed the session: nobody brings it back meanwhile.
-    """
-    session = await store.session(session_id)
-    if session.undone_at is None:
-        return
-    gone = [m for m in await store.messages(session.id) if m.message.id >= session.undone_at]
-    for item in gone:
-        await store.remove_message(session.id, item.message.id)
-
-    def settled(now: Session) -> Session:
-        for item in gone:
-            if isinstance(message := item.message, AssistantMessage):
-                now = noted(now, message.model, message.usage, message.cost)
-        return replace(now, undone_at=None, undone_tree=None)
-
-    await directory.update(session.id, settled)
-
-
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:
     at = session.undone_at
-    return [m for m in messages if at is None or m.message.id < at]
+    return [m for m in messages if (at is None or m.message.id < at) and not waits(m)]
 
 
 def _is_prompt(item: MessageWithParts) -> bool:

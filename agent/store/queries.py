@@ -107,7 +107,8 @@ def since_summary(
         "WHERE session_id = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3) "
         # As the index of those that wait has it, word for word.
         "UNION ALL SELECT id, data FROM message "
-        "WHERE session_id = ?1 AND id < ?2 AND role = 'user' AND turn_id IS NULL ORDER BY id",
+        "WHERE session_id = ?1 AND (id < ?2 OR id >= ?3) AND role = 'user' AND turn_id IS NULL "
+        "ORDER BY id",
         (session_id, start, before),
     ).fetchall()
     return _with_parts(rows, _parts_of(connection, rows))

@@ -1,6 +1,8 @@
 """Undo and redo of conversation and files (D5; trials SNAP-COST, UNDO-TRUTH)."""
 
+import asyncio
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -396,3 +398,69 @@ async def test_d5_what_a_command_in_the_background_changes_is_taken_back_too(
         )
         made = await plan(harness, session)
         assert [file.path for file in made.files] == ["late.txt", "mine.txt"]
+
+
+async def test_d5_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git is slow; the user has sent the next prompt before all files are back. It waits for them,
+    and is answered then."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    real = shutil.which("git")
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *" checkout "*) [ -p {gate} ] && cat {gate} ;; esac\n'
+        f'exec {real} "$@"\n'
+    )
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(slow.parent), prepend=":")
+    async with open_harness(tmp_path, **FREE) as harness:
+        (harness.folder / "a").write_text("before\n")
+        session = await harness.session()
+        await turn(harness, session, "one")
+        await turn(harness, session, "forget this", bash("echo after > a"))
+        made = await plan(harness, session)
+        going_back = asyncio.create_task(
+            harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        )
+        checkout = await asyncio.to_thread(gate.open, "w")  # until git is at it
+        harness.server.replace((answer(Text("answered")),))
+        before = len(harness.events)
+        await harness.send(session, "three")
+        gate.unlink()
+        checkout.close()
+        assert await going_back == ()
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        assert (harness.folder / "a").read_text() == "before\n"
+        assert (await plan(harness, session)).text == "three"
+        sent = str(harness.server.requests[-1].body)
+        assert "three" in sent
+        assert "forget this" not in sent
+
+
+async def test_d5_l3_what_waits_is_neither_taken_back_nor_dropped_with_what_was(
+    tmp_path: Path,
+) -> None:
+    """A prompt waits, as the turn before it was stopped. Undo takes back the one that was sent, and
+    the waiting one goes with the next."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "one")
+        harness.server.replace(((Text("never"), Hold()),))
+        before = len(harness.events)
+        await harness.send(session, "stopped")
+        await harness.until(lambda e: e.type == "part.delta", after=before)
+        waiting = await harness.send(session, "waiting", delivery="follow_up")
+        await harness.runtime.sessions.cancel(session.id)
+        await harness.idle(session, after=before)
+        made = await plan(harness, session)
+        assert made.text == "stopped"
+        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
+        assert (await harness.runtime.sessions.snapshot(session.id)).queued == (waiting,)
+        await turn(harness, session, "next")
+        sent = str(harness.server.requests[-1].body)
+        assert "stopped" not in sent
+        assert "waiting" in sent
+        assert (await harness.runtime.sessions.snapshot(session.id)).queued == ()
