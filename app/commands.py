@@ -94,10 +94,15 @@ class Action:
     when: When | None = None
 
     @property
+    def needs_words(self) -> bool:
+        """Whether it is of no use without an argument."""
+        return self.argument.startswith("<")
+
+    @property
     def takes_words(self) -> bool:
-        """Whether it is of no use without an argument, or is a prompt that takes one: chosen
-        from a list, it is to be written out first."""
-        return self.argument.startswith("<") or (self.prompts and bool(self.argument))
+        """Whether it needs an argument, or is a prompt that takes one: chosen from a list, it is
+        to be written out first."""
+        return self.needs_words or (self.prompts and bool(self.argument))
 
 
 _actions: dict[str, Action] = {}

@@ -231,7 +231,12 @@ class SessionScreen(Screen[None]):
             self._put_file(chosen)
             return
         known = by_slash(chosen)
-        if event.move == "tab" or known is None or known.takes_words:
+        if known is None or event.move == "tab":
+            self.prompt.put(f"/{chosen} ")
+            return
+        # A name that was typed in full is meant as it stands.
+        whole = self.prompt.text.strip() == f"/{chosen}"
+        if known.needs_words if whole else known.takes_words:
             self.prompt.put(f"/{chosen} ")
         else:
             self.prompt.take()

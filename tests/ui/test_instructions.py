@@ -90,6 +90,21 @@ async def test_u14_init_has_the_agent_write_the_file(start: Starter, work: Path)
         assert "{{" not in part.text
 
 
+async def test_u14_a_name_typed_in_full_is_sent_and_the_beginning_of_one_completed(
+    start: Starter,
+) -> None:
+    async with start() as running:
+        await running.type("/ini")
+        await running.until_shown("Have the agent write")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt == "/init ")
+        await running.pilot.press("backspace")
+        await running.until_shown("Have the agent write")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.app.controller.live.view is not None)
+        assert running.prompt == ""
+
+
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
 async def test_i5_the_files_in_force_are_listed(
     start: Starter, tmp_path: Path, folders: Mapping[str, str], size: tuple[int, int]

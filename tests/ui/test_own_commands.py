@@ -80,7 +80,7 @@ async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told
         await running.type("two", "enter")
         await running.until_idle()
         assert "Note:\\n\\none\\ntwo" in last_user(scripted)
-        await running.type("/init", "enter", "enter")
+        await running.type("/init", "enter")
         await running.until_shown("Begun.")
         assert "My own init." in last_user(scripted)
     assert by_slash("note") is None
