@@ -191,7 +191,8 @@ class Runner:
         try:
             answers = running.work is self._own.usual
             await running.turn.teardown(fault, answers=answers)
-            await running.turn.tell(end)
+            if answers or end.error is not None:
+                await running.turn.tell(end)
         except Exception as error:
             log.exception("cleaning up after a turn of %s failed", session_id)
             fault = ErrorInfo(type(error).__name__, str(error))

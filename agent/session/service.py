@@ -128,9 +128,10 @@ class SessionService:
             raise
         if claimed is not None:
             self._runner.launch(session_id, claimed)
-        elif await self._runner.go_on(session_id):
-            pass  # the turn that was to take it up had ended while it was stored
-        elif running := self._runner.running(session_id):
+        # The turn that was to take it up may have ended while it was stored.
+        elif not await self._runner.go_on(session_id) and (
+            running := self._runner.running(session_id)
+        ):
             # Sent after the cancel: it is what the user wants next (L10). And what was to take it
             # up may never begin.
             running.go_on = running.go_on or running.cancelling or running.supervisor is None

@@ -36,6 +36,9 @@ CUT_OFF = (
     "Do it in smaller pieces, each well below the limit."
 )
 
+STOPPED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
+"""What is kept of work that the user stopped."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
@@ -262,7 +265,7 @@ class Step:
             finish="error" if error else None,
             usage=end.usage,
             cost=cost,
-            error=error or ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted"),
+            error=error or STOPPED,
             interrupted=error is None,
         )
         await self._deps.store.save(self._message)

@@ -32,6 +32,7 @@ from agent.session.briefing import Briefing, block_of, useful
 from agent.session.calls import CallDeps, TurnCalls
 from agent.session.completing import Completions
 from agent.session.conversation import Conversation
+from agent.session.ending import ending
 from agent.session.errands import used_by
 from agent.session.estimate import Calibration
 from agent.session.guards import TurnLimits, TurnTotals
@@ -357,7 +358,7 @@ class Turn:
         Of a turn that *answers* prompts one that the cancel overtook enters it too: it was sent.
         """
         if answers and self._newest is None:
-            await self.take_queued(first=True, ending=True)
+            await self._take_overtaken()
         if self._step is not None:
             try:
                 usage, cost = await self._step.teardown(fault)
@@ -369,26 +370,20 @@ class Turn:
                 await self._add_usage(usage, cost)
         await self._tracker.close()
 
+    async def _take_overtaken(self) -> None:
+        if not await self.take_queued(first=True, ending=True):
+            await self._deps.queues.settle()  # what was on its way as the cancel came
+            stored = (m.message for m in await self._deps.store.since_summary(self._session.id))
+            own = [m for m in stored if isinstance(m, UserMessage) and m.turn_id == self.id]
+            self._newest = own[-1] if own else None
+
     async def tell(self, end: TurnEnd) -> None:
-        """Keep why the turn ended with its last step, so that it is shown whenever the session
-        is (A3); a turn that failed before its first step gets an empty one to carry it."""
-        if end.error is None or self._newest is None:
+        """Keep how the turn ended with its last step (``ending``)."""
+        if self._newest is None:
             return
         stored = await self._deps.store.message(self._step.message_id) if self._step else None
-        now = self._deps.clock()
-        if stored is not None and isinstance(stored.message, AssistantMessage):
-            message = stored.message
-        else:
-            message = AssistantMessage(
-                id=new_id("msg"),
-                session_id=self._session.id,
-                created=now,
-                parent_id=self._newest.id,
-                turn_id=self.id,
-                step=0,
-                agent=self._newest.agent,
-                model=self._newest.model,
-                completed=now,
-                finish="error",
-            )
-        await self._deps.store.save(replace(message, error=end.error))
+        step = stored.message if stored is not None else None
+        last = step if isinstance(step, AssistantMessage) else None
+        message = ending(end, last, self._newest, self.id, self._deps.clock())
+        if message is not None:
+            await self._deps.store.save(message)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import PermissionAsked, SessionIdle
-from agent.model import Idle
+from agent.model import AssistantMessage, Idle
 from agent.questions import PermissionReply
 from tests.support.aftermath import left_clean, trial
 from tests.support.counting_loop import CountingLoop, run
@@ -91,6 +91,10 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
     idle = await harness.idle(session, after=before)
     took = loop.ticks - start
     loop.target = -1
+    if idle.outcome == "cancelled":
+        last = (await harness.messages(session))[-1].message
+        assert isinstance(last, AssistantMessage), f"{name} {point}: nothing tells of the stop"
+        assert last.interrupted or last.finish == "stop", f"{name} {point}: {last}"
     await left_clean(
         harness, session, before, f"cancel at an iteration: {name}", f"{point}: {idle.outcome}"
     )
