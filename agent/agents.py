@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
 from agent.config.model import AgentConfig
-from agent.errors import AgentNotFound
 from agent.permission.rules import DEFAULT_RULES, Rule, is_project, matches
-from agent.questions import Action
+from agent.records.errors import AgentNotFound
+from agent.records.requests import Action
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
 

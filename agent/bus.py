@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Self
 
-from agent.events import Event, PartDelta, Resync
+from agent.records.events import Event, PartDelta, Resync
 
 LIMIT = 5_000
 """Events a subscriber may be behind before it must rebuild (spec 1, L17)."""

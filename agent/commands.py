@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.config.loading import LoadedConfig
-from agent.errors import CommandError
+from agent.records.errors import CommandError
 
 Kind = Literal["built in", "command", "skill"]
 

@@ -10,8 +10,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from agent.bus import Subscription
-from agent.errors import SessionNotFound
-from agent.events import (
+from agent.permission.rules import BY_NAME, matches
+from agent.records.errors import SessionNotFound
+from agent.records.events import (
     Event,
     Outcome,
     PartUpdated,
@@ -21,9 +22,8 @@ from agent.events import (
     SessionCreated,
     SessionIdle,
 )
-from agent.model import ErrorInfo, Session, StepFinishPart, Usage
-from agent.permission.rules import BY_NAME, matches
-from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
+from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
+from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
 from agent.runtime import Runtime
 from agent.session.answers import last_answer
 from agent.session.service import concerns

@@ -17,11 +17,9 @@ from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config
 from agent.config.paths import Paths, ensure
-from agent.errors import ConfigError
 from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
-from agent.jsontypes import Json
 from agent.lsp.opening import Code
 from agent.mcp.opening import mcp_service
 from agent.mcp.service import McpService
@@ -32,6 +30,8 @@ from agent.process import Terminals, kill_all
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
+from agent.records.errors import ConfigError
+from agent.records.json import Json
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.commands import CommandDeps, Commands
 from agent.session.completing import Completions

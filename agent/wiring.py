@@ -11,7 +11,6 @@ from agent.catalog_settings import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths
-from agent.errors import AgentNotFound, ModelNotFound
 from agent.files import Editor
 from agent.hooks.reading import find_hooks
 from agent.hooks.service import Hooks
@@ -21,6 +20,7 @@ from agent.permission.trust import Trust
 from agent.plugins.loading import Plugins
 from agent.process import SpillStore, Terminals, child_environment, strict_environment
 from agent.provider.catalog import Catalog
+from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.session.guards import TurnLimits
 from agent.session.prune import PROTECTED
 from agent.session.room import RoomRules

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from textual.app import App
 
-from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from app.screens.permission import Outcome, PermissionScreen
 from app.screens.question import QuestionOutcome, QuestionScreen
 

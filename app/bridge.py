@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from agent.bus import Subscription
-from agent.events import Event
+from agent.records.events import Event
 
 FRAME = 1 / 30
 """Seconds between two updates of the screen while events keep coming (spec 8, U4)."""

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from agent.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from agent.provider.auth import masked, wrong_key
 from agent.provider.catalog import Catalog
 from agent.provider.providers import KNOWN
+from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.context import Context
 from app.screens.key import KeyScreen
 from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen

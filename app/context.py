@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from textual.app import App
 
-from agent.model import Delivery
+from agent.records.messages import Delivery
 from app.live import LiveSession
 from app.modes import Modes
 from app.paging import Paging

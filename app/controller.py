@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from textual.app import App
 
 import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
-from agent.errors import ModelNotFound, OpencodePyError
-from agent.events import (
+from agent.records.errors import ModelNotFound, OpencodePyError
+from agent.records.events import (
     Event,
     Notice,
     PermissionAsked,
@@ -20,8 +20,8 @@ from agent.events import (
     SessionError,
     SessionIdle,
 )
-from agent.model import Delivery, Session
-from agent.questions import QuestionReply
+from agent.records.messages import Delivery, Session
+from agent.records.requests import QuestionReply
 from app import keymap, themes
 from app.actions.shells import key_offered
 from app.asking import Answer, Asking

@@ -11,7 +11,7 @@ from types import FrameType
 
 from textual.app import App, SuspendNotSupported
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 
 FALLBACKS = ("nano", "vim", "vi")
 """Editors that are tried, in this order, where the environment names none."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.errors import SessionNotFound
-from agent.model import Session
+from agent.records.errors import SessionNotFound
+from agent.records.messages import Session
 from app.live import LiveSession
 from app.state import SessionView
 from app.tasks import Tasks

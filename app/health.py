@@ -3,7 +3,7 @@
 from asyncio import Task
 from typing import TYPE_CHECKING
 
-from agent.events import Event, LspChanged, McpChanged
+from agent.records.events import Event, LspChanged, McpChanged
 from app.commands import actions, provide
 from app.server_prompts import prompt_actions
 from app.servers import languages_of, servers_of

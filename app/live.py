@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
-from agent.errors import NothingToDo
-from agent.events import Event, Notice, PluginFailed
-from agent.model import Delivery, Idle, Session
+from agent.records.errors import NothingToDo
+from agent.records.events import Event, Notice, PluginFailed
+from agent.records.messages import Delivery, Idle, Session
 from agent.session.mentioned import agents_in, mentions_in, resources_in
 from agent.session.view import PromptInput
 from app.bridge import pump

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from agent.questions import PermissionMode
+from agent.records.requests import PermissionMode
 
 PLAN = "plan"
 

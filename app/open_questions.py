@@ -3,7 +3,7 @@ as it was is the same tuple."""
 
 from typing import TypeVar
 
-from agent.questions import PermissionRequest, Question
+from agent.records.requests import PermissionRequest, Question
 
 Asked = TypeVar("Asked", PermissionRequest, Question)
 

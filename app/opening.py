@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agent.jsontypes import Json
+from agent.records.json import Json
 from app import garbage
 from app.launch import Launch
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 from app.clean import clean_line
 from app.commands import Action
 from app.context import Context

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from agent.events import Event
+from agent.records.events import Event
 from app.live import LiveSession
 from app.state import Change, SessionView
 from app.widgets.transcript.view import Transcript

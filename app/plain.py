@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from agent.errors import OpencodePyError
-from agent.events import (
+from agent.records.errors import OpencodePyError
+from agent.records.events import (
     Event,
     PermissionAsked,
     PermissionReplied,
@@ -19,8 +19,8 @@ from agent.events import (
     QuestionReplied,
     SessionIdle,
 )
-from agent.model import Idle, Session
-from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.messages import Idle, Session
+from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.view import PromptInput
 from app.launch import Launch
 from app.logs import start_log

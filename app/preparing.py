@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from agent.errors import NothingToDo
+from agent.records.errors import NothingToDo
 
 Made = TypeVar("Made")
 

@@ -2,8 +2,7 @@
 
 from typing import TextIO, assert_never
 
-from agent.called import label_of
-from agent.events import (
+from agent.records.events import (
     Event,
     MessageUpdated,
     Notice,
@@ -13,7 +12,8 @@ from agent.events import (
     SessionIdle,
     SessionStatusChanged,
 )
-from agent.model import (
+from agent.records.labels import label_of
+from agent.records.messages import (
     Completed,
     Failed,
     Pending,
@@ -24,7 +24,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.questions import PermissionRequest, Question
+from agent.records.requests import PermissionRequest, Question
 from app.clean import clean, clean_line
 
 

@@ -1,6 +1,6 @@
 """When a message that waits is sent, in words (spec 1, L3 and L10; spec 8, U10)."""
 
-from agent.model import Busy, Delivery, Idle, SessionStatus
+from agent.records.messages import Busy, Delivery, Idle, SessionStatus
 from app.state import SessionView
 
 NOT_SENT = "not sent"

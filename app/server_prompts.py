@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.errors import OpencodePyError, ToolError
+from agent.records.errors import OpencodePyError, ToolError
 from app.clean import clean_line
 from app.commands import Action
 from app.context import Context
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.mcp.records import Prompt, Standing
-    from agent.model import Session
+    from agent.records.messages import Session
     from agent.session.view import PromptInput
 
 

@@ -1,6 +1,6 @@
 """Keeps the sidebar up to date with the open session (spec 8, U17)."""
 
-from agent.shells import ShellInfo
+from agent.records.shells import ShellInfo
 from app.live import LiveSession
 from app.screens.session import SessionScreen
 from app.state import NOTHING, Change

@@ -1,7 +1,7 @@
 """What a session has used, as the status line tells it (spec 5, R8; spec 2, C10)."""
 
-from agent.model import AssistantMessage, CompactionPart, Session
-from agent.usage import Usage
+from agent.records.messages import AssistantMessage, CompactionPart, Session
+from agent.records.usage import Usage
 from app.state import SessionView
 
 

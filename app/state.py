@@ -9,8 +9,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from agent.display import TodoItem
-from agent.events import (
+from agent.records.blocks import TodoItem
+from agent.records.events import (
     Compacted,
     ErrandTold,
     Event,
@@ -40,7 +40,7 @@ from agent.events import (
     ShellChanged,
     TodoUpdated,
 )
-from agent.model import (
+from agent.records.messages import (
     Message,
     MessageWithParts,
     Part,
@@ -51,7 +51,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
-from agent.questions import PermissionRequest, Question
+from agent.records.requests import PermissionRequest, Question
 from agent.session.view import Errands, SessionSnapshot
 from app.open_questions import with_new, without
 from app.view_parts import part_id, position, text_of

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 
 log = logging.getLogger(__name__)
 

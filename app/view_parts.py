@@ -1,6 +1,6 @@
 """The parts of one message as a view holds them: in the order of their ids, some still growing."""
 
-from agent.model import Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.records.messages import Part, Pending, ReasoningPart, TextPart, ToolPart
 
 
 def part_id(part: Part) -> str:

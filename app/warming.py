@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.runtime import Runtime

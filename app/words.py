@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
-from agent.figures import money, tokens
+from agent.records.units import money, tokens
 
 __all__ = ["aligned", "clock", "count", "day", "duration", "money", "price", "tokens", "widths_of"]
 

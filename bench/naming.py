@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from agent.errors import PermissionRejected
 from agent.files import FileTracker
-from agent.questions import Need, PermissionReply
+from agent.records.errors import PermissionRejected
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import ToolContext
 from agent.tools.glob import GlobArgs, GlobTool
 from bench.place import Place, settle, watch

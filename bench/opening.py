@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from agent.bus import Bus
-from agent.display import ShellBlock, ToolLabel
-from agent.model import (
+from agent.records.blocks import ShellBlock, ToolLabel
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Session,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from agent.events import SessionIdle
+from agent.records.events import SessionIdle
 from agent.runtime import open_runtime
 from agent.session.view import PromptInput
 from bench import bare

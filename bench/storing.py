@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.display import ShellBlock, ToolLabel
-from agent.model import (
+from agent.records.blocks import ShellBlock, ToolLabel
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Session,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigError
+from agent.records.errors import ConfigError
 from app.answering import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, answer
 from tests.support.harness import environment
 

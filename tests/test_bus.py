@@ -5,10 +5,10 @@ import dataclasses
 import inspect
 from typing import get_args, get_type_hints
 
-from agent import events
 from agent.bus import Bus
-from agent.events import Event, Notice, PartDelta, PartUpdated, Resync
-from agent.model import TextPart
+from agent.records import events
+from agent.records.events import Event, Notice, PartDelta, PartUpdated, Resync
+from agent.records.messages import TextPart
 
 
 def delta(part: str, offset: int, text: str) -> PartDelta:

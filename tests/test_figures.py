@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.figures import money, tokens
+from agent.records.units import money, tokens
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_nobody_writes_dollars_in_another_way() -> None:
         for path in (root / room).rglob("*.py")
         if written.search(path.read_text(encoding="utf-8"))
     ]
-    assert found == ["agent/figures.py"]
+    assert found == ["agent/records/units.py"]

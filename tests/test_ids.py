@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from agent.ids import new_id
+from agent.records.ids import new_id
 
 
 def test_d2_ids_of_one_process_sort_in_the_order_made() -> None:
@@ -14,7 +14,7 @@ def test_d2_ids_of_one_process_sort_in_the_order_made() -> None:
 
 
 def test_d2_ids_of_two_processes_differ() -> None:
-    program = "from agent.ids import new_id\nprint(*[new_id('msg') for _ in range(500)])"
+    program = "from agent.records.ids import new_id\nprint(*[new_id('msg') for _ in range(500)])"
     runs = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         for _ in range(2)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.events import Notice
-from agent.model import Completed, Failed
+from agent.records.events import Notice
+from agent.records.messages import Completed, Failed
 from agent.skills import MAX_LISTED, Skills, listing
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer

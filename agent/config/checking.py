@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from agent.config.jsonc import KeyPath
 from agent.config.keys import file_key
 from agent.config.model import Config
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 # The least sensible value of a number; 0 for those not named.
 _LEAST = {

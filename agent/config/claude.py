@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agent.config.jsonc import KeyPath
-from agent.jsontypes import Json, JsonObject
-from agent.questions import Action
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Action
 
 TOOLS: Mapping[str, str] = {
     "bash": "bash",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agent.config.keys import CHECKED
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

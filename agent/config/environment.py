@@ -7,7 +7,7 @@ way; the rest is so anyway, or has no effect for a reason that is told.
 import json
 from collections.abc import Iterator, Mapping
 
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 
 PREFIX = "OPENCODE_"
 

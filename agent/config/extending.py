@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.config.keys import CHECKED
-from agent.questions import Action
+from agent.records.requests import Action
 
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or for each permission an action or patterns in order (M1)."""

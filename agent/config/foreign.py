@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.config.jsonc import KeyPath
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 _NO_SERVER = "this program has no server"
 _NO_SHARING = "sessions are never sent anywhere"

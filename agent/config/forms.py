@@ -7,7 +7,7 @@ from agent.config.finding import Source
 from agent.config.jsonc import KeyPath
 from agent.config.mcp_json import of_mcp_json
 from agent.config.tui import of_tui
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 
 
 def in_our_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:

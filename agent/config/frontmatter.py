@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from agent.config.finding import read_text
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 LIMIT = 64 * 1024
 """Characters of a frontmatter. A longer one is none."""

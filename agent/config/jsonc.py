@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Never, cast
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indices from the top of a document down to a value."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from agent.config.jsonc import JsoncError, KeyPath, parse, tokens
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 STEP = "  "
 """One level of indentation, where the file does not show its own."""

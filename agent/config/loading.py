@@ -14,7 +14,7 @@ from agent.config.finding import Found, Source, find
 from agent.config.model import Config
 from agent.config.paths import Paths
 from agent.config.rules import ConfigRule
-from agent.jsontypes import Json
+from agent.records.json import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from agent.config.definitions import PLACES, Definition, Kind
 from agent.config.frontmatter import Document, read_document
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 TOOL_PERMISSIONS = ("bash", "edit", "glob", "grep", "list", "read", "skill", "task", "todowrite",
                     "webfetch", "websearch")  # fmt: skip

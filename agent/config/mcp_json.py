@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.config import foreign
 from agent.config.jsonc import KeyPath
 from agent.config.paths import home_of
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of the file that Claude Code keeps everything in; a larger one is not read."""

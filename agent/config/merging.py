@@ -1,7 +1,7 @@
 """Deep merge of layers, later wins, with the source of every value (spec 10, K1 and K6)."""
 
 from agent.config.jsonc import KeyPath
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 JOINED = ("instructions",)
 """The list that is joined, not replaced, as those of hooks are by event. (Permission rules are

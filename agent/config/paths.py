@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from agent.errors import ConfigError
+from agent.records.errors import ConfigError
 
 NAME = "opencode-py"
 

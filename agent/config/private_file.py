@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from agent.config.paths import ensure
-from agent.errors import StoreUnavailable
-from agent.jsontypes import Json, JsonObject
+from agent.records.errors import StoreUnavailable
+from agent.records.json import Json, JsonObject
 
 
 class PrivateFile:

@@ -15,7 +15,7 @@ from agent.config.markdown import READERS
 from agent.config.restraint import Own
 from agent.config.rules import ConfigRule
 from agent.config.substitute import Listed, fill
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 _SHOWN_KEYS = 8
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from agent.config.jsonc import KeyPath
 from agent.config.rules import ConfigRule
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 OWN_KEYS: dict[str, str] = {
     "project_reads": "only your own settings say what a project may read",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from agent.config.jsonc import KeyPath
-from agent.jsontypes import Json, JsonObject
-from agent.questions import Action
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Action
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from agent.config.finding import read_text
 from agent.config.jsonc import KeyPath
 from agent.config.paths import expand
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 _SLOT = re.compile(r"\{(env|file):([^{}]+)\}")
 

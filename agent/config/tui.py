@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from agent.config.jsonc import KeyPath
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 _PLUGINS = "plugins written for opencode cannot run here; those in Python go into plugins/"
 _BELL = "sounds are the terminal's bell"

@@ -9,7 +9,7 @@ import json
 from typing import cast
 
 from agent.hooks.records import NOTHING, Decision, HookAnswer, HookEvent
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 _DECISIONS: dict[str, Decision] = {
     "allow": "allow",

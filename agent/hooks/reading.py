@@ -12,7 +12,7 @@ from agent.config.finding import folders, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import home_of, shown
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
 """Settings files of Claude Code, below the home folder or a project's."""

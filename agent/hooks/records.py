@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 HookEvent = Literal[
     "SessionStart",

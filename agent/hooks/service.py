@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from agent.bus import Bus
-from agent.events import Notice, PluginFailed
 from agent.hooks.names import fits
 from agent.hooks.records import NOTHING, Hook, HookAnswer, HookCall, HookEvent, merged
 from agent.hooks.running import HookFailed, answer_of
+from agent.records.events import Notice, PluginFailed
 
 STRICT: frozenset[HookEvent] = frozenset({"PreToolUse"})
 """Events that a hook which fails or is late blocks: it may have been about to object."""

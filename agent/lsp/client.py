@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.jsontypes import Json, JsonObject
 from agent.lsp.connection import Connection, RequestRefused, ServerGone
 from agent.lsp.program import Program
 from agent.lsp.reading import diagnostics, has, path_of
 from agent.lsp.records import Diagnostic, LspStatus, ServerSpec, State
+from agent.records.json import Json, JsonObject
 
 HANDSHAKE = 30.0
 """Seconds for a server to come up; one that takes longer is ended."""

@@ -5,9 +5,9 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 
-from agent.jsontypes import Json, JsonObject
 from agent.lsp.program import Program
 from agent.lsp.wire import WireError, encode, read_message
+from agent.records.json import Json, JsonObject
 
 log = logging.getLogger(__name__)
 

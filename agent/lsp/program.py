@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.ids import new_id
 from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+from agent.records.ids import new_id
 
 GRACE = 0.25
 """Seconds between the polite and the hard signal, as for commands (spec 1, L9)."""

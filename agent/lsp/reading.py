@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from agent.jsontypes import Json, JsonObject
 from agent.lsp.records import SEVERITIES, Diagnostic, Place
+from agent.records.json import Json, JsonObject
 
 SYMBOLS = (
     "file", "module", "namespace", "package", "class", "method", "property", "field",

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.events import LspChanged
-from agent.jsontypes import Json, JsonObject
 from agent.lsp.client import LspClient
 from agent.lsp.connection import RequestRefused, ServerGone
 from agent.lsp.records import Diagnostic, LspStatus, ServerSpec
+from agent.records.events import LspChanged
+from agent.records.json import Json, JsonObject
 
 WAIT = 1.5
 """Seconds that a tool waits for what the servers say of its change (X6)."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one message. A server that announces more is broken, and is not read on."""

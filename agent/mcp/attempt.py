@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.errors import ToolError
-from agent.ids import new_id
-from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Elicited
 from agent.mcp.programs import MARKER, end_program
 from agent.mcp.records import LinkLost, Offer, Server, Wire
 from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.stderr import ErrorLog
+from agent.records.errors import ToolError
+from agent.records.ids import new_id
+from agent.records.json import JsonObject
 
 if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
     import httpx2

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Ask, Elicited, Eliciting
 from agent.mcp.sampling import MOST, Refused, Sample, Sampled, answer
+from agent.records.json import JsonObject
 from agent.tools.base import ToolContext
 
 Got = TypeVar("Got", Elicited, Sampled)

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Protocol, cast
 
-from agent.errors import InvalidArguments
-from agent.jsontypes import Json, JsonObject
+from agent.records.errors import InvalidArguments
+from agent.records.json import Json, JsonObject
 
 MAX_ISSUES = 5
 MAX_ISSUE = 100

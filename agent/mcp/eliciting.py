@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.errors import InvalidArguments, PermissionRejected, ToolError
-from agent.ids import new_id
-from agent.jsontypes import Json, JsonObject
 from agent.mcp.checking import check
-from agent.questions import Question, QuestionOption, QuestionReply
+from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
+from agent.records.ids import new_id
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.base import ToolContext
 from agent.tools.web_text import visible
 

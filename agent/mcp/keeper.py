@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.errors import ToolError
-from agent.jsontypes import JsonObject
 from agent.mcp.attempt import Attempt, AttemptDeps, Login
 from agent.mcp.caller import Caller
 from agent.mcp.eliciting import Ask, Elicited
 from agent.mcp.reasons import never_starts, reason_of
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
 from agent.mcp.sampling import Refused, Sample, Sampled
+from agent.records.errors import ToolError
+from agent.records.json import JsonObject
 from agent.tools.base import ToolContext
 from agent.tools.web_text import visible
 

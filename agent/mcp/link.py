@@ -18,8 +18,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from agent.errors import ToolError
-from agent.jsontypes import JsonObject
 from agent.mcp.parts import (
     contents_of,
     definition_of,
@@ -33,6 +31,8 @@ from agent.mcp.parts import (
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Wire
 from agent.mcp.sampling import Refused
 from agent.mcp.wires import Hooks, Wired, open_wire
+from agent.records.errors import ToolError
+from agent.records.json import JsonObject
 
 REFUSED = -1
 """The code for what the user does not want to be asked of a model."""

@@ -12,13 +12,13 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 from pydantic import ValidationError
 
-from agent.errors import ToolError
-from agent.jsontypes import JsonObject
 from agent.mcp.loopback import Loopback, open_loopback
 from agent.mcp.provider import Kept, Provider, Signer, is_page
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
 from agent.mcp.wires import SLOWEST
+from agent.records.errors import ToolError
+from agent.records.json import JsonObject
 
 Show = Callable[[str], Awaitable[None]]
 """Shows the user the address of the login, and opens it where it can."""

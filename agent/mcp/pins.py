@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.private_file import PrivateFile, objects_in
-from agent.jsontypes import JsonObject
 from agent.mcp.records import Definition, Server
+from agent.records.json import JsonObject
 
 
 @dataclass(slots=True)

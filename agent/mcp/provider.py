@@ -17,9 +17,9 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from agent.jsontypes import JsonObject
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile, expiry
+from agent.records.json import JsonObject
 
 Kind = TypeVar("Kind", bound=BaseModel)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agent.config.mcp import McpConfig, McpOAuthConfig
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 
 CONNECTING = 30.0
 """Seconds that a server may take to be ready for use."""

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import Field
 
-from agent.display import ToolLabel
-from agent.errors import ToolError
-from agent.jsontypes import JsonObject
 from agent.mcp.records import Answer, Resource
 from agent.mcp.results import result_of
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.errors import ToolError
+from agent.records.json import JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.schema import parameters
 from agent.tools.web_text import visible

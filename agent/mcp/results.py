@@ -7,10 +7,10 @@ history, and what is long is cut and spilled by the pipeline like any tool's out
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from agent.display import Block, ImageBlock, TextBlock
-from agent.errors import ToolError
 from agent.mcp.records import Answer, Blob, Piece, Pointer, Words
-from agent.model import FilePart
+from agent.records.blocks import Block, ImageBlock, TextBlock
+from agent.records.errors import ToolError
+from agent.records.messages import FilePart
 from agent.tools.attaching import attach, check_wanted, checked
 from agent.tools.base import Result, ToolContext
 from agent.tools.media import media_type

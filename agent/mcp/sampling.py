@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.display import TextBlock
-from agent.errors import OpencodePyError, PermissionRejected
 from agent.mcp.records import Blob, Piece, Words
 from agent.provider.client import AssistantTurn, MediaContent, TextContent, UserTurn
-from agent.questions import Need
+from agent.records.blocks import TextBlock
+from agent.records.errors import OpencodePyError, PermissionRejected
+from agent.records.requests import Need
 from agent.tools.base import Completer, Completion, ToolContext
 from agent.tools.web_text import visible
 

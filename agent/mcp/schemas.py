@@ -6,7 +6,7 @@ each provider takes of a sound schema is the business of the provider's own quir
 
 from typing import cast
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 DEEPEST = 24
 """Levels of a schema; providers take far fewer."""

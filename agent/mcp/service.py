@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.bus import Bus
-from agent.errors import ToolError
-from agent.events import McpChanged
 from agent.mcp.eliciting import Ask
 from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
 from agent.mcp.pins import Pins
 from agent.mcp.records import Answer, Server, Standing
 from agent.mcp.toolbox import Toolbox
 from agent.process.tree import become_subreaper
+from agent.records.errors import ToolError
+from agent.records.events import McpChanged
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:  # brings the SDK

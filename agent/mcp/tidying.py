@@ -7,8 +7,8 @@ and that is told; the rest stays usable (trial MCP-SCHEMA).
 from collections.abc import Sequence
 from typing import cast
 
-from agent.jsontypes import Json, JsonObject
 from agent.mcp.schemas import BadSchema, mended
+from agent.records.json import Json, JsonObject
 
 NAMED = 80
 """Characters of a name that are quoted."""

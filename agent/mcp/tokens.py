@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from agent.config.private_file import PrivateFile, objects_in
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 
 NAME = "mcp-auth.json"
 

@@ -8,13 +8,13 @@ from typing import ClassVar, Protocol
 
 from pydantic import ConfigDict
 
-from agent.display import Block, TextBlock, ToolLabel
-from agent.jsontypes import Json, JsonObject
 from agent.mcp.checking import check, fitted
 from agent.mcp.records import Answer, Definition
 from agent.mcp.results import result_of
 from agent.mcp.schemas import for_models
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, TextBlock, ToolLabel
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.web_text import visible
 

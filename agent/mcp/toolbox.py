@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.bus import Bus
-from agent.errors import StoreUnavailable
-from agent.events import McpChanged, Notice
 from agent.mcp.naming import name_tools
 from agent.mcp.pins import Pins
 from agent.mcp.records import Definition, Offer, Resource, Server
 from agent.mcp.resource_tool import NAME, Read, ResourceTool
 from agent.mcp.tool import Caller, McpTool
+from agent.records.errors import StoreUnavailable
+from agent.records.events import McpChanged, Notice
 from agent.tools.registry import Registry
 
 MOST_WORDS = 20_000

@@ -16,13 +16,13 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
-from agent.jsontypes import JsonObject
 from agent.mcp.eliciting import Elicited
 from agent.mcp.provider import lacking
 from agent.mcp.records import Server, Wire
 from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.stderr import ErrorLog
 from agent.mcp.tidying import tidy
+from agent.records.json import JsonObject
 from agent.tools.web_text import visible
 
 Streams = tuple["Watched", WriteStream[SessionMessage]]

@@ -19,7 +19,7 @@ from agent.permission.shell_operands import in_code
 from agent.permission.shell_paths import Place
 from agent.permission.shell_text import LIMIT, CannotAnalyseError
 from agent.permission.shell_walk import Walker
-from agent.questions import Need
+from agent.records.requests import Need
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.permission.bash import analyse
 from agent.permission.rules import STRENGTH, Rule, decide, judge
-from agent.questions import Action, JudgedNeed
+from agent.records.requests import Action, JudgedNeed
 
 
 @dataclass(frozen=True, slots=True)

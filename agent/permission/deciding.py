@@ -3,11 +3,11 @@
 import time
 from collections.abc import Sequence
 
-from agent.consent import Consent, Decider
-from agent.display import DiffBlock
-from agent.errors import PermissionRejected
 from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
-from agent.questions import JudgedNeed, PermissionReply, PermissionRequest
+from agent.records.blocks import DiffBlock
+from agent.records.consent import Consent, Decider
+from agent.records.errors import PermissionRejected
+from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
 
 _BY: dict[str, Decider] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
 

@@ -8,7 +8,7 @@ from agent.permission.protected import is_secret
 from agent.permission.shell_paths import Dirs, Place, is_stream, paths_of
 from agent.permission.shell_text import counts
 from agent.permission.shell_words import Word
-from agent.questions import Action, Need
+from agent.records.requests import Action, Need
 
 READ_SPLITS = "text that is read may split into an operator that evaluates"
 """Why an expansion without quotes in a test asks: ``[ $x ]`` where x holds ``-v a[$(…)]``."""

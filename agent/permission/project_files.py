@@ -18,8 +18,8 @@ from agent.config.finding import find, folders, read, read_text
 from agent.config.frontmatter import FrontmatterError
 from agent.config.markdown import read_agent
 from agent.config.paths import Paths, home_of
-from agent.jsontypes import Json, JsonObject
 from agent.permission.project_programs import TABLES, Runs, programs
+from agent.records.json import Json, JsonObject
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 """Names of instruction files in the order in which they count (spec 6, I4)."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from agent.config.restraint import too_wide
 from agent.config.rules import parse_rules, parse_switches
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 RunKind = Literal[
     "MCP server",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.questions import Action, JudgedNeed, Need
+from agent.records.requests import Action, JudgedNeed, Need
 
 DEFAULT = "default"
 """Source of the built-in rules."""

@@ -8,9 +8,9 @@ from agent.config.finding import SIZE_LIMIT, read_text
 from agent.config.jsonc import JsoncError, parse
 from agent.config.jsonc_edit import with_value
 from agent.config.paths import ensure
-from agent.errors import ConfigError
 from agent.files.disk import replace_file
-from agent.jsontypes import Json
+from agent.records.errors import ConfigError
+from agent.records.json import Json
 
 
 def save_rule(folder: Path, permission: str, pattern: str) -> Path:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent.bus import Bus
-from agent.consent import Consent
-from agent.display import Block
-from agent.errors import PermissionRejected
-from agent.events import PermissionAsked, PermissionReplied
-from agent.ids import new_id
 from agent.permission.deciding import allowed, answered, denial, refused
 from agent.permission.rules import ALWAYS, BY_NAME, SAVED, Rule, accepted, judge, vouched
-from agent.questions import (
+from agent.records.blocks import Block
+from agent.records.consent import Consent
+from agent.records.errors import PermissionRejected
+from agent.records.events import PermissionAsked, PermissionReplied
+from agent.records.ids import new_id
+from agent.records.requests import (
     Action,
     JudgedNeed,
     Need,

@@ -29,7 +29,7 @@ from agent.permission.shell_spellings import aliases, distinct, word_by_word, wr
 from agent.permission.shell_text import DEPTH, NESTED, CannotAnalyseError
 from agent.permission.shell_words import Word, as_written
 from agent.permission.wrappers import Inner, find_actions
-from agent.questions import Need
+from agent.records.requests import Need
 
 _HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
 """A program in the user's home, which is as good as a path."""

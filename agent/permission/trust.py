@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config.private_file import PrivateFile, objects_in
-from agent.jsontypes import Json, JsonObject
 from agent.permission.project_files import Findings
+from agent.records.json import Json, JsonObject
 
 TrustAnswer = Literal["trust", "refuse", "later"]
 """What the user may say. "later" is remembered for this start only."""

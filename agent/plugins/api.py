@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookAnswer, HookEvent, HookFunction
-from agent.jsontypes import Json
 from agent.plugins.function_tool import Function, FunctionTool
+from agent.records.json import Json
 from agent.tools.base import Tool
 
 AnyTool = Tool[Any, Any]

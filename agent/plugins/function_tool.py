@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model
 
-from agent.display import TextBlock, ToolLabel
-from agent.jsontypes import JsonObject
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import TextBlock, ToolLabel
+from agent.records.json import JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.schema import parameters
 

@@ -19,8 +19,8 @@ from agent.config import checking, environment
 from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
-from agent.jsontypes import JsonObject
 from agent.plugins.api import Plugin
+from agent.records.json import JsonObject
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from agent.ids import new_id
 from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+from agent.records.ids import new_id
 
 GRACE = 0.25
 """Seconds between the polite and the hard signal (spec 1, L9)."""

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.ids import new_id
 from agent.process.environment import NON_INTERACTIVE, STARTUP_FILES
 from agent.process.tree import MARKER
+from agent.records.ids import new_id
 
 CHILD = Path(__file__).with_name("relay_child.py")
 

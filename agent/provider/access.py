@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agent.errors import MissingKey
 from agent.provider.auth import KeyStore, NoKeys, wrong_key
 from agent.provider.providers import KNOWN
 from agent.provider.settings import ProviderSettings
 from agent.provider.spec import Transport
+from agent.records.errors import MissingKey
 
 OTHER_NAMES = {"AWS_REGION": "AWS_DEFAULT_REGION"}
 """A second variable for the same, which counts where the first is not set."""

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from agent.config.private_file import PrivateFile
-from agent.errors import StoreUnavailable
-from agent.jsontypes import Json
+from agent.records.errors import StoreUnavailable
+from agent.records.json import Json
 
 NAME = "auth.json"
 SHOWN = 4

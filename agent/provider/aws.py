@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.errors import ProviderError, ProviderErrorKind
+from agent.records.errors import ProviderError, ProviderErrorKind
 
 SERVICE = "bedrock"
 USUAL_REGION = "us-east-1"

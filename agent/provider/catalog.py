@@ -8,7 +8,6 @@ has no limits and no price.
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 
-from agent.errors import ModelNotFound
 from agent.provider.access import Access
 from agent.provider.auth import KeyStore
 from agent.provider.client import Api, ModelInfo
@@ -19,6 +18,7 @@ from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, site_of
 from agent.provider.quirks.levels import levels_of
 from agent.provider.settings import ModelSettings, ProviderSettings
 from agent.provider.spec import ProviderSpec
+from agent.records.errors import ModelNotFound
 
 DEMO_MODEL = ModelInfo(
     provider=DEMO, id="offline", name="Demo (offline, no language model)", api="demo"

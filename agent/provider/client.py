@@ -14,9 +14,9 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from agent.errors import ProviderError
-from agent.jsontypes import JsonObject
-from agent.model import Finish, Usage
+from agent.records.errors import ProviderError
+from agent.records.json import JsonObject
+from agent.records.messages import Finish, Usage
 
 Api = Literal[
     "openai-chat",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from agent.jsontypes import Json
+from agent.records.json import Json
 
 MOST_SHOWN = 500
 MOST_SEARCHED = 20_000

@@ -9,8 +9,6 @@ overflow at another).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.jsontypes import Json
 from agent.provider.error_text import ErrorText, retry_after, text_of_body, text_of_event
 from agent.provider.error_words import (
     AUTH,
@@ -27,6 +25,8 @@ from agent.provider.error_words import (
     SPENT,
     TOOL_USE,
 )
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json
 
 Kind = ProviderErrorKind
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TypeAlias
 
-from agent.errors import ProviderError
 from agent.provider.client import ModelClient, ModelRequest, StreamError, StreamEvent
+from agent.records.errors import ProviderError
 
 Gate: TypeAlias = Callable[[ModelRequest], Awaitable[ModelRequest]]
 """Gives the request that is sent instead. Raises ``ProviderError`` for one that is not to be."""

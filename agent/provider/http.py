@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent.errors import ConfigError, ProviderError, ProviderErrorKind
 from agent.provider.errors import broken, from_response
 from agent.provider.framing import BrokenFrame, Framing
 from agent.provider.sse import BodyDecoder, EventTooLong, SseEvent
+from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 
 MOST_ERROR_BYTES = 256 * 1024
 ERROR_BODY_SECONDS = 10.0

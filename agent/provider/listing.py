@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import httpx2
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import Api, Price
 from agent.provider.errors import broken, from_response
 from agent.provider.prices import ModelFacts
 from agent.provider.protocols.wire import Endpoint
+from agent.records.json import Json, JsonObject
 
 SECONDS = 15.0
 UNLISTED: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})

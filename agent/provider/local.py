@@ -5,11 +5,11 @@ import contextlib
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agent.errors import OpencodePyError
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.prices import ModelFacts
 from agent.provider.providers import KNOWN
+from agent.records.errors import OpencodePyError
 
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 2.0

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.model import Usage
 from agent.provider.client import ModelClient, ModelRequest, StepFinish, StreamError, TextDelta
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.messages import Usage
 
 THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL)
 """What models without a field of its own for it think aloud in front of an answer."""

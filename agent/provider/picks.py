@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from agent.jsontypes import Json
+from agent.records.json import Json
 
 FILE = "models.json"
 MOST_RECENT = 8

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import Price
 from agent.provider.quirks.levels import LEVELS, Listed
 from agent.provider.wire_json import objects_in
+from agent.records.json import Json, JsonObject
 
 DATA_FILE = "model_prices_and_context_window_backup.json"
 BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from agent.errors import ProviderError, ProviderErrorKind
+from agent.records.errors import ProviderError, ProviderErrorKind
 
 RETRIED = frozenset(
     {ProviderErrorKind.RATE_LIMIT, ProviderErrorKind.OVERLOADED, ProviderErrorKind.NETWORK}

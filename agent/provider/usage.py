@@ -1,8 +1,8 @@
 """Token counts as providers send them, in our form; and what they cost (spec 5, R8)."""
 
-from agent.jsontypes import Json, JsonObject
-from agent.model import Usage
 from agent.provider.client import Price
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Usage
 
 # No model reads or writes this many tokens in one call; what is above is a server's fault.
 MOST_TOKENS = 1_000_000_000

@@ -3,7 +3,7 @@
 import json
 import math
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 
 
 def encode(body: JsonObject) -> bytes:

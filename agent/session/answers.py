@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.model import AssistantMessage, MessageWithParts, Part, TextPart, ToolPart
+from agent.records.messages import AssistantMessage, MessageWithParts, Part, TextPart, ToolPart
 
 
 def last_answer(messages: Sequence[MessageWithParts]) -> str:

@@ -9,9 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from agent.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.files import FileTracker
-from agent.model import SessionStatus, UserMessage
 from agent.provider.client import (
     ModelRequest,
     StepFinish,
@@ -21,6 +19,8 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.usage import cost as cost_of
+from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
+from agent.records.messages import SessionStatus, UserMessage
 from agent.session.spending import spend
 from agent.session.subagents import Subagents, lineage_of
 from agent.session.turn import Turn, TurnDeps

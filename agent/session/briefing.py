@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 from agent.agents import AgentInfo, Agents, lineage
 from agent.bus import Bus
-from agent.events import Notice
-from agent.ids import new_id
-from agent.model import Completed, MessageWithParts, Session, ToolPart, UserMessage
 from agent.permission.rules import decide
 from agent.process import SpillStore
 from agent.provider.client import ModelInfo
+from agent.records.context_parts import ContextPart
+from agent.records.events import Notice
+from agent.records.ids import new_id
+from agent.records.messages import Completed, MessageWithParts, Session, ToolPart, UserMessage
 from agent.session.compaction import compacted, marker_of
 from agent.session.conversation import Conversation
 from agent.session.guidance import Guidance
@@ -35,7 +36,6 @@ from agent.session.situation import (
 )
 from agent.skills import listing
 from agent.store.store import Store
-from agent.told import ContextPart
 from agent.tools.registry import Registry
 
 

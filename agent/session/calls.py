@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from agent.consent import Consent
-from agent.display import Block
 from agent.files import FileTracker
-from agent.model import AssistantMessage, Session, ToolPart, Usage
 from agent.permission.service import AskContext, PermissionService
 from agent.process import Terminals
 from agent.provider.catalog import Catalog
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block
+from agent.records.consent import Consent
+from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
+from agent.records.requests import Need, PermissionReply
 from agent.session.briefing import Briefing
 from agent.session.completing import Completions
 from agent.session.conversation import Conversation

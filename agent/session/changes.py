@@ -5,8 +5,8 @@ are none, edit by edit."""
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from agent.display import DiffBlock, SubtaskBlock
-from agent.model import Completed, MessageWithParts, PatchPart, Pending, ToolPart
+from agent.records.blocks import DiffBlock, SubtaskBlock
+from agent.records.messages import Completed, MessageWithParts, PatchPart, Pending, ToolPart
 from agent.session.compaction import is_request
 from agent.session.snapshot import Snapshots
 from agent.store.store import Store

@@ -14,14 +14,14 @@ from pathlib import Path
 from agent.agents import Agents
 from agent.commands import CommandInfo, Piece, commands_of, expand, unknown
 from agent.config.loading import LoadedConfig
-from agent.consent import Consent
-from agent.display import Block, ToolLabel
-from agent.errors import CommandError
 from agent.files import Editor, FileTracker
-from agent.ids import new_id
-from agent.jsontypes import JsonObject
-from agent.model import Session
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import CommandError
+from agent.records.ids import new_id
+from agent.records.json import JsonObject
+from agent.records.messages import Session
+from agent.records.requests import Need, PermissionReply
 from agent.session.guidance import Guidance
 from agent.session.mentioned import agents_in, mentions_in
 from agent.session.mentions import ATTACHED

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agent.errors import NothingToDo, SessionBusy
-from agent.model import AssistantMessage, MessageWithParts
+from agent.records.errors import NothingToDo, SessionBusy
+from agent.records.messages import AssistantMessage, MessageWithParts
 from agent.session.compaction import is_request, marker_of
 from agent.session.loop_state import TurnEnd
 from agent.session.runner import Runner

@@ -8,8 +8,9 @@ the same history is always sent the same way.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agent.ids import new_id
-from agent.model import (
+from agent.records.context_parts import ContextPart
+from agent.records.ids import new_id
+from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     FilePart,
@@ -20,7 +21,6 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.told import ContextPart
 
 LEAST_TAIL = 2
 """Messages that the tail holds at least (C3)."""

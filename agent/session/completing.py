@@ -10,9 +10,9 @@ from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
 from agent.provider.once import answer_to
 from agent.provider.usage import cost as cost_of
+from agent.records.usage import Usage
 from agent.session.spending import Update, spend
 from agent.tools.base import Completion
-from agent.usage import Usage
 
 THINKING = 2_000
 """Tokens that a model gets at least which thinks before it answers."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.model import MessageWithParts, ToolPart, UserMessage
 from agent.provider.client import ToolSchema
+from agent.records.messages import MessageWithParts, ToolPart, UserMessage
 from agent.session.context import Budget, Weight, output_tokens, schema_tokens, weight
 from agent.session.conversation import Conversation
 from agent.session.directory import Directory

@@ -4,7 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from agent.model import (
+from agent.provider.client import ModelInfo, ToolSchema
+from agent.records.context_parts import ContextPart
+from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     Completed,
@@ -15,10 +17,8 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
-from agent.provider.client import ModelInfo, ToolSchema
 from agent.session.estimate import tokens
 from agent.session.history import input_of, result_text
-from agent.told import ContextPart
 
 MOST_RESERVED = 20_000
 """Tokens of the window that are kept for the answer at most, unless the settings say more."""

@@ -7,8 +7,8 @@ turn begins with), and a session that goes on all day takes no more than its win
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent.model import CompactionPart, MessageWithParts, Part
 from agent.provider.client import Turn
+from agent.records.messages import CompactionPart, MessageWithParts, Part
 from agent.session.compaction import compacted, marker_of
 from agent.session.history import Turns
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.model import AssistantMessage, CompactionPart, MessageWithParts, Session
+from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
+from agent.records.usage import Usage
 from agent.session.spending import plus
 from agent.store.store import Store
-from agent.usage import Usage
 
 Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]
 PURPOSES: tuple[Purpose, ...] = (

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agent.agents import Agents
-from agent.errors import SessionNotFound
-from agent.ids import new_id
-from agent.model import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.records.context_parts import ReportPart
+from agent.records.errors import SessionNotFound
+from agent.records.ids import new_id
+from agent.records.messages import CompactionPart, MessageWithParts, Part, Session, UserMessage
 from agent.session.queue import waits
 from agent.session.taking_over import TakingOver
 from agent.store.errands import report_of, waiting_report
 from agent.store.listing import Scope, SessionHit, SessionLine
 from agent.store.recovery import closed_part
 from agent.store.store import Store
-from agent.told import ReportPart
 
 FORKED = (
     "This conversation is a copy that was made while it worked: it reports to the other one. Start "

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from agent.ids import new_id
-from agent.model import AssistantMessage, UserMessage
+from agent.records.ids import new_id
+from agent.records.messages import AssistantMessage, UserMessage
 from agent.session.loop_state import TurnEnd
 from agent.session.step import STOPPED
 

@@ -14,17 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from agent.bus import Bus
-from agent.errors import OpencodePyError, SessionNotFound, ToolError
-from agent.events import ErrandTold, QueueChanged, SessionError, SessionIdle
-from agent.model import ErrorInfo, MessageWithParts, Outcome, Session, UserMessage
+from agent.records.context_parts import QUIET, Errand, ErrandState, ReportPart
+from agent.records.errors import OpencodePyError, SessionNotFound, ToolError
+from agent.records.events import ErrandTold, QueueChanged, SessionError, SessionIdle
+from agent.records.messages import ErrorInfo, MessageWithParts, Outcome, Session, UserMessage
+from agent.records.usage import Usage
 from agent.session.queue import Queues
 from agent.store.errands import report_of, waiting_report
 from agent.store.store import Store
-from agent.told import QUIET, Errand, ErrandState, ReportPart
 from agent.tools.spawning import SpawnRequest, SpawnResult
 from agent.tools.task import facts_of
 from agent.tools.truncate import Truncator
-from agent.usage import Usage
 
 MOST = 10
 """Sub-agents that work in the background for one session at once."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
 
-from agent.consent import Consent
-from agent.display import Block, ToolLabel
-from agent.errors import OpencodePyError, PermissionRejected
-from agent.jsontypes import JsonObject
-from agent.model import Completed, Failed, FailureKind, Running, ToolPart
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import OpencodePyError, PermissionRejected
+from agent.records.json import JsonObject
+from agent.records.messages import Completed, Failed, FailureKind, Running, ToolPart
 from agent.session.guards import DoomLoop
 from agent.session.history import ABORTED, result_text
 from agent.session.instructions import Instruction, no_instructions, with_instructions

@@ -1,6 +1,6 @@
 """How full the model's window is: what was reported, else what is estimated (spec 2, C1, C8)."""
 
-from agent.model import AssistantMessage, Usage
+from agent.records.messages import AssistantMessage, Usage
 from agent.session.context import UNKNOWN, Budget, Scales, schema_tokens
 from agent.session.conversation import Conversation
 from agent.session.estimate import NARROW, Calibration, tokens

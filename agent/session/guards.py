@@ -6,9 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from agent.figures import money, tokens
-from agent.jsontypes import JsonObject
-from agent.model import Usage
+from agent.records.json import JsonObject
+from agent.records.messages import Usage
+from agent.records.units import money, tokens
 
 DOOM_THRESHOLD = 3
 """Equal calls in a row, the present one included, before the user is asked (L4)."""

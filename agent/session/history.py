@@ -8,8 +8,20 @@ later request and a cached prefix stays valid (spec 1, L3).
 
 from collections.abc import Iterable
 
-from agent.jsontypes import JsonObject
-from agent.model import (
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agent.records.context_parts import ContextPart
+from agent.records.json import JsonObject
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Failed,
@@ -22,18 +34,6 @@ from agent.model import (
     ToolState,
     UserMessage,
 )
-from agent.provider.client import (
-    AssistantTurn,
-    MediaContent,
-    ReasoningContent,
-    TextContent,
-    ToolCallContent,
-    ToolResultContent,
-    ToolTurn,
-    Turn,
-    UserTurn,
-)
-from agent.told import ContextPart
 
 ABORTED = "Tool execution aborted: cancelled by the user"
 """What the model reads for a call that never got its result (spec 1, L10)."""

@@ -7,12 +7,12 @@ from collections.abc import Awaitable
 from dataclasses import replace
 
 from agent.bus import Bus, Subscription
-from agent.errors import PromptRefused
-from agent.events import Event, PermissionAsked, QuestionAsked, SessionDeleted, SessionIdle
 from agent.hooks.records import HookAnswer, HookCall, HookEvent
 from agent.hooks.service import Hooks
-from agent.jsontypes import JsonObject
-from agent.model import AssistantMessage, Session
+from agent.records.errors import PromptRefused
+from agent.records.events import Event, PermissionAsked, QuestionAsked, SessionDeleted, SessionIdle
+from agent.records.json import JsonObject
+from agent.records.messages import AssistantMessage, Session
 from agent.session.view import PromptInput
 from agent.store.store import Store
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent.agents import AgentInfo
-from agent.ids import new_id
-from agent.model import (
+from agent.records.ids import new_id
+from agent.records.messages import (
     AgentPart,
     MessageWithParts,
     Part,

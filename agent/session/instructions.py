@@ -15,9 +15,9 @@ from typing import Literal
 from agent.config import environment
 from agent.config.finding import folders
 from agent.config.paths import Paths, home_of, opencode_folder
-from agent.model import Completed
 from agent.permission.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
 from agent.permission.trust import Standing
+from agent.records.messages import Completed
 from agent.session.instruction_text import Bounds, Reading, read_instructions
 from agent.session.remote_text import fetch_text
 from agent.tools.paths import printable

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.model import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.provider.client import ModelInfo, ModelRequest
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.session.guards import MAX_CUT_CALLS, StepLimit
 from agent.session.loop_state import LoopState, Reason, TurnEnd, TurnHost
 from agent.session.setting import TurnSetting

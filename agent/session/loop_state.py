@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from agent.model import (
+from agent.provider.client import ModelRequest, Turn
+from agent.records.messages import (
     AssistantMessage,
     ErrorInfo,
     Finish,
     Outcome,
     UserMessage,
 )
-from agent.provider.client import ModelRequest, Turn
 from agent.session.guards import TurnTotals
 from agent.session.room import Room
 from agent.session.setting import TurnSetting

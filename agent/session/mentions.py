@@ -3,14 +3,14 @@ notebook comes out as it does for the model, and the file counts as read (spec 8
 
 from dataclasses import replace
 
-from agent.display import Block
-from agent.errors import PermissionRejected, ToolError
 from agent.files import FileTracker
-from agent.ids import new_id
-from agent.model import FilePart, MessageWithParts, Part, Session, TextPart
 from agent.permission.service import AskContext, PermissionService
 from agent.provider.client import ModelInfo
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block
+from agent.records.errors import PermissionRejected, ToolError
+from agent.records.ids import new_id
+from agent.records.messages import FilePart, MessageWithParts, Part, Session, TextPart
+from agent.records.requests import Need, PermissionReply
 from agent.session.view import Mention
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry

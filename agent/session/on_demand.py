@@ -9,9 +9,9 @@ same after a restart and in a fork.
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from agent.display import ListingBlock
-from agent.model import CompactionPart, Completed, MessageWithParts, ToolPart
 from agent.provider.client import ModelInfo, ToolSchema
+from agent.records.blocks import ListingBlock
+from agent.records.messages import CompactionPart, Completed, MessageWithParts, ToolPart
 from agent.session.context import schema_tokens
 from agent.tools.registry import Registry
 

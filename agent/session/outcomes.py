@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 
-from agent.events import SessionIdle
-from agent.model import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart, Usage
+from agent.records.context_parts import ErrandState
+from agent.records.events import SessionIdle
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    MessageWithParts,
+    ToolPart,
+    Usage,
+)
 from agent.session.answers import last_answer
-from agent.told import ErrandState
 from agent.tools.spawning import SpawnResult
 
 WHY: dict[ErrandState, str] = {

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from agent.consent import Consent
-from agent.display import Block
-from agent.errors import SessionBusy
 from agent.files import FileTracker
-from agent.ids import new_id
-from agent.model import Session, ToolPart, UserMessage
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block
+from agent.records.consent import Consent
+from agent.records.errors import SessionBusy
+from agent.records.ids import new_id
+from agent.records.messages import Session, ToolPart, UserMessage
+from agent.records.requests import Need, PermissionReply
 from agent.session.directory import Directory
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.display import TodoItem
-from agent.model import Completed, FilePart, MessageWithParts, TextPart, ToolPart
+from agent.records.blocks import TodoItem
+from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
 from agent.session.compaction import is_request
 from agent.session.estimate import tokens
 from agent.store.store import Store

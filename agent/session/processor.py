@@ -9,9 +9,6 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.ids import new_id
-from agent.model import AssistantMessage, Finish, Part, ReasoningPart, TextPart, ToolPart, Usage
 from agent.provider.client import (
     ReasoningDelta,
     ReasoningEnd,
@@ -26,6 +23,17 @@ from agent.provider.client import (
     ToolInputDelta,
     ToolInputEnd,
     ToolInputStart,
+)
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.ids import new_id
+from agent.records.messages import (
+    AssistantMessage,
+    Finish,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    Usage,
 )
 from agent.session.executor import Slot, StepExecutor
 from agent.store.store import Store

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from agent.model import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
+from agent.records.messages import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
 from agent.session.context import Budget, output_tokens
 from agent.session.estimate import tokens
 from agent.session.history import result_text

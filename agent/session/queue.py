@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from agent.bus import Bus
-from agent.events import QueueChanged
-from agent.ids import new_id
-from agent.model import Delivery, MessageWithParts, Part, UserMessage
+from agent.records.events import QueueChanged
+from agent.records.ids import new_id
+from agent.records.messages import Delivery, MessageWithParts, Part, UserMessage
 from agent.store.store import Store
 
 

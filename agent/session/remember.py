@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.display import Block
-from agent.errors import ToolError
 from agent.files import FileTracker
-from agent.ids import new_id
 from agent.permission.trust import Trust
-from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.records.blocks import Block
+from agent.records.errors import ToolError
+from agent.records.ids import new_id
+from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
 from agent.session.instructions import Mode, project_files
 from agent.tools.base import ToolContext
 from agent.tools.change import Change, apply_change, check_text, plan_change

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from agent.bus import Bus
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.events import Notice
 from agent.hooks.records import HookAnswer, HookCall
 from agent.hooks.service import Hooks
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.events import Notice
+from agent.records.json import Json, JsonObject
 
 REFUSED = "A hook refused the request to the model: {reason}"
 NO_REASON = "it gave no reason"

@@ -12,10 +12,15 @@ from dataclasses import dataclass, field, replace
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.errors import ProviderError
-from agent.events import Compacted
-from agent.ids import new_id
-from agent.model import (
+from agent.process.spill import SpillStore
+from agent.provider.catalog import Catalog
+from agent.provider.clients import Clients
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
+from agent.provider.usage import cost as cost_of
+from agent.records.errors import ProviderError
+from agent.records.events import Compacted
+from agent.records.ids import new_id
+from agent.records.messages import (
     Busy,
     CompactionPart,
     Completed,
@@ -28,11 +33,6 @@ from agent.model import (
     Usage,
     UserMessage,
 )
-from agent.process.spill import SpillStore
-from agent.provider.catalog import Catalog
-from agent.provider.clients import Clients
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay
-from agent.provider.usage import cost as cost_of
 from agent.session.briefing import Briefing
 from agent.session.compaction import (
     continue_message,

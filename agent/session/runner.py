@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus
-from agent.errors import OpencodePyError, SessionBusy
-from agent.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.files import FileTracker
-from agent.model import Busy, ErrorInfo, Idle, Outcome, SessionStatus
+from agent.records.errors import OpencodePyError, SessionBusy
+from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
+from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
 from agent.session.errands import follows, speaks
 from agent.session.guards import TurnTotals
 from agent.session.loop_state import TurnEnd

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from agent.model import MessageWithParts
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -13,6 +12,7 @@ from agent.provider.client import (
     ToolResultContent,
     Turn,
 )
+from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.briefing import block_of
 from agent.session.compaction import compacted

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 
 from agent.bus import Bus, Subscription
-from agent.events import (
+from agent.files import FileTracker
+from agent.records.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
@@ -18,8 +19,7 @@ from agent.events import (
     SessionCreated,
     SessionUpdated,
 )
-from agent.files import FileTracker
-from agent.model import SessionStatus, UserMessage
+from agent.records.messages import SessionStatus, UserMessage
 from agent.session.aside import Asides
 from agent.session.compacting import Compacting
 from agent.session.directory import Directory

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from agent.errors import SessionNotFound
-from agent.model import Beside, Session, Usage
+from agent.records.errors import SessionNotFound
+from agent.records.messages import Beside, Session, Usage
 
 Update = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
 """Replaces a session's record (``Directory.update``)."""

@@ -10,9 +10,12 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
-from agent.errors import ProviderError, ProviderErrorKind, StoreError
-from agent.ids import new_id
-from agent.model import (
+from agent.provider.client import ModelClient, ModelRequest, StreamEvent
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
+from agent.provider.usage import cost as cost_of
+from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
+from agent.records.ids import new_id
+from agent.records.messages import (
     AssistantMessage,
     Busy,
     ErrorInfo,
@@ -23,9 +26,6 @@ from agent.model import (
     StepFinishPart,
     Usage,
 )
-from agent.provider.client import ModelClient, ModelRequest, StreamEvent
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
-from agent.provider.usage import cost as cost_of
 from agent.session.executor import INCOMPLETE, REJECTED, StepExecutor
 from agent.session.processor import StepProcessor, StreamEnd
 from agent.store.store import Store

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus, Subscription
-from agent.errors import SessionNotFound, ToolError
-from agent.events import Event, PartUpdated, Resync, SessionError, SessionIdle
-from agent.model import (
+from agent.records.context_parts import ErrandState
+from agent.records.errors import SessionNotFound, ToolError
+from agent.records.events import Event, PartUpdated, Resync, SessionError, SessionIdle
+from agent.records.messages import (
     Idle,
     Running,
     Session,
@@ -30,7 +31,6 @@ from agent.session.errands import Errands, Job
 from agent.session.outcomes import WHY, result_of, why_ended
 from agent.session.view import PromptInput
 from agent.store.store import Store
-from agent.told import ErrandState
 from agent.tools.spawning import Left, SpawnRequest, SpawnResult, Standing
 
 Spent = Callable[[Usage, float | None], None]

@@ -7,7 +7,6 @@ answer is that call. So it is shown, cancelled, stored and told to the model in 
 import json
 from collections.abc import AsyncGenerator, Sequence
 
-from agent.model import MessageWithParts, SubtaskPart, UserMessage
 from agent.provider.client import (
     ModelRequest,
     StepFinish,
@@ -17,6 +16,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
+from agent.records.messages import MessageWithParts, SubtaskPart, UserMessage
 
 TASK = "task"
 

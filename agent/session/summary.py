@@ -3,18 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.jsontypes import Json
-from agent.model import (
-    Completed,
-    Failed,
-    FilePart,
-    MessageWithParts,
-    Part,
-    TextPart,
-    ToolPart,
-    Usage,
-)
 from agent.provider.client import (
     ModelClient,
     ModelInfo,
@@ -24,11 +12,23 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.once import answer_to
+from agent.records.context_parts import ContextPart
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json
+from agent.records.messages import (
+    Completed,
+    Failed,
+    FilePart,
+    MessageWithParts,
+    Part,
+    TextPart,
+    ToolPart,
+    Usage,
+)
 from agent.session.compaction import described
 from agent.session.context import Budget, weight
 from agent.session.estimate import tokens
 from agent.session.history import turns_of
-from agent.told import ContextPart
 
 MAX_OUTPUT = 8_192
 """Tokens of a summary at most; a reasoning model thinks within them too."""

@@ -4,7 +4,7 @@ one from before an agent that had its own."""
 from dataclasses import replace
 
 from agent.agents import AgentInfo, Agents
-from agent.model import Session, UserMessage
+from agent.records.messages import Session, UserMessage
 from agent.store.store import Store
 
 

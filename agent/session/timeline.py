@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.called import label_of
-from agent.consent import explained
-from agent.display import DiffBlock
-from agent.model import (
+from agent.records.blocks import DiffBlock
+from agent.records.consent import explained
+from agent.records.labels import label_of
+from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     Completed,

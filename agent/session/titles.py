@@ -10,14 +10,14 @@ from collections.abc import Coroutine
 from dataclasses import replace
 
 from agent.bus import Bus, Subscription
-from agent.errors import OpencodePyError
-from agent.events import Event, SessionStatusChanged
-from agent.model import Busy, Session, TextPart, UserMessage
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn
 from agent.provider.clients import Clients
 from agent.provider.once import answer_to
 from agent.provider.usage import cost as cost_of
+from agent.records.errors import OpencodePyError
+from agent.records.events import Event, SessionStatusChanged
+from agent.records.messages import Busy, Session, TextPart, UserMessage
 from agent.session.directory import Directory
 from agent.session.prompts import template
 from agent.session.spending import noted

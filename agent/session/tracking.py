@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
 from agent.bus import Bus
-from agent.events import FileEdited, SessionDiff
-from agent.ids import new_id
-from agent.model import AssistantMessage, PatchPart
+from agent.records.events import FileEdited, SessionDiff
+from agent.records.ids import new_id
+from agent.records.messages import AssistantMessage, PatchPart
 from agent.session.snapshot import TIMEOUT, FileChange, Snapshots, folded
 from agent.store.store import Store
 

@@ -7,10 +7,17 @@ from functools import partial
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.errors import ProviderError, StoreError
 from agent.files import Editor, FileTracker
-from agent.ids import new_id
-from agent.model import (
+from agent.permission.service import PermissionService
+from agent.process import SpillStore, Terminals
+from agent.provider.catalog import Catalog
+from agent.provider.client import ModelRequest
+from agent.provider.client import Turn as RequestTurn
+from agent.provider.clients import Clients
+from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
+from agent.records.errors import ProviderError, StoreError
+from agent.records.ids import new_id
+from agent.records.messages import (
     AssistantMessage,
     ErrorInfo,
     Message,
@@ -21,13 +28,6 @@ from agent.model import (
     Usage,
     UserMessage,
 )
-from agent.permission.service import PermissionService
-from agent.process import SpillStore, Terminals
-from agent.provider.catalog import Catalog
-from agent.provider.client import ModelRequest
-from agent.provider.client import Turn as RequestTurn
-from agent.provider.clients import Clients
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
 from agent.session.briefing import Briefing, block_of, useful
 from agent.session.calls import CallDeps, TurnCalls
 from agent.session.completing import Completions

@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from agent.display import ShellBlock
-from agent.errors import SessionBusy
-from agent.model import (
+from agent.records.blocks import ShellBlock
+from agent.records.errors import SessionBusy
+from agent.records.messages import (
     Completed,
     Failed,
     Idle,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.model import AssistantMessage, Session
+from agent.records.messages import AssistantMessage, Session
 from agent.session.queue import waits
 from agent.session.spending import noted
 from agent.store.store import Store

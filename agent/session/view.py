@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from agent.display import TodoItem
-from agent.events import ErrandTold
-from agent.model import Delivery, FilePart, MessageWithParts, Session, SessionStatus
-from agent.questions import PermissionRequest, Question
-from agent.told import Errand
+from agent.records.blocks import TodoItem
+from agent.records.context_parts import Errand
+from agent.records.events import ErrandTold
+from agent.records.messages import Delivery, FilePart, MessageWithParts, Session, SessionStatus
+from agent.records.requests import PermissionRequest, Question
 
 
 @dataclass(frozen=True, slots=True)

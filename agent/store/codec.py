@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Generic, TypeVar
 
-from agent.model import Message, Part, Session
+from agent.records.messages import Message, Part, Session
 from agent.store.tagged import tag_unions
 
 log = logging.getLogger(__name__)

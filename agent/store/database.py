@@ -18,7 +18,7 @@ from typing import TypeVar, cast
 
 import aiosqlite
 
-from agent.errors import StoreError, StoreUnavailable
+from agent.records.errors import StoreError, StoreUnavailable
 from agent.store.damage import is_damage, mark_damaged, open_reader, open_writer
 
 GIVE_UP = 60.0

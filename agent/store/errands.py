@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from agent.ids import new_id
-from agent.model import Message, Part, Session, TextPart, UserMessage
+from agent.records.context_parts import ErrandState, ReportPart
+from agent.records.ids import new_id
+from agent.records.messages import Message, Part, Session, TextPart, UserMessage
+from agent.records.usage import Usage
 from agent.store import lease, queries
 from agent.store.codec import decode_all, decode_session
-from agent.told import ErrandState, ReportPart
-from agent.usage import Usage
 
 CRASHED = (
     "The program ended before the sub-agent was done. It may have done a part: check, or have it "

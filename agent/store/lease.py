@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agent.errors import StoreError
+from agent.records.errors import StoreError
 from agent.store.database import Database
 
 HEARTBEAT = 5.0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.errors import StoreTooNew
+from agent.records.errors import StoreTooNew
 
 FOLDER = Path(__file__).with_suffix("")
 

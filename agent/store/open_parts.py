@@ -6,9 +6,9 @@ thousands of deltas a second cost next to nothing.
 
 from dataclasses import replace
 
-from agent.errors import StoreError
-from agent.events import DeltaField, PartDelta
-from agent.model import Part, Pending, ReasoningPart, TextPart, ToolPart
+from agent.records.errors import StoreError
+from agent.records.events import DeltaField, PartDelta
+from agent.records.messages import Part, Pending, ReasoningPart, TextPart, ToolPart
 
 
 class _OpenPart:

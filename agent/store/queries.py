@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from agent.model import CompactionPart, MessageWithParts, Session
+from agent.records.messages import CompactionPart, MessageWithParts, Session
 from agent.store.codec import clean, decode_all, decode_message, decode_part, decode_session
 
 

@@ -6,8 +6,8 @@ from functools import partial
 from sqlite3 import Connection
 from typing import TypeVar
 
-from agent.errors import SessionNotFound
-from agent.model import MessageWithParts, Part, Session
+from agent.records.errors import SessionNotFound
+from agent.records.messages import MessageWithParts, Part, Session
 from agent.store import queries
 from agent.store.core import StoreCore
 from agent.store.listing import Scope, SessionHit, SessionLine, found, lines

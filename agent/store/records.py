@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias, assert_never
 
-from agent.model import (
+from agent.records.messages import (
     AssistantMessage,
     Message,
     Part,

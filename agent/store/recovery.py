@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from agent.model import (
+from agent.records.messages import (
     AssistantMessage,
     Failed,
     Message,

@@ -5,8 +5,8 @@ import time
 from functools import partial
 from typing import Any
 
-from agent.display import TodoItem
-from agent.events import TodoUpdated
+from agent.records.blocks import TodoItem
+from agent.records.events import TodoUpdated
 from agent.store.codec import clean
 from agent.store.core import StoreCore
 

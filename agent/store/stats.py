@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from agent.model import Usage
+from agent.records.messages import Usage
 
 QUARTER = 900
 """Seconds that a row of the table stands for: days begin with one, in every time zone."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from agent.bus import Bus
-from agent.errors import SessionNotFound
-from agent.events import (
+from agent.records.errors import SessionNotFound
+from agent.records.events import (
     DeltaField,
     Event,
     MessageRemoved,
@@ -26,7 +26,7 @@ from agent.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from agent.model import (
+from agent.records.messages import (
     AssistantMessage,
     Message,
     Part,

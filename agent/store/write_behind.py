@@ -12,9 +12,9 @@ from contextlib import suppress
 from functools import partial
 
 from agent.bus import Bus
-from agent.errors import StoreError
-from agent.events import DeltaField, MessageUpdated, Notice, PartUpdated
-from agent.model import AssistantMessage, Part, is_open
+from agent.records.errors import StoreError
+from agent.records.events import DeltaField, MessageUpdated, Notice, PartUpdated
+from agent.records.messages import AssistantMessage, Part, is_open
 from agent.store.database import Database
 from agent.store.open_parts import OpenParts
 from agent.store.records import write_late

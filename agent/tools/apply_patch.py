@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ToolLabel
-from agent.errors import ToolError
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.change import ChangedMeanwhile, Done, check_as_shown, formatted
 from agent.tools.diffing import make_diff

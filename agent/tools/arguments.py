@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from agent.errors import InvalidArguments
-from agent.jsontypes import Json, JsonObject
-from agent.questions import PermissionReply
+from agent.records.errors import InvalidArguments
+from agent.records.json import Json, JsonObject
+from agent.records.requests import PermissionReply
 from agent.tools.base import ToolArgs
 from agent.tools.encodable import encodable, encodable_json
 

@@ -3,11 +3,11 @@
 import base64
 from dataclasses import dataclass
 
-from agent.display import ImageBlock
-from agent.errors import ToolError
 from agent.files import load
-from agent.ids import new_id
-from agent.model import FilePart
+from agent.records.blocks import ImageBlock
+from agent.records.errors import ToolError
+from agent.records.ids import new_id
+from agent.records.messages import FilePart
 from agent.tools.base import Result, ToolContext
 from agent.tools.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenMedia, Media, examine
 from agent.tools.paths import ToolPath

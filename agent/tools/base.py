@@ -12,13 +12,13 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_check
 
 from pydantic import BaseModel, ConfigDict
 
-from agent.display import Block, ToolLabel
 from agent.files import FileTracker
-from agent.jsontypes import JsonObject
-from agent.model import FilePart
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, ToolLabel
+from agent.records.json import JsonObject
+from agent.records.messages import FilePart
+from agent.records.requests import Need, PermissionReply
 from agent.tools.spawning import Children
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ShellBlock, ToolLabel
-from agent.errors import ToolError
 from agent.permission.bash import bash_needs, read_only
 from agent.process import (
     Capture,
@@ -29,7 +27,9 @@ from agent.process import (
     start,
     strict_environment,
 )
-from agent.questions import PermissionReply
+from agent.records.blocks import ShellBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.exit_codes import exit_one_answers
 from agent.tools.paths import ToolPath, outside_need, resolve_path

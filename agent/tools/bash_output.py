@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ToolLabel
-from agent.questions import PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.shell_text import describe_shell, shell_block, shell_output
 from agent.tools.shells import Shells

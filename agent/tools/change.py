@@ -8,10 +8,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agent.display import ToolLabel
-from agent.errors import ToolError
 from agent.files import FileStamp, TextFile
-from agent.questions import PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolContext
 from agent.tools.diffing import FileDiff, Span, apply_hunks, change_note, make_diff
 from agent.tools.filetext import (

@@ -8,7 +8,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.display import DiffBlock, DiffLine, Hunk
+from agent.records.blocks import DiffBlock, DiffLine, Hunk
 
 CONTEXT = 3
 """Unchanged lines around a change."""

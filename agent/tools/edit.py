@@ -1,6 +1,6 @@
 """The ``edit`` tool: one piece of a file's text replaced by another (spec 3, 3.3)."""
 
-from agent.questions import PermissionReply
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.editing import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
 

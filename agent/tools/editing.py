@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Result, ToolArgs, ToolContext
 from agent.tools.change import Change, ChangedMeanwhile, Done, apply_change, check_text, plan_change
 from agent.tools.edit_match import Edit, EditRefused, apply_edit

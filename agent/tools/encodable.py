@@ -7,7 +7,7 @@ UTF-8. One of them in a session would make every later request fail.
 import dataclasses
 from typing import Any, TypeVar, cast
 
-from agent.jsontypes import Json
+from agent.records.json import Json
 
 ValueT = TypeVar("ValueT")
 

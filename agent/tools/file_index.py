@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.search import Searcher, find_rg
 from agent.tools.search_worker import Order
 

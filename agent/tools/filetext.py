@@ -8,9 +8,9 @@ import os
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from agent.errors import ToolError
 from agent.files import Editor, FileStamp, Snapshot, TextFile, decode, is_binary, load
 from agent.files.disk import digest_of
+from agent.records.errors import ToolError
 from agent.tools.base import ToolContext
 from agent.tools.encodable import encodable
 from agent.tools.paths import ToolPath, explain, refuse_system, within

@@ -9,9 +9,9 @@ from posixpath import expanduser, join
 
 from pydantic import Field
 
-from agent.display import ListingBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.globs import (
     check_glob,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 
 _MAGIC = re.compile(r"[*?\[{\\]")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ListingBlock, ToolLabel
-from agent.errors import ToolError
 from agent.permission.protected import is_secret
-from agent.questions import PermissionReply
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.globs import check_glob
 from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches

@@ -3,11 +3,11 @@
 import json
 from dataclasses import dataclass, replace
 
-from agent.errors import PermissionRejected
 from agent.hooks.records import HookAnswer, HookCall, HookEvent
 from agent.hooks.service import Hooks
-from agent.jsontypes import Json, JsonObject
-from agent.questions import Action, Need
+from agent.records.errors import PermissionRejected
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Action, Need
 from agent.tools.base import Result, ToolContext
 
 MOST_TOLD = 500_000

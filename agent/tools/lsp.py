@@ -8,15 +8,15 @@ from typing import Literal
 
 from pydantic import AliasChoices, Field
 
-from agent.display import TextBlock, ToolLabel
-from agent.errors import InvalidArguments, ToolError
-from agent.jsontypes import Json, JsonObject
 from agent.lsp.aftercare import diagnostic_line
 from agent.lsp.connection import RequestRefused, ServerGone
 from agent.lsp.reading import hover, places, symbols
 from agent.lsp.records import Place
 from agent.lsp.service import ANSWER, LspService
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import TextBlock, ToolLabel
+from agent.records.errors import InvalidArguments, ToolError
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.filetext import load_text
 from agent.tools.paths import ToolPath, missing, read_needs, resolve_path, show_path

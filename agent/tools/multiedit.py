@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from agent.questions import PermissionReply
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.editing import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
 

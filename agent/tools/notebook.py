@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import cast
 
-from agent.jsontypes import Json, JsonObject
 from agent.process import plain
+from agent.records.json import Json, JsonObject
 
 OUTPUT_LINES = 40
 OUTPUT_CHARS = 4_000

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from agent.errors import ToolError
 from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
 from agent.files.text import SAMPLE, WINDOW, Encoding, look_again
+from agent.records.errors import ToolError
 from agent.tools.signatures import describe, is_binary_kind
 
 MAX_LINES = 2_000

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.display import DiffBlock
-from agent.errors import ToolError
 from agent.files import Put, Remove, Step
+from agent.records.blocks import DiffBlock
+from agent.records.errors import ToolError
 from agent.tools.base import ToolContext
 from agent.tools.change import check_text
 from agent.tools.diffing import FileDiff, apply_hunks, make_diff

@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 
 Mark = Literal[" ", "+", "-"]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.errors import ToolError
 from agent.files import FileStamp, Step, StepFailed, change_all, uninterrupted
+from agent.records.errors import ToolError
 from agent.tools.base import ToolContext
 from agent.tools.filetext import encode_text, writer
 from agent.tools.patch_plan import FileChange

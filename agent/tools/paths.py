@@ -12,11 +12,11 @@ from pathlib import Path
 from posixpath import dirname, expanduser, join
 from typing import Literal
 
-from agent.errors import ToolError
 from agent.files.disk import NotRegular
 from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell_paths import offered_folder
-from agent.questions import Action, Need
+from agent.records.errors import ToolError
+from agent.records.requests import Action, Need
 from agent.tools.base import ToolContext
 
 SENSITIVE_REASON = "may hold secrets"

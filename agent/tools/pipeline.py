@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from agent.consent import Consent
-from agent.display import Block, ToolLabel
-from agent.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
 from agent.hooks.service import Hooks
-from agent.jsontypes import JsonObject
-from agent.model import FailureKind, FilePart
 from agent.permission.deciding import refused
 from agent.permission.service import AskContext, PermissionService
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
+from agent.records.json import JsonObject
+from agent.records.messages import FailureKind, FilePart
+from agent.records.requests import Need, PermissionReply
 from agent.tools.arguments import parse_arguments, validate, with_command
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.encodable import encodable, encodable_record

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from agent.display import ToolLabel
-from agent.errors import PermissionRejected, ToolError
-from agent.ids import new_id
-from agent.questions import Need, PermissionReply, Question, QuestionOption
+from agent.records.blocks import ToolLabel
+from agent.records.errors import PermissionRejected, ToolError
+from agent.records.ids import new_id
+from agent.records.requests import Need, PermissionReply, Question, QuestionOption
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.paths import resolve_path, show_path
 from agent.tools.questioning import QuestionService

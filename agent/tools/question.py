@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.display import TableBlock, ToolLabel
-from agent.errors import PermissionRejected
-from agent.ids import new_id
-from agent.questions import Need, PermissionReply, Question, QuestionOption, QuestionReply
+from agent.records.blocks import TableBlock, ToolLabel
+from agent.records.errors import PermissionRejected
+from agent.records.ids import new_id
+from agent.records.requests import Need, PermissionReply, Question, QuestionOption, QuestionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.questioning import QuestionService
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.bus import Bus
-from agent.errors import OpencodePyError, PermissionRejected, ToolError
-from agent.events import QuestionAsked, QuestionReplied
-from agent.questions import Question, QuestionReply
+from agent.records.errors import OpencodePyError, PermissionRejected, ToolError
+from agent.records.events import QuestionAsked, QuestionReplied
+from agent.records.requests import Question, QuestionReply
 
 
 @dataclass(frozen=True, slots=True)

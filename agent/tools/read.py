@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.display import Block, CodeBlock, ListingBlock, ToolLabel
-from agent.errors import ToolError
 from agent.files import FileStamp, Snapshot, load
-from agent.questions import PermissionReply
+from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.attaching import Attached, attach, load_media
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.filetext import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain

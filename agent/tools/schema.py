@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 from agent.tools.base import ToolArgs
 
 

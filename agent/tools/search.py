@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.search_worker import MAX_LINE, Order, encode_order
 from agent.tools.tree import Ignore
 

@@ -1,8 +1,8 @@
 """What commands printed: as the transcript keeps it, and in words about shells for the model."""
 
-from agent.display import ShellBlock
 from agent.process import Taken
-from agent.shells import ShellInfo
+from agent.records.blocks import ShellBlock
+from agent.records.shells import ShellInfo
 from agent.tools.truncate import Limits, count_lines, cut
 
 SHOWN = Limits(lines=200, bytes=10_000)

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus
-from agent.errors import ToolError
-from agent.events import ShellChanged
 from agent.process import Background, Started, Taken
-from agent.shells import ShellInfo
+from agent.records.errors import ToolError
+from agent.records.events import ShellChanged
+from agent.records.shells import ShellInfo
 from agent.tools.base import ToolContext
 
 MOST_RUNNING = 16

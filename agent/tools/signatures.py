@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),

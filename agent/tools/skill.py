@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pydantic import AliasChoices, Field
 
 from agent.config.frontmatter import FrontmatterError
-from agent.display import ToolLabel
-from agent.errors import ToolError
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import Need, PermissionReply
 from agent.skills import Skill, Skills, sampled
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.paths import printable, show_path

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agent.told import ErrandState
-from agent.usage import Usage
+from agent.records.context_parts import ErrandState
+from agent.records.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

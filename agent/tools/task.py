@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from pydantic import AliasChoices, Field
 
-from agent.display import SubtaskBlock, ToolLabel
-from agent.errors import ToolError, ToolStopped
-from agent.figures import tokens
-from agent.ids import new_id
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import SubtaskBlock, ToolLabel
+from agent.records.errors import ToolError, ToolStopped
+from agent.records.ids import new_id
+from agent.records.requests import Need, PermissionReply
+from agent.records.units import tokens
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.spawning import Left, SpawnRequest, SpawnResult
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.display import SubtaskBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import SubtaskBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.shell_text import seconds
 from agent.tools.spawning import Standing

@@ -5,9 +5,9 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from agent.display import TodoBlock, TodoItem, TodoStatus, ToolLabel
-from agent.errors import ToolError
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MAX_ITEMS = 200

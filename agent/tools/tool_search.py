@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from pydantic import Field
 
-from agent.display import ListingBlock, ToolLabel
 from agent.provider.client import ToolSchema
-from agent.questions import PermissionReply
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MOST = 8

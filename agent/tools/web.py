@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.addresses import Allowed, parse
 from agent.tools.web_address import PORTS, environment_proxy, host_of, parse_url
 

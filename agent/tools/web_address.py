@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from agent.display import Block, TextBlock, ToolLabel
-from agent.errors import ToolError
 from agent.files import decode
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, TextBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import Need, PermissionReply
 from agent.tools.attaching import attach, check_wanted, checked
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.encodable import encodable

@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from agent.display import ListingBlock, ToolLabel
-from agent.errors import ToolError
-from agent.jsontypes import Json, JsonObject
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.addresses import Allowed
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.encodable import encodable

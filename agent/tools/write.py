@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.display import ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.change import Change, apply_change, check_text, plan_change
 from agent.tools.filetext import check_unchanged, load_text

@@ -9,7 +9,6 @@ import asyncio
 import os
 from pathlib import Path
 
-from agent.errors import ToolError
 from agent.files import (
     Editor,
     EditorRefused,
@@ -19,6 +18,7 @@ from agent.files import (
     replace_file,
     uninterrupted,
 )
+from agent.records.errors import ToolError
 from agent.tools.base import ToolContext
 from agent.tools.filetext import (
     Loaded,

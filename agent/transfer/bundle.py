@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.display import TodoItem
-from agent.jsontypes import Json, JsonObject
-from agent.model import MessageWithParts, Session
+from agent.records.blocks import TodoItem
+from agent.records.json import Json, JsonObject
+from agent.records.messages import MessageWithParts, Session
 from agent.redact import redacted
 from agent.store.codec import (
     decode_message,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.model import (
+from agent.records.messages import (
     CompactionPart,
     HarnessPart,
     MessageWithParts,

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
-from agent.called import label_of
-from agent.consent import explained
-from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
-from agent.figures import money
-from agent.model import (
+from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
+from agent.records.consent import explained
+from agent.records.labels import label_of
+from agent.records.messages import (
     CompactionPart,
     Completed,
     Failed,
@@ -24,6 +23,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
+from agent.records.units import money
 from agent.session.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
 from agent.transfer.entries import Ended, Entry, Said, entries

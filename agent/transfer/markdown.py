@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
 
-from agent.called import label_of
-from agent.consent import explained
-from agent.display import DiffBlock, ShellBlock
-from agent.figures import money
-from agent.model import (
+from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.consent import explained
+from agent.records.labels import label_of
+from agent.records.messages import (
     CompactionPart,
     Failed,
     Pending,
@@ -18,6 +17,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
+from agent.records.units import money
 from agent.session.timeline import TurnLine, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
 from agent.transfer.entries import Ended, Entry, Said, entries

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
-from agent.display import Block, DiffBlock, ShellBlock, TodoBlock, TodoItem, ToolLabel
-from agent.ids import new_id
-from agent.jsontypes import Json, JsonObject
-from agent.model import (
+from agent.records.blocks import Block, DiffBlock, ShellBlock, TodoBlock, TodoItem, ToolLabel
+from agent.records.ids import new_id
+from agent.records.json import Json, JsonObject
+from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     Completed,

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from agent.errors import NothingToDo
-from agent.ids import Kind, new_id
-from agent.jsontypes import Json, JsonObject
-from agent.model import MessageWithParts, Session
+from agent.records.errors import NothingToDo
+from agent.records.ids import Kind, new_id
+from agent.records.json import Json, JsonObject
+from agent.records.messages import MessageWithParts, Session
 from agent.store.recovery import closed_part
 from agent.store.store import Store
 from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, renamed

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from agent.errors import NothingToDo
-from agent.model import Session
+from agent.records.errors import NothingToDo
+from agent.records.messages import Session
 from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
 

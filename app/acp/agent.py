@@ -36,8 +36,8 @@ from acp.schema import (
     TerminalAuthMethod,
 )
 
-from agent.events import SessionIdle
-from agent.model import Session
+from agent.records.events import SessionIdle
+from agent.records.messages import Session
 from agent.session.prompts import init_prompt
 from agent.session.view import PromptInput
 from app.acp import options

@@ -16,7 +16,7 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.runtime import Runtime
 from app.acp.blocks import content_of, locations_of, text_content
 from app.acp.forms import ask

@@ -8,7 +8,7 @@ from typing import assert_never
 from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_diff_content
 from acp.schema import ToolCallLocation
 
-from agent.display import (
+from agent.records.blocks import (
     Block,
     CodeBlock,
     DiffBlock,
@@ -21,7 +21,7 @@ from agent.display import (
     TextBlock,
     TodoBlock,
 )
-from agent.jsontypes import JsonObject
+from agent.records.json import JsonObject
 from app.clean import clean, clean_line
 
 PATHS = ("file_path", "path", "notebook_path")

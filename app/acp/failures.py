@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from acp.exceptions import RequestError
 from acp.schema import StopReason
 
-from agent.errors import (
+from agent.records.errors import (
     AgentNotFound,
     ConfigError,
     MissingKey,
@@ -15,7 +15,7 @@ from agent.errors import (
     ProviderErrorKind,
     SessionNotFound,
 )
-from agent.events import SessionIdle
+from agent.records.events import SessionIdle
 
 INVALID_PARAMS, INTERNAL, NO_LOGIN, NOT_FOUND = -32602, -32603, -32000, -32002
 """Codes of JSON-RPC 2.0, and the protocol's own for a login that lacks and what is not there."""

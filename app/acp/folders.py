@@ -8,10 +8,10 @@ from pathlib import Path
 
 from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 
-from agent.errors import ConfigError
 from agent.files import Editor
-from agent.jsontypes import Json, JsonObject
 from agent.process import Terminals
+from agent.records.errors import ConfigError
+from agent.records.json import Json, JsonObject
 from agent.runtime import Runtime, open_runtime
 
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]

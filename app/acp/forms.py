@@ -14,7 +14,7 @@ from acp.schema import (
     TitledMultiSelectItems,
 )
 
-from agent.questions import Question, QuestionReply
+from agent.records.requests import Question, QuestionReply
 from app.clean import clean, clean_line
 
 CHOICE, TEXT = "choice", "text"

@@ -17,8 +17,8 @@ from acp.schema import (
     UnstructuredCommandInput,
 )
 
-from agent.errors import ModelNotFound
-from agent.model import Session
+from agent.records.errors import ModelNotFound
+from agent.records.messages import Session
 from agent.runtime import Runtime
 from app.clean import clean_line
 

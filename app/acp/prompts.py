@@ -18,7 +18,7 @@ from acp.schema import (
 )
 
 from agent.commands import slash
-from agent.model import FilePart
+from agent.records.messages import FilePart
 from agent.session.mentioned import agents_in, mentions_in
 from agent.session.mentions import ATTACHED
 from agent.session.view import PromptInput

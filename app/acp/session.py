@@ -17,8 +17,8 @@ from acp.schema import (
 )
 
 from agent.bus import Subscription
-from agent.errors import OpencodePyError
-from agent.events import (
+from agent.records.errors import OpencodePyError
+from agent.records.events import (
     Event,
     MessageUpdated,
     PartDelta,
@@ -34,7 +34,7 @@ from agent.events import (
     SessionUpdated,
     TodoUpdated,
 )
-from agent.model import (
+from agent.records.messages import (
     Idle,
     MessageWithParts,
     Retry,

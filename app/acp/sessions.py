@@ -6,8 +6,8 @@ from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.schema import ClientCapabilities
 
-from agent.errors import ConfigError
-from agent.model import Session
+from agent.records.errors import ConfigError
+from agent.records.messages import Session
 from agent.runtime import Runtime
 from app.acp.editor import editor_of
 from app.acp.failures import NOT_FOUND

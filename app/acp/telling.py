@@ -26,10 +26,10 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from agent.called import label_of
-from agent.display import TodoItem
-from agent.events import PartDelta
-from agent.model import (
+from agent.records.blocks import TodoItem
+from agent.records.events import PartDelta
+from agent.records.labels import label_of
+from agent.records.messages import (
     Completed,
     Failed,
     FilePart,

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from agent.events import SessionIdle
+from agent.records.events import SessionIdle
 
 
 @dataclass(slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Actions beside the agent's work: a command of the user's own, a question in passing."""
 
-from agent.errors import SessionBusy
+from agent.records.errors import SessionBusy
 from app.commands import SHELL, action
 from app.context import Context
 from app.screens.aside import AsideScreen

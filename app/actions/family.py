@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agent.events import SessionStatusChanged
-from agent.model import Idle, Session
+from agent.records.events import SessionStatusChanged
+from agent.records.messages import Idle, Session
 from app.commands import action
 from app.context import Context
 from app.family import kin_of

@@ -1,6 +1,6 @@
 """Looking back: the review of a past session (spec 8, U11)."""
 
-from agent.model import UserMessage
+from agent.records.messages import UserMessage
 from agent.redact import secrets_of
 from agent.session.timeline import words_of
 from app.actions.transfer import export_session

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from agent.model import Completed, ToolPart
+from agent.records.messages import Completed, ToolPart
 from app.clean import clean, clean_line
 from app.commands import action
 from app.context import Context

@@ -3,9 +3,9 @@
 import asyncio
 import os
 
-from agent.errors import OpencodePyError
-from agent.events import Event, McpChanged
 from agent.mcp.records import Standing
+from agent.records.errors import OpencodePyError
+from agent.records.events import Event, McpChanged
 from app.browser import browser_of
 from app.clean import clean, clean_line
 from app.commands import action

@@ -1,6 +1,6 @@
 """Actions on the prompt (spec 8, U7 and U9)."""
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 from app.commands import action
 from app.context import Context
 from app.screens.prompts import PromptsScreen

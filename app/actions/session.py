@@ -1,6 +1,6 @@
 """Actions on sessions."""
 
-from agent.model import MessageWithParts
+from agent.records.messages import MessageWithParts
 from agent.session.answers import last_answer
 from app.actions.history import review
 from app.commands import action

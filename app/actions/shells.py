@@ -2,7 +2,7 @@
 
 import time
 
-from agent.events import Event, ShellChanged
+from agent.records.events import Event, ShellChanged
 from app.commands import DETACH, action
 from app.context import Context
 from app.keymap import Keymap

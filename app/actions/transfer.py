@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from agent.errors import NothingToDo
+from agent.records.errors import NothingToDo
 from agent.redact import secrets_of
 from app.clean import clean_line
 from app.commands import action

@@ -1,6 +1,6 @@
 """Actions on messages that are sent while a turn runs (spec 1, L3; spec 8, U10)."""
 
-from agent.model import Delivery, UserMessage
+from agent.records.messages import Delivery, UserMessage
 from app.commands import TAKE_BACK, action
 from app.context import Context
 from app.queueing import spoken

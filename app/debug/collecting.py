@@ -4,9 +4,6 @@ import json
 from collections.abc import Callable
 from typing import assert_never
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import (
     ReasoningDelta,
     ReasoningEnd,
@@ -23,6 +20,9 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.retry import retryable
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish, Usage
 
 
 class Collected:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agent.config.paths import Paths
-from agent.jsontypes import Json, JsonObject
+from agent.records.json import Json, JsonObject
 from app.clean import clean_line
 from app.cli import version as own_version
 from app.debug.settings import settings_here

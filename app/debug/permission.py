@@ -11,7 +11,7 @@ from agent.permission.bash import bash_needs
 from agent.permission.cases import Case, verdict
 from agent.permission.rules import DEFAULT, Rule, about, decide, judge
 from agent.process import shell
-from agent.questions import JudgedNeed, Need
+from agent.records.requests import JudgedNeed, Need
 from app.clean import clean
 from app.debug.settings import settings_here
 

@@ -6,14 +6,14 @@ import os
 from dataclasses import asdict
 from typing import TextIO
 
-from agent.errors import OpencodePyError
-from agent.jsontypes import JsonObject
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
 from agent.provider.clients import Clients
 from agent.provider.lane.process import LitellmProcess
 from agent.provider.settings import ModelSettings, ProviderSettings
 from agent.provider.spec import Transport
+from agent.records.errors import OpencodePyError
+from agent.records.json import JsonObject
 from app.debug.collecting import Collected
 
 AT_ONCE = 8

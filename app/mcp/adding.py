@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent.config.mcp_json import servers_of_claude_code
 from agent.config.paths import Paths
-from agent.jsontypes import JsonObject
 from agent.permission.saving import save_setting
+from agent.records.json import JsonObject
 from app.answering import USAGE, say
 from app.clean import clean_line
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.mcp_json import servers_of_claude_code
-from agent.jsontypes import JsonObject
 from agent.mcp.records import Server
+from agent.records.json import JsonObject
 from app.clean import clean, clean_line
 from app.mcp.reading import read_servers
 

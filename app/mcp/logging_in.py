@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.errors import ConfigError
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
+from agent.records.errors import ConfigError
 from app.browser import browser_of
 from app.clean import clean_line
 from app.mcp.reading import read_servers

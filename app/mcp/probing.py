@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.errors import ConfigError
 from agent.mcp.opening import mcp_service
 from agent.mcp.records import Standing
+from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
 from app.clean import clean, clean_line
 from app.mcp.reading import read_servers

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.errors import OpencodePyError
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelInfo
 from agent.provider.clients import Clients
 from agent.provider.local import look_for_servers
 from agent.provider.prices import ModelFacts
 from agent.provider.providers import DEMO
+from agent.records.errors import OpencodePyError
 from app.providers.opening import open_catalog
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from agent.jsontypes import JsonObject
 from agent.provider.auth import masked
 from agent.provider.catalog import Catalog
+from agent.records.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from app.answering import answer, say
 
 if TYPE_CHECKING:
-    from agent.jsontypes import JsonObject
     from agent.provider.catalog import Catalog
     from agent.provider.client import ModelInfo
+    from agent.records.json import JsonObject
 
 UNKNOWN = "–"
 

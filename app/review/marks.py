@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from textual.content import Content
 
-from agent.called import label_of
-from agent.model import (
+from agent.records.labels import label_of
+from agent.records.messages import (
     CompactionPart,
     Completed,
     Failed,

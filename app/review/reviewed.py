@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agent.display import TodoItem
-from agent.model import AssistantMessage, Idle, MessageWithParts, Part, Session
+from agent.records.blocks import TodoItem
+from agent.records.messages import AssistantMessage, Idle, MessageWithParts, Part, Session
 from agent.session.timeline import TurnLine, timeline
 from agent.session.view import SessionSnapshot
 from agent.store.store import Store

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.called import label_of
-from agent.display import DiffBlock
-from agent.model import (
+from agent.records.blocks import DiffBlock
+from agent.records.labels import label_of
+from agent.records.messages import (
     CompactionPart,
     Completed,
     Part,

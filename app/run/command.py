@@ -14,9 +14,9 @@ from app import garbage
 from app.answering import USAGE, answer, say
 
 if TYPE_CHECKING:
-    from agent.events import Event
     from agent.headless import Ending, Headless
-    from agent.model import Session
+    from agent.records.events import Event
+    from agent.records.messages import Session
     from agent.runtime import Runtime
     from agent.session.view import PromptInput
     from app.run.stopping import Stopping
@@ -145,7 +145,7 @@ async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
 
     stopping = Stopping()
     garbage.put_off()
-    from agent.errors import NothingToDo  # noqa: PLC0415 - brings the harness
+    from agent.records.errors import NothingToDo  # noqa: PLC0415 - brings the harness
     from app.logs import start_log  # noqa: PLC0415 - as above
     from app.preparing import STOPPED  # noqa: PLC0415 - as above
 

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TextIO
 
-from agent.called import label_of
-from agent.events import (
+from agent.headless import Ending
+from agent.records.events import (
     Event,
     MessageUpdated,
     Notice,
@@ -34,9 +34,9 @@ from agent.events import (
     SessionError,
     SessionStatusChanged,
 )
-from agent.headless import Ending
-from agent.jsontypes import Json, JsonObject
-from agent.model import (
+from agent.records.json import Json, JsonObject
+from agent.records.labels import label_of
+from agent.records.messages import (
     Completed,
     Failed,
     ReasoningPart,
@@ -49,7 +49,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.questions import PermissionRequest
+from agent.records.requests import PermissionRequest
 
 VERSION = 1
 

@@ -2,9 +2,9 @@
 
 from typing import TextIO
 
-from agent.events import Event, PartDelta, PartUpdated, SessionIdle
 from agent.headless import Ending
-from agent.model import Session, TextPart
+from agent.records.events import Event, PartDelta, PartUpdated, SessionIdle
+from agent.records.messages import Session, TextPart
 from app.clean import clean
 from app.printing import Printer
 

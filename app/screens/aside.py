@@ -11,7 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
-from agent.errors import OpencodePyError
+from agent.records.errors import OpencodePyError
 from app.clean import clean
 from app.screens.dialog import Dialog
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from agent.display import ShellBlock
-from agent.questions import JudgedNeed, PermissionRequest
+from agent.records.blocks import ShellBlock
+from agent.records.requests import JudgedNeed, PermissionRequest
 from app.clean import clean, clean_line
 
 VERDICT = 6

@@ -8,8 +8,15 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from agent.display import DiffBlock, ToolLabel
-from agent.model import AssistantMessage, Completed, Idle, MessageWithParts, Session, ToolPart
+from agent.records.blocks import DiffBlock, ToolLabel
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    Idle,
+    MessageWithParts,
+    Session,
+    ToolPart,
+)
 from agent.session.view import SessionSnapshot
 from app.screens.dialog import Dialog
 from app.state import SessionView

@@ -11,8 +11,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from agent.display import DiffBlock, ShellBlock
-from agent.questions import PermissionReply, PermissionRequest
+from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.requests import PermissionReply, PermissionRequest
 from app.clean import clean
 from app.screens.asked import hung, need_rows, offer, reach
 from app.screens.dialog import QUIET

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent.questions import Question, QuestionOption, QuestionReply
+from agent.records.requests import Question, QuestionOption, QuestionReply
 from app.clean import clean, clean_line
 from app.screens.dialog import QUIET
 from app.screens.unbidden import Unbidden

@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent.errors import NothingToDo
-from agent.model import MessageWithParts
+from agent.records.errors import NothingToDo
+from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.timeline import found_in
 from app.clean import clean_line

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from agent.model import AssistantMessage, MessageWithParts
+from agent.records.messages import AssistantMessage, MessageWithParts
 from app.clean import clean
 from app.screens.page import PageScreen
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from agent.errors import SessionNotFound
-from agent.model import MessageWithParts, TextPart, UserMessage
+from agent.records.errors import SessionNotFound
+from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.clean import clean, clean_line
 from app.glance import glance
 

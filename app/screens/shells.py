@@ -9,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent.shells import ShellInfo
+from agent.records.shells import ShellInfo
 from app.clean import clean, clean_line
 from app.screens.dialog import Dialog
 from app.screens.picker import Picker, Row

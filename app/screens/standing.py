@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from agent.display import TodoItem
+from agent.records.blocks import TodoItem
 from app.clean import clean_line
 
 _GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}

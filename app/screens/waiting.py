@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from agent.model import Delivery, Idle, SessionStatus
+from agent.records.messages import Delivery, Idle, SessionStatus
 from app.queueing import when_sent
 from app.screens.picker import Picker, Row
 from app.tasks import Tasks

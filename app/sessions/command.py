@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.sessions.opening import here, run, table
 
 if TYPE_CHECKING:
-    from agent.jsontypes import JsonObject
+    from agent.records.json import JsonObject
     from agent.store.listing import SessionLine
     from agent.store.store import Store
 
@@ -104,7 +104,7 @@ async def _show(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _delete(store: "Store", given: argparse.Namespace) -> None:
-    from agent.errors import SessionBusy  # noqa: PLC0415 - not needed by --help
+    from agent.records.errors import SessionBusy  # noqa: PLC0415 - not needed by --help
     from app.clean import clean_line  # noqa: PLC0415 - as above
 
     for session_id in given.id:

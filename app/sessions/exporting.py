@@ -53,7 +53,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _latest(store: "Store") -> str:
-    from agent.errors import SessionNotFound  # noqa: PLC0415 - not needed by --help
+    from agent.records.errors import SessionNotFound  # noqa: PLC0415 - not needed by --help
     from agent.store.listing import Scope  # noqa: PLC0415 - as above
 
     found = await store.lines(Scope(here()))

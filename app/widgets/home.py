@@ -12,7 +12,7 @@ from app.place import Place
 from app.words import count, day
 
 if TYPE_CHECKING:  # for their names alone
-    from agent.model import Session
+    from agent.records.messages import Session
     from app.launch import Launch
     from app.live import LiveSession
 

@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.theme import Theme
 from textual.widgets import Static
 
-from agent.display import DiffBlock, TodoItem
-from agent.model import Completed, ToolPart
+from agent.records.blocks import DiffBlock, TodoItem
+from agent.records.messages import Completed, ToolPart
+from agent.records.shells import ShellInfo
 from agent.session.view import ErrandLine
-from agent.shells import ShellInfo
 from app.clean import clean_line
 from app.look import look_of
 from app.servers import Languages, Servers

@@ -12,7 +12,7 @@ from app.servers import Languages, Servers
 from app.words import count, money, tokens
 
 if TYPE_CHECKING:  # for its name alone
-    from agent.questions import PermissionMode
+    from agent.records.requests import PermissionMode
 
 BAR_CELLS = 8
 MODE_TONES = {

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.theme import Theme
 from textual.widget import Widget
 
-from agent.display import Block, DiffBlock, Hunk
+from agent.records.blocks import Block, DiffBlock, Hunk
 from app.look import look_of
 from app.themes import DARK_TONES, Tones, tones_for
 from app.typed import app_of

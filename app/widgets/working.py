@@ -9,7 +9,15 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from agent.model import AssistantMessage, Busy, Idle, Retry, Running, SessionStatus, ToolPart
+from agent.records.messages import (
+    AssistantMessage,
+    Busy,
+    Idle,
+    Retry,
+    Running,
+    SessionStatus,
+    ToolPart,
+)
 from app.clean import clean
 from app.queueing import spoken
 from app.typed import app_of

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent.errors import OpencodePyError
-from agent.events import SessionIdle
-from agent.model import Idle
-from agent.questions import PermissionReply
+from agent.records.errors import OpencodePyError
+from agent.records.events import SessionIdle
+from agent.records.messages import Idle
+from agent.records.requests import PermissionReply
 from agent.runtime import Runtime, open_runtime
 from agent.session.view import PromptInput
 from tests.support.harness import environment

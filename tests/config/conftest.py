@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.loading import LoadedConfig, load_config
-from agent.jsontypes import Json
+from agent.records.json import Json
 
 
 @dataclass

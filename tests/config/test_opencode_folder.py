@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from agent.model import Completed, Failed
+from agent.records.messages import Completed, Failed
 from agent.runtime import open_runtime
 from agent.session.view import PromptInput
 from tests.mcp.shop import SERVERS

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from agent.config.paths import Paths, ensure, shown
-from agent.errors import ConfigError
+from agent.records.errors import ConfigError
 
 
 def test_xdg_folders_count(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.private_file import PrivateFile
-from agent.errors import StoreUnavailable
+from agent.records.errors import StoreUnavailable
 
 
 def test_m13_the_file_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:

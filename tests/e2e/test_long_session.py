@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.ids import new_id
+from agent.records.ids import new_id
 from agent.store.store import Store
 from tests.e2e.conftest import Place, Runner, ServerThread
 from tests.store.samples import make_assistant, make_session, make_text, make_user

@@ -3,7 +3,7 @@ H1)."""
 
 import json
 
-from agent.events import Notice
+from agent.records.events import Notice
 from tests.hooks.conftest import told
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer

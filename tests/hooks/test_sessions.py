@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from agent.errors import PromptRefused
-from agent.events import Notice
-from agent.model import TextPart
+from agent.records.errors import PromptRefused
+from agent.records.events import Notice
+from agent.records.messages import TextPart
 from tests.hooks.conftest import told
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer

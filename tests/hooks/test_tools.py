@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from agent.events import Notice, PermissionAsked
-from agent.model import Completed, Failed
+from agent.records.events import Notice, PermissionAsked
+from agent.records.messages import Completed, Failed
 from tests.hooks.conftest import told
 from tests.support.harness import open_harness
 from tests.support.processes import gone, pids_in

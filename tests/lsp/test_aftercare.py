@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import DiffBlock
-from agent.model import Completed, Failed, ToolPart
+from agent.records.blocks import DiffBlock
+from agent.records.messages import Completed, Failed, ToolPart
 from tests.lsp.test_service import PATIENCE, SCRIPT, until, write
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed
+from agent.records.messages import Completed
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.events import Event, LspChanged
 from agent.lsp.connection import RequestRefused, ServerGone
 from agent.lsp.reading import MOST_SAID
 from agent.lsp.records import ServerSpec
 from agent.lsp.service import MOST_MISSED, MOST_STARTS, LspService
+from agent.records.events import Event, LspChanged
 from tests.support import language_server
 
 SCRIPT = str(Path(language_server.__file__))

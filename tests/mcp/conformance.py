@@ -15,11 +15,11 @@ from pathlib import Path
 import httpx2
 
 from agent.config.mcp import McpOAuthConfig
-from agent.errors import OpencodePyError
-from agent.jsontypes import Json, JsonObject
 from agent.mcp.eliciting import ACCEPT, REFUSE
 from agent.mcp.records import Definition, Server
-from agent.questions import Question, QuestionReply
+from agent.records.errors import OpencodePyError
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Question, QuestionReply
 from tests.mcp.shop import Shop, open_shop
 
 NAME = "suite"

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.events import Event, McpChanged
 from agent.files import FileTracker
 from agent.mcp.records import Server, Standing
 from agent.mcp.service import McpDeps, McpService
-from agent.questions import Need, PermissionReply
+from agent.records.events import Event, McpChanged
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Result, ToolContext
 from agent.tools.registry import AnyTool, Registry
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import PermissionRejected, ToolError
 from agent.mcp.eliciting import Eliciting
-from agent.questions import Question, QuestionReply
+from agent.records.errors import PermissionRejected, ToolError
+from agent.records.requests import Question, QuestionReply
 from tests.mcp.shop import context, open_shop, raw
 
 ASKS = "The MCP server asks asks: "

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
 from agent.mcp.records import Server
+from agent.records.errors import ToolError
 from tests.mcp.shop import free_port, open_shop, served, workshop
 from tests.support.mute_sse import mute_sse
 

@@ -13,11 +13,11 @@ import pytest
 from mcp.shared.auth import OAuthMetadata
 
 from agent.config.mcp import McpOAuthConfig
-from agent.errors import ToolError
 from agent.mcp.loopback import PATH, open_loopback
 from agent.mcp.provider import Kept, prove
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
+from agent.records.errors import ToolError
 from tests.mcp.shop import Shop, free_port, listening, open_shop, served
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.errors import InvalidArguments
 from agent.mcp.checking import check, fitted
 from agent.mcp.schemas import BadSchema, for_models, mended
 from agent.mcp.tidying import tidy
+from agent.records.errors import InvalidArguments
 
 EMPTY = {"type": "object", "properties": {}}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import ImageBlock, TextBlock
-from agent.errors import InvalidArguments, ToolError
 from agent.mcp.records import Server
 from agent.process.tree import descendants
+from agent.records.blocks import ImageBlock, TextBlock
+from agent.records.errors import InvalidArguments, ToolError
 from tests.mcp.shop import ENVIRONMENT, GUARD, context, open_shop, raw, workshop
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.config.loading import load_config
-from agent.events import McpChanged
 from agent.headless import Headless
-from agent.model import Completed, Failed
+from agent.records.events import McpChanged
+from agent.records.messages import Completed, Failed
 from agent.runtime import open_runtime
 from agent.session.view import PromptInput
 from tests.mcp.shop import SERVERS

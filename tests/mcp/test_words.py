@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import Notice
 from agent.mcp.records import Server
+from agent.records.events import Notice
 from agent.session.situation import Situation, sections_of, words_of
 from tests.mcp.shop import Shop, open_shop, workshop
 from tests.mcp.test_turns import SHOP, connected

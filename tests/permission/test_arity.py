@@ -8,7 +8,7 @@ from agent.permission.interpreters import INTERPRETERS
 from agent.permission.naming import VALUE_FLAGS
 from agent.permission.rules import Rule, judge
 from agent.permission.wrapper_table import OPAQUE, RUNNERS, SHELLS, WRAPPERS
-from agent.questions import Need
+from agent.records.requests import Need
 
 PLACE, HOME = "/desk/shop", "/home/u"
 

@@ -16,7 +16,7 @@ from agent.permission.findings import Findings
 from agent.permission.shell_paths import MOST_DIRS, Place
 from agent.permission.shell_text import CannotAnalyseError
 from agent.permission.shell_walk import Walker
-from agent.questions import Need
+from agent.records.requests import Need
 
 SHAPES: dict[str, Callable[[int], str]] = {
     "distinct commands": lambda n: f"c{n} a; ",

@@ -6,7 +6,7 @@ import pytest
 
 from agent.permission.bash import bash_needs
 from agent.permission.rules import Rule, judge, strictest
-from agent.questions import Action
+from agent.records.requests import Action
 
 PLACE = "/srv/shop"
 HOME = "/home/ann"

@@ -7,7 +7,7 @@ import pytest
 
 from agent.permission.bash import bash_needs, read_only
 from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.questions import Action, Need
+from agent.records.requests import Action, Need
 
 PLACE, HOME = "/srv/shop", "/home/ann"
 

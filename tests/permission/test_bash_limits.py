@@ -10,7 +10,7 @@ from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
 from agent.permission.shell_paths import MATCHES, MOST_DIRS, PATTERNS, secrets_below
 from agent.permission.shell_text import DEPTH, LIMIT, MOST
 from agent.permission.shell_words import MOST_VALUES
-from agent.questions import Action
+from agent.records.requests import Action
 
 PLACE, HOME = "/srv/shop", "/home/ann"
 

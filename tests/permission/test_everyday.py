@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, judge
-from agent.questions import Action
+from agent.records.requests import Action
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "everyday_commands.txt"
 PLACE, HOME = "/desk/shop", "/home/u"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent.errors import PermissionRejected
 from agent.permission.rules import Rule, accepted, judge, strictest, vouched
 from agent.permission.service import AskContext, PermissionService
-from agent.questions import Action, JudgedNeed, Need, PermissionReply
+from agent.records.errors import PermissionRejected
+from agent.records.requests import Action, JudgedNeed, Need, PermissionReply
 from tests.permission.test_service import ALWAYS, Desk
 
 CONTEXT = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")

@@ -15,7 +15,7 @@ import pytest
 
 from agent.permission.bash import Analysis, analyse
 from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.questions import Action, Need
+from agent.records.requests import Action, Need
 
 FOLDER = Path(__file__).parents[1] / "data" / "permission" / "needs"
 PLACE, HOME = "/srv/shop", "/home/ann"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.jsontypes import JsonObject
 from agent.permission.project_files import Findings, look_through
 from agent.permission.project_programs import Runs, programs
+from agent.records.json import JsonObject
 
 Told = tuple[str, str, str]
 """Kind, name and what is shown."""

@@ -17,7 +17,7 @@ from agent.permission.rules import (
     judge,
     matches,
 )
-from agent.questions import Action, Need
+from agent.records.requests import Action, Need
 
 
 def slow(text: str, pattern: str) -> bool:

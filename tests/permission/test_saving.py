@@ -7,9 +7,9 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.errors import ConfigError
 from agent.permission.rules import decide
 from agent.permission.saving import save_rule
+from agent.records.errors import ConfigError
 
 
 def test_m14_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:

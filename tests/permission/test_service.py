@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import pytest
 
 from agent.bus import Bus, Subscription
-from agent.errors import PermissionRejected
-from agent.events import Event, PermissionAsked, PermissionReplied
 from agent.permission.rules import DEFAULT_RULES, Rule
 from agent.permission.service import AskContext, PermissionService
-from agent.questions import Need, PermissionReply, PermissionRequest
+from agent.records.errors import PermissionRejected
+from agent.records.events import Event, PermissionAsked, PermissionReplied
+from agent.records.requests import Need, PermissionReply, PermissionRequest
 
 
 class Kept:

@@ -6,10 +6,10 @@ from typing import Literal
 
 import pytest
 
-from agent.errors import PermissionRejected
 from agent.permission.rules import PROJECT, Rule
 from agent.permission.service import AskContext
-from agent.questions import Need, PermissionReply
+from agent.records.errors import PermissionRejected
+from agent.records.requests import Need, PermissionReply
 from tests.permission.test_service import ALWAYS, ONCE, REJECT, WITH_WORDS, Desk
 
 CONTEXT = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.errors import StoreUnavailable
 from agent.git import project_root
 from agent.permission.project_files import Findings, look_through
 from agent.permission.trust import (
@@ -22,6 +21,7 @@ from agent.permission.trust import (
     TrustQuestion,
     settle,
 )
+from agent.records.errors import StoreUnavailable
 
 
 @dataclass

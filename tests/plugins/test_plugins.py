@@ -11,9 +11,9 @@ import pytest
 
 import agent.plugins
 from agent.config.paths import Paths
-from agent.events import PluginFailed
-from agent.model import Completed, Failed
 from agent.plugins.loading import load_plugins
+from agent.records.events import PluginFailed
+from agent.records.messages import Completed, Failed
 from tests.support.command import run
 from tests.support.harness import environment, open_harness
 from tests.support.script import Call, Text, answer

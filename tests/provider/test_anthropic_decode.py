@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
-from agent.model import Usage
 from agent.provider.client import StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.records.errors import ProviderErrorKind
+from agent.records.messages import Usage
 from tests.provider.collecting import Answer, collect
 
 

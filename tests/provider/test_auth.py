@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import MissingKey, StoreUnavailable
 from agent.provider.auth import AuthFile, masked, wrong_key
 from agent.provider.catalog import Catalog, ProviderSettings
 from agent.provider.clients import Clients
+from agent.records.errors import MissingKey, StoreUnavailable
 
 KEY = "sk-test-0123456789abcdefghij"
 

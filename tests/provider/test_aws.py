@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from agent.errors import MissingKey, ProviderErrorKind
 from agent.provider.aws import AwsSigner
 from agent.provider.catalog import Catalog
 from agent.provider.clients import Clients
 from agent.provider.settings import ProviderSettings
+from agent.records.errors import MissingKey, ProviderErrorKind
 from tests.provider.collecting import drain, request
 from tests.provider.conftest import Reply, Server
 from tests.provider.test_framing import frame

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigError, MissingKey, ModelNotFound
 from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
 from agent.provider.client import Price
 from agent.provider.clients import Clients
 from agent.provider.prices import PriceList
 from agent.provider.providers import KNOWN
+from agent.records.errors import ConfigError, MissingKey, ModelNotFound
 
 
 def catalog(*settings: ProviderSettings, default: str | None = None, **env: str) -> Catalog:

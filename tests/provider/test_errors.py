@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderError
 from agent.provider.errors import broken, from_event, from_response
+from agent.records.errors import ProviderError
 
 
 def error(status: int, body: str | bytes = b"", **headers: str) -> ProviderError:

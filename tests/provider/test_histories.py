@@ -6,8 +6,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.display import ToolLabel
-from agent.model import (
+from agent.provider.client import Api, ModelInfo, ModelRequest, ToolSchema, Turn
+from agent.records.blocks import ToolLabel
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Failed,
@@ -20,7 +21,6 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.provider.client import Api, ModelInfo, ModelRequest, ToolSchema, Turn
 from agent.session.history import turns_of
 from tests.provider.collecting import sent
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses

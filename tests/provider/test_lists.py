@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderError
 from agent.provider.auth import AuthFile
 from agent.provider.catalog import Catalog, ProviderSettings
 from agent.provider.client import Price
@@ -15,6 +14,7 @@ from agent.provider.listing import models_in
 from agent.provider.lists import ModelLists
 from agent.provider.local import look_for_servers
 from agent.provider.prices import ModelFacts
+from agent.records.errors import ProviderError
 from tests.provider.conftest import Reply, Server
 
 JSON = (("content-type", "application/json"),)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
-from agent.model import Completed
 from agent.provider.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
 from agent.provider.lane.process import LitellmProcess
 from agent.provider.settings import ModelSettings, ProviderSettings
+from agent.records.errors import ProviderErrorKind
+from agent.records.messages import Completed
 from tests.provider.collecting import TOOL, Answer, drain, request
 from tests.provider.conftest import Reply, Server
 from tests.provider.test_model_switch import ORDER, SERVED, providers

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from agent.errors import ConfigError, ProviderError, ProviderErrorKind
 from agent.provider.catalog import Catalog
 from agent.provider.lane.process import CallFailed, LitellmProcess
 from agent.provider.lane.route import route_of, without_logins
 from agent.provider.settings import ProviderSettings
+from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 from tests.support.harness import GUARD
 
 STAND_IN = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed
+from agent.records.messages import Completed
 from tests.support.harness import APIS, open_harness
 from tests.support.script import Call, Opaque, Reason, Text, answer
 

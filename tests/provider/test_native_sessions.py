@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed, ReasoningPart, TextPart
+from agent.records.messages import Completed, ReasoningPart, TextPart
 from agent.session.answers import last_answer
 from tests.support.harness import APIS, MODEL, TEXT_APIS, Harness, open_harness
 from tests.support.script import (

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -21,6 +20,7 @@ from agent.provider.client import (
 )
 from agent.provider.clients import Clients
 from agent.provider.http import StreamLimits, is_loopback
+from agent.records.errors import ProviderErrorKind
 from tests.provider.collecting import Answer, call, catalog, drain, finish, request, sse
 from tests.provider.conftest import Piece, Reply, Server
 

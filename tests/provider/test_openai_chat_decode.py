@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
-from agent.model import Usage
 from agent.provider.client import StreamEvent, ToolCall
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.sse import BodyDecoder
+from agent.records.errors import ProviderErrorKind
+from agent.records.messages import Usage
 from tests.provider.collecting import Answer, call, collect, finish, sse
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -29,6 +28,7 @@ from agent.provider.protocols.responses_input import items_of
 from agent.provider.quirks.same import Content, Remembered
 from agent.provider.quirks.table import prepared
 from agent.provider.wire_json import objects_in
+from agent.records.json import Json, JsonObject
 
 
 @dataclass(frozen=True)

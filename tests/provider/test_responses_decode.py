@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
-from agent.model import Usage
 from agent.provider.client import ReasoningStart, StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.records.errors import ProviderErrorKind
+from agent.records.messages import Usage
 from tests.provider.collecting import Answer, collect
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from agent.jsontypes import Json
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -21,6 +20,7 @@ from agent.provider.client import (
 from agent.provider.protocols.responses_request import refused
 from agent.provider.quirks.effort import SUMMARY
 from agent.provider.quirks.refusals import IMAGES, REASONING
+from agent.records.json import Json
 from tests.provider.collecting import TOOL, request, sent
 
 USER = UserTurn((TextContent("hi"),))

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from agent.errors import ProviderError, ProviderErrorKind
 from agent.provider.retry import RetryPolicy, delay, reason_to_stop
+from agent.records.errors import ProviderError, ProviderErrorKind
 
 
 def error(kind: str, after: float | None = None, *, once: bool = False) -> ProviderError:

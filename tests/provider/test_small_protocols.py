@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderErrorKind
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -33,6 +32,7 @@ from agent.provider.quirks.gemini_schema import reduced
 from agent.provider.quirks.reasoning import NO_SIGNATURE
 from agent.provider.quirks.refusals import IMAGES, REASONING, UNSIGNED
 from agent.provider.sse import BODY, SseEvent
+from agent.records.errors import ProviderErrorKind
 from tests.provider.collecting import Answer, collect, sent
 
 ARGUMENTS = {"type": "object", "properties": {"p": {"type": "string"}}}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.model import Usage
 from agent.provider.client import Price
 from agent.provider.usage import chat_usage, cost
+from agent.records.messages import Usage
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import io
 import json
 
-from agent.events import PartUpdated
+from agent.records.events import PartUpdated
 from app.printing import Printer
 from app.run.lines import JsonLines
 from tests.support import records

@@ -8,10 +8,10 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
 from agent.config.rules import ConfigRule
-from agent.events import PermissionAsked
-from agent.model import Completed, Failed, Session
 from agent.permission.bash import bash_needs
 from agent.permission.rules import ALWAYS, Rule, judge
+from agent.records.events import PermissionAsked
+from agent.records.messages import Completed, Failed, Session
 from tests.support.harness import Harness, open_harness, tool_names
 from tests.support.script import Call, Text, answer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import NothingToDo, ProviderError
+from agent.records.errors import NothingToDo, ProviderError
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Call, Cut, Failure, Hold, Text, Tokens, answer
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from agent.events import Notice
-from agent.model import Completed, MessageWithParts
+from agent.records.context_parts import ContextPart
+from agent.records.events import Notice
+from agent.records.messages import Completed, MessageWithParts
 from agent.runtime import open_runtime
 from agent.session.view import PromptInput
-from agent.told import ContextPart
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Text, Tokens, answer
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import PermissionRejected
-from agent.events import PartUpdated
-from agent.model import Failed, ToolPart
+from agent.records.errors import PermissionRejected
+from agent.records.events import PartUpdated
+from agent.records.messages import Failed, ToolPart
 from agent.runtime import Runtime
 from agent.session.executor import REJECTED, ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop

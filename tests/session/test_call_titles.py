@@ -2,11 +2,11 @@
 
 import pytest
 
-from agent.called import label_of
-from agent.display import ToolLabel
-from agent.events import Event, PartUpdated
-from agent.jsontypes import JsonObject
-from agent.model import Completed, Failed, Pending, Running, Session, ToolPart
+from agent.records.blocks import ToolLabel
+from agent.records.events import Event, PartUpdated
+from agent.records.json import JsonObject
+from agent.records.labels import label_of
+from agent.records.messages import Completed, Failed, Pending, Running, Session, ToolPart
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import PermissionAsked, SessionIdle
-from agent.model import AssistantMessage, Idle
-from agent.questions import PermissionReply
+from agent.records.events import PermissionAsked, SessionIdle
+from agent.records.messages import AssistantMessage, Idle
+from agent.records.requests import PermissionReply
 from tests.support.aftermath import left_clean, trial
 from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import APIS, Harness, open_harness

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import SessionStatusChanged
-from agent.model import Busy, PatchPart, Usage
+from agent.records.events import SessionStatusChanged
+from agent.records.messages import Busy, PatchPart, Usage
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 

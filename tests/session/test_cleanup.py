@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import PartUpdated, PermissionAsked, SessionStatusChanged
-from agent.model import Completed, Failed, Retry, Running, Session, ToolPart
+from agent.records.events import PartUpdated, PermissionAsked, SessionStatusChanged
+from agent.records.messages import Completed, Failed, Retry, Running, Session, ToolPart
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Call, Cut, Failure, Hold, Reason, Text, answer

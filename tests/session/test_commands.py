@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from agent.errors import CommandError
-from agent.model import SubtaskPart, TextPart, ToolPart
+from agent.records.errors import CommandError
+from agent.records.messages import SubtaskPart, TextPart, ToolPart
 from agent.session.view import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer

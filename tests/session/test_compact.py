@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from agent.errors import NothingToDo, SessionBusy
-from agent.model import AssistantMessage, Busy, CompactionPart, Idle
+from agent.records.errors import NothingToDo, SessionBusy
+from agent.records.messages import AssistantMessage, Busy, CompactionPart, Idle
 from tests.support.harness import Harness
 from tests.support.script import Failure, Hold, Text, answer
 

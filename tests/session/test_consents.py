@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from agent.consent import Consent
 from agent.headless import Headless
-from agent.model import Completed
-from agent.questions import PermissionReply
+from agent.records.consent import Consent
+from agent.records.messages import Completed
+from agent.records.requests import PermissionReply
 from agent.session.view import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from agent.events import Compacted
-from agent.model import AssistantMessage, CompactionPart, Completed
+from agent.records.events import Compacted
+from agent.records.messages import AssistantMessage, CompactionPart, Completed
 from tests.support.harness import Harness, open_harness
 from tests.support.reading import well_read
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer

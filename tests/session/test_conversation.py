@@ -1,6 +1,6 @@
 """What a turn holds in memory of its session (spec 2, C3; 9, Q1: memory stays flat)."""
 
-from agent.model import CompactionPart, MessageWithParts, TextPart, UserMessage
+from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
 from agent.session.compaction import compacted
 from agent.session.conversation import Conversation
 

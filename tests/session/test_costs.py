@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Session
+from agent.records.messages import Session
+from agent.records.usage import Usage
 from agent.session.costs import UNNAMED, Costs, Ledger, Spent, costs_of
-from agent.usage import Usage
 from tests.support.harness import open_harness
 from tests.support.script import Answer, Call, Text, Tokens, answer
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed, Failed, Session, TextPart
+from agent.records.messages import Completed, Failed, Session, TextPart
 from tests.session.test_cancel_anywhere import EACH, LONGEST
 from tests.support.aftermath import trial
 from tests.support.chat_dialect import ChatWriter

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.model import AssistantMessage, ErrorInfo
+from agent.records.messages import AssistantMessage, ErrorInfo
 from agent.session.ending import ending
 from agent.session.loop_state import TurnEnd
 from agent.session.step import STOPPED

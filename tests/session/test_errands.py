@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import SubtaskBlock
-from agent.errors import SessionBusy
-from agent.events import MessageUpdated, PartUpdated, QueueChanged, SessionIdle, SessionUpdated
-from agent.model import Completed, Failed, Idle, Session, TextPart, ToolPart
+from agent.records.blocks import SubtaskBlock
+from agent.records.context_parts import ReportPart
+from agent.records.errors import SessionBusy
+from agent.records.events import (
+    MessageUpdated,
+    PartUpdated,
+    QueueChanged,
+    SessionIdle,
+    SessionUpdated,
+)
+from agent.records.messages import Completed, Failed, Idle, Session, TextPart, ToolPart
 from agent.runtime import open_runtime
 from agent.session.timeline import timeline
-from agent.told import ReportPart
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness
 from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answer

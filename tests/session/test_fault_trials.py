@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed, Failed, ReasoningPart
+from agent.records.messages import Completed, Failed, ReasoningPart
 from tests.session.test_subagents import Script, output, task
 from tests.support.aftermath import left_clean
 from tests.support.harness import Harness, open_harness, tool_names

@@ -4,10 +4,10 @@ of the newest summary on, however long the session is."""
 import json
 from pathlib import Path
 
-from agent.model import MessageWithParts, Session, UserMessage
+from agent.records.context_parts import CompactionPart
+from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.session.conversation import Conversation
 from agent.session.pins import pin
-from agent.told import CompactionPart
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 

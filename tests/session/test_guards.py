@@ -1,6 +1,6 @@
 """Limits and the doom loop (spec 1, L2a and L4)."""
 
-from agent.model import Usage
+from agent.records.messages import Usage
 from agent.session.guards import CostLimit, DoomLoop, StepLimit, TokenLimit, TurnTotals
 
 

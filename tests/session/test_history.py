@@ -1,7 +1,16 @@
 """Stored messages as turns: valid for every provider, the same each time (spec 1, L3, L10)."""
 
-from agent.display import ToolLabel
-from agent.model import (
+from agent.provider.client import (
+    AssistantTurn,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    UserTurn,
+)
+from agent.records.blocks import ToolLabel
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Failed,
@@ -13,15 +22,6 @@ from agent.model import (
     ToolPart,
     ToolState,
     UserMessage,
-)
-from agent.provider.client import (
-    AssistantTurn,
-    ReasoningContent,
-    TextContent,
-    ToolCallContent,
-    ToolResultContent,
-    ToolTurn,
-    UserTurn,
 )
 from agent.session.history import ABORTED, INTERRUPTED, turns_of
 

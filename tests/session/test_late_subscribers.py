@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Subscription
-from agent.events import Event
-from agent.model import Session
+from agent.records.events import Event
+from agent.records.messages import Session
 from agent.session.view import SessionSnapshot
 from app.state import SessionView
 from tests.session.test_cancel_anywhere import EACH, LONGEST, SCENARIOS, answer_everything

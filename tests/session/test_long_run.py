@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.model import AssistantMessage, CompactionPart, Completed, TextPart
+from agent.records.messages import AssistantMessage, CompactionPart, Completed, TextPart
 from agent.session.estimate import tokens
 from agent.session.pins import pin, pinnable
 from tests.support.harness import Harness, open_harness

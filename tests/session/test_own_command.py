@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import SessionBusy
-from agent.events import Event
-from agent.model import Completed, Failed, Running, ToolPart, UserMessage
+from agent.records.errors import SessionBusy
+from agent.records.events import Event
+from agent.records.messages import Completed, Failed, Running, ToolPart, UserMessage
 from tests.support.aftermath import left_clean
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Call, Hold, Text, answer

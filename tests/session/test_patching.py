@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.model import Completed
+from agent.records.messages import Completed
 from tests.support.harness import open_harness, tool_names
 from tests.support.script import Call, Text, answer
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import QuestionAsked
-from agent.model import Completed, Failed
-from agent.questions import Question, QuestionReply
+from agent.records.events import QuestionAsked
+from agent.records.messages import Completed, Failed
+from agent.records.requests import Question, QuestionReply
 from tests.support.harness import Harness, open_harness, tool_names
 from tests.support.script import Call, Text, answer
 

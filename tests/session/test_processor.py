@@ -4,8 +4,14 @@ import json
 
 import pytest
 
-from agent.events import PartDelta, PartUpdated
-from agent.model import AssistantMessage, ReasoningPart, StepFinishPart, TextPart, ToolPart
+from agent.records.events import PartDelta, PartUpdated
+from agent.records.messages import (
+    AssistantMessage,
+    ReasoningPart,
+    StepFinishPart,
+    TextPart,
+    ToolPart,
+)
 from tests.support.harness import Harness
 from tests.support.script import Call, Cut, Finish, Hold, Raw, Reason, Text, Tokens, answer
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.ids import new_id
-from agent.model import MessageWithParts, TextPart
+from agent.records.ids import new_id
+from agent.records.messages import MessageWithParts, TextPart
 from agent.session.queue import Queues
 from agent.store.store import Store
 from tests.store.samples import make_session, make_user, own

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
 from agent.permission.project_files import Findings
 from agent.permission.trust import Trust, TrustBook
-from agent.questions import PermissionReply
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.session.remember import Remember
 
 ONCE = PermissionReply("once")

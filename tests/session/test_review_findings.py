@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import Event, PartUpdated, SessionIdle, SessionStatusChanged
-from agent.model import (
+from agent.records.events import Event, PartUpdated, SessionIdle, SessionStatusChanged
+from agent.records.messages import (
     AssistantMessage,
     Failed,
     Idle,

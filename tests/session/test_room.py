@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import CompactionPart, Completed, FilePart, TextPart
 from agent.provider.client import ModelInfo
+from agent.records.messages import CompactionPart, Completed, FilePart, TextPart
 from agent.session.context import Budget
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.reading import well_read

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed, Failed
+from agent.records.messages import Completed, Failed
 from tests.support.aftermath import left_clean
 from tests.support.harness import APIS, TEXT_APIS, Harness, open_harness
 from tests.support.script import (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import SubtaskBlock
-from agent.events import PartUpdated, PermissionAsked, SessionCreated, SessionIdle
-from agent.model import Completed, Failed, Idle, Running, Session, ToolPart
+from agent.records.blocks import SubtaskBlock
+from agent.records.events import PartUpdated, PermissionAsked, SessionCreated, SessionIdle
+from agent.records.messages import Completed, Failed, Idle, Running, Session, ToolPart
 from tests.session.test_cancel_anywhere import EACH, LONGEST
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, open_harness, tool_names

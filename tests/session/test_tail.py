@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.model import AssistantMessage, MessageWithParts, TextPart, UserMessage
+from agent.records.messages import AssistantMessage, MessageWithParts, TextPart, UserMessage
 from agent.session.compaction import tail_start
 from agent.session.context import Budget
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.model import AssistantMessage, CompactionPart, PatchPart, Usage
+from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
 from agent.session.changes import Changes
 from agent.session.sent import sent
 from agent.session.snapshot import Snapshots

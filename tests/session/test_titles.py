@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import SessionUpdated
-from agent.model import Session
+from agent.records.events import SessionUpdated
+from agent.records.messages import Session
 from tests.support.harness import MODEL, Harness, open_harness
 from tests.support.script import Failure, Hold, Piece, Reason, Text, Tokens, answer
 

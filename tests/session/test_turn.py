@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import (
+from agent.records.events import (
     MessageUpdated,
     PartUpdated,
     PermissionAsked,
     SessionIdle,
     SessionStatusChanged,
 )
-from agent.model import (
+from agent.records.messages import (
     AssistantMessage,
     Busy,
     Completed,
@@ -25,7 +25,7 @@ from agent.model import (
     ToolPart,
     UserMessage,
 )
-from agent.questions import PermissionReply
+from agent.records.requests import PermissionReply
 from tests.support.harness import GUARD, Harness, open_harness
 from tests.support.script import (
     Call,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import SessionBusy
-from agent.events import FileEdited, SessionDiff, SessionIdle
-from agent.model import PatchPart, Session
+from agent.records.errors import SessionBusy
+from agent.records.events import FileEdited, SessionDiff, SessionIdle
+from agent.records.messages import PatchPart, Session
 from agent.session.undo import UndoPlan
 from tests.support.editor import OpenFiles
 from tests.support.harness import Harness, open_harness

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from agent.bus import Bus
-from agent.model import AssistantMessage, Usage
+from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
 from app.sessions.opening import table
 from tests.support import records

@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.consent import Consent
-from agent.display import (
+from agent.records.blocks import (
     CodeBlock,
     DiffBlock,
     DiffLine,
@@ -23,8 +22,10 @@ from agent.display import (
     TodoItem,
     ToolLabel,
 )
-from agent.ids import new_id
-from agent.model import (
+from agent.records.consent import Consent
+from agent.records.context_parts import ContextPart, ReportPart
+from agent.records.ids import new_id
+from agent.records.messages import (
     AgentPart,
     AssistantMessage,
     CompactionPart,
@@ -48,7 +49,6 @@ from agent.model import (
     UserMessage,
 )
 from agent.store.store import Store
-from agent.told import ContextPart, ReportPart
 
 ROOT = Path(__file__).parents[2]
 

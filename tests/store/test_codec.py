@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.display import ToolLabel
-from agent.model import ErrorInfo, Part, Running, ToolPart, Usage
+from agent.records.blocks import ToolLabel
+from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
 from agent.store.codec import (
     clean,
     decode_all,

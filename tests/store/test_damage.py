@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import StoreUnavailable
+from agent.records.errors import StoreUnavailable
 from agent.store import damage
 from tests.store.samples import make_session, make_text, reopened, rows, stored_turn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.errors import StoreUnavailable
+from agent.records.errors import StoreUnavailable
 from agent.store.store import Store
 from tests.store.samples import (
     make_assistant,
@@ -26,7 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from agent.bus import Bus
 from agent.model import Completed
-from agent.display import ToolLabel
+from agent.records.blocks import ToolLabel
 from agent.store.store import Store
 from tests.store.samples import make_assistant, make_session, make_text, make_tool
 
@@ -162,8 +162,8 @@ FULL_DISK = """
 import asyncio, resource, sys
 from pathlib import Path
 from agent.bus import Bus
-from agent.errors import StoreUnavailable
-from agent.events import Notice
+from agent.records.errors import StoreUnavailable
+from agent.records.events import Notice
 from agent.store.store import Store
 from tests.store.samples import make_text, stored_turn
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from agent.told import Errand, ReportPart
+from agent.records.context_parts import Errand, ReportPart
 from tests.store.samples import make_session, reopened
 
 ERRAND = Errand(message_id="msg_1", call_id="cal_1", started=20.0)

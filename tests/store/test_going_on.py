@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from agent.model import CompactionPart, Message, MessageWithParts, Session, ToolPart
+from agent.records.messages import CompactionPart, Message, MessageWithParts, Session, ToolPart
 from agent.store import queries
 from agent.store.store import Store
 from tests.store.samples import (

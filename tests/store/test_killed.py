@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.model import AssistantMessage, Completed, Failed, ToolPart, is_open
 from agent.provider.client import AssistantTurn, ToolCallContent, ToolTurn
+from agent.records.messages import AssistantMessage, Completed, Failed, ToolPart, is_open
 from agent.session.history import turns_of
 from agent.store.store import Store
 from tests.store.samples import rows, start_child

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.errors import StoreTooNew
-from agent.model import ToolPart
+from agent.records.errors import StoreTooNew
+from agent.records.messages import ToolPart
 from agent.store.listing import Scope
 from agent.store.migrations import Migration, migrate, packaged, version
 from agent.store.store import Store

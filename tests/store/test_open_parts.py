@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.bus import Bus
-from agent.errors import StoreError
-from agent.events import MessageUpdated, PartDelta, PartUpdated
-from agent.model import Pending, ReasoningPart, TextPart, ToolPart
+from agent.records.errors import StoreError
+from agent.records.events import MessageUpdated, PartDelta, PartUpdated
+from agent.records.messages import Pending, ReasoningPart, TextPart, ToolPart
 from agent.store.open_parts import OpenParts
 from agent.store.store import Store
 from tests.store.samples import (

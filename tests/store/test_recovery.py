@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.events import MessageUpdated, PartUpdated
-from agent.model import (
+from agent.records.events import MessageUpdated, PartUpdated
+from agent.records.messages import (
     AssistantMessage,
     Failed,
     Pending,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agent.model import AssistantMessage, Usage
+from agent.records.messages import AssistantMessage, Usage
 from agent.store import stats
 from agent.store.listing import Scope, found
 from agent.store.search import search

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.display import TodoItem
-from agent.errors import SessionNotFound, StoreError
-from agent.events import (
+from agent.records.blocks import TodoItem
+from agent.records.errors import SessionNotFound, StoreError
+from agent.records.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
@@ -20,7 +20,7 @@ from agent.events import (
     SessionUpdated,
     TodoUpdated,
 )
-from agent.model import Completed, MessageWithParts, Running, Session, ToolPart
+from agent.records.messages import Completed, MessageWithParts, Running, Session, ToolPart
 from agent.store.store import Store
 from tests.store.samples import (
     STATES,

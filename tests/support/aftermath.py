@@ -10,8 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent.events import SessionIdle
-from agent.model import AssistantMessage, Completed, Failed, Idle, ReasoningPart, Session, TextPart
+from agent.records.events import SessionIdle
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    Idle,
+    ReasoningPart,
+    Session,
+    TextPart,
+)
 from tests.support.harness import Harness
 from tests.support.script import Text, answer
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.bus import Subscription
-from agent.events import Event, PartUpdated, PermissionAsked, SessionIdle
 from agent.files import Editor
-from agent.model import MessageWithParts, Part, Running, Session, ToolPart
-from agent.questions import PermissionReply, PermissionRequest
+from agent.records.events import Event, PartUpdated, PermissionAsked, SessionIdle
+from agent.records.messages import MessageWithParts, Part, Running, Session, ToolPart
+from agent.records.requests import PermissionReply, PermissionRequest
 from agent.runtime import Runtime, open_runtime
 from agent.session.turn import StopHook
 from agent.session.view import PromptInput

@@ -1,6 +1,6 @@
 """Sessions whose window is full of what was read."""
 
-from agent.model import Session
+from agent.records.messages import Session
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 

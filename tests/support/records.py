@@ -1,7 +1,7 @@
 """Hand-made records for UI tests: sessions, messages and parts with readable ids."""
 
-from agent.display import Block, DiffBlock, DiffLine, Hunk, ToolLabel
-from agent.model import (
+from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ToolLabel
+from agent.records.messages import (
     AssistantMessage,
     Completed,
     Failed,

@@ -1,6 +1,6 @@
 """Scripts for sessions that have sub-agents."""
 
-from agent.model import Completed, Session, ToolPart
+from agent.records.messages import Completed, Session, ToolPart
 from tests.support.harness import Harness, tool_names
 from tests.support.script import Answer, Call
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from rich.cells import set_cell_size
 from textual.app import App, ComposeResult
 
-from agent.display import ShellBlock
-from agent.events import Event, PartDelta
-from agent.model import MessageWithParts, TextPart
+from agent.records.blocks import ShellBlock
+from agent.records.events import Event, PartDelta
+from agent.records.messages import MessageWithParts, TextPart
 from app import themes
 from app.state import NOTHING, SessionView
 from app.widgets.transcript.view import Transcript

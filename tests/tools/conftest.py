@@ -6,9 +6,9 @@ from typing import Protocol
 
 import pytest
 
-from agent.errors import PermissionRejected
 from agent.files import FileTracker
-from agent.questions import Need, PermissionReply
+from agent.records.errors import PermissionRejected
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import ToolContext
 
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import Field
 
-from agent.display import TextBlock, ToolLabel
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import TextBlock, ToolLabel
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 

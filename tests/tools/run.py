@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.questions import PermissionReply
+from agent.records.requests import PermissionReply
 from agent.tools.base import Plan, Result, Tool, ToolContext
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.addresses import Allowed, is_public, parse
 from agent.tools.web_address import environment_proxy, host_of, parse_url
 

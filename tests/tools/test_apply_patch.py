@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import DiffBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import DiffBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.base import ToolContext
 from agent.tools.edit import EditTool

@@ -5,8 +5,8 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.errors import InvalidArguments
-from agent.jsontypes import JsonObject
+from agent.records.errors import InvalidArguments
+from agent.records.json import JsonObject
 from agent.tools.arguments import parse_arguments, validate
 from agent.tools.base import ToolArgs
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.display import ShellBlock
-from agent.errors import InvalidArguments, ToolError
 from agent.permission.rules import Rule, judge
 from agent.process import SpillStore, kill_all
+from agent.records.blocks import ShellBlock
+from agent.records.errors import InvalidArguments, ToolError
 from agent.tools.arguments import validate
 from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashArgs, BashSettings, BashTool

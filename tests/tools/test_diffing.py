@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.display import DiffBlock
+from agent.records.blocks import DiffBlock
 from agent.tools.diffing import MAX_LINES, apply_hunks, change_note, make_diff
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "x\r"]), max_size=30).map("\n".join)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.display import DiffBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import DiffBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
 from agent.tools.edit_match import EditRefused, apply_edit
 from agent.tools.read import ReadTool

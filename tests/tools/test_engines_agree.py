@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.ignore_rules import Rules

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Completed, Failed, ToolPart
+from agent.records.messages import Completed, Failed, ToolPart
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 

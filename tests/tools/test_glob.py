@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import ListingBlock, ToolLabel
-from agent.errors import ToolError
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.search import Searcher, find_rg
 from tests.tools.conftest import MakeContext

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
 from agent.files import FileTracker
+from agent.records.errors import ToolError
 from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.base import ToolContext
 from agent.tools.edit import EditTool

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import ListingBlock, ToolLabel
-from agent.errors import ToolError
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
 from agent.tools.list import ListTool
 from tests.tools.conftest import MakeContext
 from tests.tools.run import plan, run

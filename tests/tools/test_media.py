@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import ImageBlock
-from agent.errors import ToolError
+from agent.records.blocks import ImageBlock
+from agent.records.errors import ToolError
 from agent.tools.media import BrokenMedia, Media, examine
 from agent.tools.read import ReadTool
 from tests.support.harness import open_harness

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import DiffBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import DiffBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
 from agent.tools.multiedit import MultiEditTool
 from tests.tools.conftest import MakeContext

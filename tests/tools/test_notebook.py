@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.edit import EditTool
 from agent.tools.notebook import render
 from agent.tools.read import ReadTool

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.patch_text import AddFile, Chunk, DeleteFile, UpdateFile, parse_patch
 
 PATCH = """\

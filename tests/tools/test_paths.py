@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
 from agent.permission.protected import is_guarded, is_secret
+from agent.records.errors import ToolError
 from agent.tools.paths import (
     edit_needs,
     explain,

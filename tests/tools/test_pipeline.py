@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.consent import Consent
-from agent.display import Block, ListingBlock, TextBlock, ToolLabel
-from agent.errors import ToolError
-from agent.jsontypes import JsonObject
 from agent.permission.rules import DEFAULT_RULES, Rule
 from agent.permission.service import PermissionService
 from agent.process import SpillStore, kill_all
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import Block, ListingBlock, TextBlock, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import ToolError
+from agent.records.json import JsonObject
+from agent.records.requests import Need, PermissionReply
 from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashSettings, BashTool
 from agent.tools.pipeline import (

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.display import TableBlock, ToolLabel
-from agent.errors import PermissionRejected, ToolError
-from agent.events import QuestionAsked, QuestionReplied
-from agent.questions import Question, QuestionOption, QuestionReply
+from agent.records.blocks import TableBlock, ToolLabel
+from agent.records.errors import PermissionRejected, ToolError
+from agent.records.events import QuestionAsked, QuestionReplied
+from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.arguments import validate
 from agent.tools.question import QuestionTool
 from agent.tools.questioning import QuestionService

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import CodeBlock, ListingBlock, ToolLabel
-from agent.errors import ToolError
 from agent.files import decode
+from agent.records.blocks import CodeBlock, ListingBlock, ToolLabel
+from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool

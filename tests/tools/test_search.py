@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 from agent.tools.globs import check_glob, literal_part, literal_prefix, matcher, names_hidden
 from agent.tools.search import Searcher, find_rg
 from agent.tools.search_worker import Order, beyond

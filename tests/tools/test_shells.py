@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.errors import ToolError
-from agent.events import ShellChanged
 from agent.process import SpillStore, kill_all
+from agent.records.errors import ToolError
+from agent.records.events import ShellChanged
 from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool

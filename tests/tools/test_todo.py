@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 from pydantic import ValidationError
 
-from agent.display import TodoBlock, TodoItem, ToolLabel
-from agent.errors import ToolError
+from agent.records.blocks import TodoBlock, TodoItem, ToolLabel
+from agent.records.errors import ToolError
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from tests.tools.conftest import MakeContext
 from tests.tools.run import plan, run

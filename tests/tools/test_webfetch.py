@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import ImageBlock, TextBlock, ToolLabel
-from agent.errors import PermissionRejected, ToolError
-from agent.questions import Need, PermissionReply
+from agent.records.blocks import ImageBlock, TextBlock, ToolLabel
+from agent.records.errors import PermissionRejected, ToolError
+from agent.records.requests import Need, PermissionReply
 from agent.tools.addresses import Allowed
 from agent.tools.web import Web, WebLimits
 from agent.tools.web_address import parse_url

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import DiffBlock, ToolLabel
-from agent.errors import ToolError
-from agent.questions import PermissionReply
+from agent.records.blocks import DiffBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
 from agent.tools.paths import explain, resolve_path
 from agent.tools.read import ReadTool

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.display import SubtaskBlock, TodoItem
-from agent.errors import NothingToDo
-from agent.model import AssistantMessage, CompactionPart, Failed, ToolPart
+from agent.records.blocks import SubtaskBlock, TodoItem
+from agent.records.errors import NothingToDo
+from agent.records.messages import AssistantMessage, CompactionPart, Failed, ToolPart
 from agent.session.history import turns_of
 from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect, to_json, without_secrets

@@ -13,7 +13,7 @@ import textual.app
 import textual.pilot
 from textual.pilot import Pilot
 
-from agent.model import Idle
+from agent.records.messages import Idle
 
 if TYPE_CHECKING:
     from agent.runtime import Runtime

@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.screen import Screen
 
-from agent.questions import Question, QuestionOption
+from agent.records.requests import Question, QuestionOption
 from app.screens.error import ErrorScreen
 from app.screens.permission import PermissionScreen
 from app.screens.question import QuestionScreen

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from textual.content import Content
 
-from agent.questions import JudgedNeed, Need
+from agent.records.requests import JudgedNeed, Need
 from app.screens.asked import VERDICT, hung, need_rows, offer, reach
 from tests.ui.test_permission_screen import request
 

@@ -92,7 +92,8 @@ def test_help_and_version_load_nothing_heavy() -> None:
                       ["mcp", "--help"]):
             main(words)
         heavy = {"textual", "pydantic", "asyncio", "rich", "sqlite3", "httpx2"}
-        harness = {name for name in sys.modules if name.startswith("agent.")} - {"agent.errors"}
+        expected = {"agent.records", "agent.records.errors"}
+        harness = {name for name in sys.modules if name.startswith("agent.")} - expected
         print("loaded:", sorted(heavy & sys.modules.keys() | harness))
         """
     )
@@ -106,7 +107,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
         """
         import asyncio, sys
         from pathlib import Path
-        from agent.errors import StoreTooNew
+        from agent.records.errors import StoreTooNew
         from app.application import OpencodeApp
         from app.launch import Launch
 
@@ -168,8 +169,8 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
         sys.setprofile(called)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
         late = ("app.controller", "app.actions", "app.widgets.transcript.view", "app.vim.keys",
-                "agent.model", "agent.events", "textual.widgets._markdown", "markdown_it",
-                "pygments", "importlib.metadata")
+                "agent.records.messages", "agent.records.events",
+                "textual.widgets._markdown", "markdown_it", "pygments", "importlib.metadata")
         told["loaded"] = [name for name in late if name in sys.modules]
         told["counts"] = counts
         print(json.dumps(told))

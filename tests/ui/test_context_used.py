@@ -1,7 +1,7 @@
 """The context in use, as the status line shows it (U5)."""
 
-from agent.model import ErrorInfo, MessageWithParts
-from agent.usage import Usage
+from agent.records.messages import ErrorInfo, MessageWithParts
+from agent.records.usage import Usage
 from app.spent import context_used
 from app.state import SessionView
 from tests.support.model_server import ModelServer

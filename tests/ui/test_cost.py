@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
+from agent.records.usage import Usage
 from agent.session.costs import Costs, Spent
-from agent.usage import Usage
 from app.screens.cost import page
 from app.screens.page import PageScreen
 from app.spent import cached_of, spent_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from textual.theme import BUILTIN_THEMES
 
-from agent.display import DiffBlock
+from agent.records.blocks import DiffBlock
 from app.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
 from app.widgets.transcript.blocks import DIFF_LINES, Shown, draw
 from app.widgets.transcript.diff import diff_head, diff_lines, split_fits

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from agent.display import SubtaskBlock
-from agent.model import Idle, ToolPart
+from agent.records.blocks import SubtaskBlock
+from agent.records.context_parts import Errand, ErrandState
+from agent.records.messages import Idle, ToolPart
 from agent.session.view import ErrandLine, Errands
-from agent.told import Errand, ErrandState
 from app.state import SessionView
 from tests.support import records
 from tests.support.model_server import ModelServer

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from textual.content import Content
 
-from agent.display import SubtaskBlock
-from agent.events import PermissionAsked, PermissionReplied
-from agent.model import Idle, Session, ToolState
-from agent.questions import PermissionRequest
+from agent.records.blocks import SubtaskBlock
+from agent.records.events import PermissionAsked, PermissionReplied
+from agent.records.messages import Idle, Session, ToolState
+from agent.records.requests import PermissionRequest
 from app.family import Kin
 from app.state import SessionView
 from app.themes import DARK, LIGHT

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 from textual.screen import Screen
 
-from agent.display import TodoItem
 from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
-from agent.model import Busy
+from agent.records.blocks import TodoItem
+from agent.records.messages import Busy
 from app import themes
 from app.screens.aside import AsideScreen
 from app.screens.changes import ChangesScreen

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import TextPart
+from agent.records.messages import TextPart
 from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 

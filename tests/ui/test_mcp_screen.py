@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ToolError
 from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
+from agent.records.errors import ToolError
 from app.screens.mcp import McpScreen, ServerScreen, server_row
 from app.server_prompts import filled
 from app.servers import Servers, servers_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import TextPart
+from agent.records.messages import TextPart
 from agent.session.mentioned import mentions_in
 from agent.session.view import Mention
 from agent.tools.file_index import CHUNK, FileIndex, best, listed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.questions import PermissionMode
+from agent.records.requests import PermissionMode
 from app.modes import Modes
 from app.widgets.status import Status, lay_out
 from tests.support.model_server import ModelServer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import Failed, ToolPart
+from agent.records.messages import Failed, ToolPart
 from app.screens.permission import PermissionScreen
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

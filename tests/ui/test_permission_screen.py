@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from textual.app import App
 
-from agent.display import Block, DiffBlock, DiffLine, Hunk, ShellBlock
-from agent.questions import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ShellBlock
+from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
 from app.asking import Asking
 from app.screens.asked import look_alikes
 from app.screens.permission import PermissionScreen

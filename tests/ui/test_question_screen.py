@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from textual.app import App
 
-from agent.model import ToolPart
-from agent.questions import Question, QuestionOption, QuestionReply
+from agent.records.messages import ToolPart
+from agent.records.requests import Question, QuestionOption, QuestionReply
 from app.asking import Asking
 from app.plain import chosen
 from app.screens.question import QuestionScreen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.model import Busy, Delivery, Idle, Retry, SessionStatus
+from agent.records.messages import Busy, Delivery, Idle, Retry, SessionStatus
 from app.queueing import standing
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from textual.widgets import OptionList
 
-from agent.consent import Consent
-from agent.display import SubtaskBlock
-from agent.model import AssistantMessage, Completed, MessageWithParts, Usage
-from agent.told import ReportPart
+from agent.records.blocks import SubtaskBlock
+from agent.records.consent import Consent
+from agent.records.context_parts import ReportPart
+from agent.records.messages import AssistantMessage, Completed, MessageWithParts, Usage
 from app.screens.review import ReviewScreen
 from app.widgets.transcript.view import Transcript
 from tests.support import records

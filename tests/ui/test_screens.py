@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import DiffBlock, ShellBlock
-from agent.model import Usage
-from agent.questions import JudgedNeed, Need, PermissionRequest
+from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.messages import Usage
+from agent.records.requests import JudgedNeed, Need, PermissionRequest
 from app.screens.error import ErrorScreen
 from app.screens.permission import PermissionScreen
 from tests.support import records

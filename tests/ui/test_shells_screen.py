@@ -7,7 +7,7 @@ import pytest
 
 from agent.files import FileTracker
 from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
-from agent.shells import ShellInfo
+from agent.records.shells import ShellInfo
 from agent.tools.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, standing
 from app.widgets.working import WorkingLine

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.display import TodoItem
-from agent.events import TodoUpdated
 from agent.lsp.records import LspStatus
-from agent.shells import ShellInfo
+from agent.records.blocks import TodoItem
+from agent.records.events import TodoUpdated
+from agent.records.shells import ShellInfo
 from app.servers import Languages, Servers, languages_of
 from app.state import NOTHING, SessionView
 from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.display import TodoItem
+from agent.records.blocks import TodoItem
 from app.commands import by_slash
 from app.screens.standing import todo_text
 from tests.support.model_server import ModelServer

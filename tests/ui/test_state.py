@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.display import TodoItem
-from agent.events import (
+from agent.records.blocks import TodoItem
+from agent.records.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
@@ -25,7 +25,7 @@ from agent.events import (
     SessionUpdated,
     TodoUpdated,
 )
-from agent.model import (
+from agent.records.messages import (
     Busy,
     Message,
     MessageWithParts,
@@ -35,7 +35,7 @@ from agent.model import (
     TextPart,
     ToolPart,
 )
-from agent.questions import PermissionRequest, Question
+from agent.records.requests import PermissionRequest, Question
 from agent.session.view import SessionSnapshot
 from app.state import KEPT, MOST, Change, SessionView
 from tests.support.records import (

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from agent.display import (
+from agent.records.blocks import (
     Block,
     CodeBlock,
     ImageBlock,
@@ -15,7 +15,7 @@ from agent.display import (
     TodoBlock,
     TodoItem,
 )
-from agent.model import Part, ToolState
+from agent.records.messages import Part, ToolState
 from app.state import SessionView
 from app.themes import DARK_TONES
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw

@@ -5,8 +5,8 @@ from dataclasses import replace
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from agent.display import ShellBlock
-from agent.events import (
+from agent.records.blocks import ShellBlock
+from agent.records.events import (
     PartUpdated,
 )
 from app import themes

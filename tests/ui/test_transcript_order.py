@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.display import ShellBlock
-from agent.events import (
+from agent.records.blocks import ShellBlock
+from agent.records.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
@@ -16,7 +16,7 @@ from agent.events import (
     PartUpdated,
     QueueChanged,
 )
-from agent.model import Busy, UserMessage
+from agent.records.messages import Busy, UserMessage
 from app.state import NOTHING, SessionView
 from app.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout

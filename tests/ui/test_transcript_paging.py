@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from agent.events import MessageRemoved, MessageUpdated
-from agent.model import MessageWithParts, TextPart
+from agent.records.events import MessageRemoved, MessageUpdated
+from agent.records.messages import MessageWithParts, TextPart
 from app.state import KEPT, MOST, SessionView
 from app.widgets.transcript.view import Transcript
 from tests.support import records

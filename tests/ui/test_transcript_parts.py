@@ -3,8 +3,8 @@
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from agent.display import CodeBlock, ShellBlock
-from agent.model import Busy, ErrorInfo, SubtaskPart
+from agent.records.blocks import CodeBlock, ShellBlock
+from agent.records.messages import Busy, ErrorInfo, SubtaskPart
 from app.state import SessionView
 from app.widgets.transcript.view import Transcript
 from tests.support.records import (

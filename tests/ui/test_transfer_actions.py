@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from agent.model import Usage
+from agent.records.messages import Usage
 from agent.store.stats import Used
 from app.commands import find
 from app.stats import bar, page

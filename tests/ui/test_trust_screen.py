@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.model import UserMessage
 from agent.permission.project_files import Findings, Steers
 from agent.permission.project_programs import Runs
 from agent.permission.trust import TrustQuestion
+from agent.records.messages import UserMessage
 from app.plain import ask_trust
 from app.printing import Printer
 from app.screens.trust import TrustScreen

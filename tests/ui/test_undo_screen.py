@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from textual.widgets import Static
 
-from agent.events import SessionUpdated
+from agent.records.events import SessionUpdated
 from agent.session.undo import UndoFile, UndoPlan
 from app.screens.undo import UndoChoice, UndoScreen
 from app.state import SessionView

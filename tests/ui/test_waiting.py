@@ -1,6 +1,6 @@
 """Messages that wait for the turn that runs (L3, U10)."""
 
-from agent.model import UserMessage
+from agent.records.messages import UserMessage
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Text, answer
 from tests.ui.conftest import Running, Starter

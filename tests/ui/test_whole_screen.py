@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from agent.model import Session
+from agent.records.messages import Session
 from app.themes import DARK, LIGHT, contrast
 from app.widgets.prompt import Prompt
 from tests.support import records

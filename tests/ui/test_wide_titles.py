@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from agent.model import Session
+from agent.records.messages import Session
 from app.family import Kin
 from app.widgets.breadcrumbs import lay_out
 from tests.support import records

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.screen import Screen
 
-from agent.display import (
+from agent.records.blocks import (
     Block,
     CodeBlock,
     ImageBlock,

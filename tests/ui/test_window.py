@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from agent.model import CompactionPart
+from agent.records.messages import CompactionPart
 from agent.session.contents import Contents, Source
 from app.screens.contents import bar, page
 from app.screens.page import PageScreen

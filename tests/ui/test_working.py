@@ -7,7 +7,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.content import Content
 
-from agent.model import Busy, Retry
+from agent.records.messages import Busy, Retry
 from app import themes
 from app.widgets.working import Work, WorkingLine, lay_out
 

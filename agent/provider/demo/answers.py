@@ -2,7 +2,6 @@
 
 import re
 
-from agent.jsontypes import Json
 from agent.provider.demo import outcomes, words
 from agent.provider.demo.outcomes import several
 from agent.provider.demo.requests import (
@@ -24,6 +23,7 @@ from agent.provider.demo.requests import (
     WriteTodos,
 )
 from agent.provider.demo.situation import Call, Done, Reply, Situation
+from agent.records.json import Json
 
 Action = (
     ListFolder

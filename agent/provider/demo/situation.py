@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
@@ -16,6 +15,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.records.json import Json, JsonObject
 
 STEERED = "The user sent this message"
 """How a message that was sent during a turn is introduced (spec 1, L3)."""

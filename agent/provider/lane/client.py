@@ -5,8 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from math import inf
 
-from agent.errors import ProviderError
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest, StreamEvent
 from agent.provider.errors import broken
 from agent.provider.http import StreamLimits, is_loopback
@@ -14,6 +12,8 @@ from agent.provider.lane.decode import LitellmDecoder, failure
 from agent.provider.lane.process import CallFailed, LitellmProcess
 from agent.provider.lane.request import Route, arguments_of
 from agent.provider.tool_names import ToolNames
+from agent.records.errors import ProviderError
+from agent.records.json import JsonObject
 
 
 class LitellmClient:

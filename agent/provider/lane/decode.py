@@ -1,12 +1,12 @@
 """litellm's chunks decoded: chat completions, with what else it puts into them."""
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import StreamEvent
 from agent.provider.errors import broken, from_event, from_response
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.wire_json import object_in, objects_in, text_in
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json, JsonObject
 
 GLUE = "__thought__"
 """What litellm puts between a call's id and Gemini's signature of its thoughts."""

@@ -12,10 +12,10 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.jsontypes import Json, JsonObject
 from agent.provider.errors import broken
 from agent.provider.wire_json import object_in, parse_object
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json, JsonObject
 
 IDLE_SECONDS = 300.0
 LOADING_SECONDS = 180.0

@@ -1,6 +1,5 @@
 """A prepared request as the arguments of litellm's completion."""
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
@@ -14,6 +13,7 @@ from agent.provider.protocols.openai_chat_request import encode
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.quirks.table import finished, prepared
 from agent.provider.wire_json import objects_in
+from agent.records.json import Json, JsonObject
 
 NO_LIMIT = 86_400
 """Seconds; the silence of a provider is measured where all are (spec 1, L12a), not in litellm."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent.errors import ConfigError
 from agent.process import strict_environment
 from agent.provider.catalog import Catalog
 from agent.provider.client import Api
 from agent.provider.providers import KNOWN
 from agent.provider.settings import ProviderSettings
 from agent.provider.spec import ProviderSpec
+from agent.records.errors import ConfigError
 
 NO_KEY = "none"
 """Sent where there is no key, so that litellm takes none of another provider's."""

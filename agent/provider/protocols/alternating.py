@@ -3,7 +3,6 @@ a row is one message, and the results of calls stand first in what the user says
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -14,6 +13,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.same import Content, Remembered
+from agent.records.json import Json, JsonObject
 
 
 class Blocks:

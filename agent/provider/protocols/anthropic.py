@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
@@ -11,6 +10,7 @@ from agent.provider.quirks.effort import THINKING
 from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.records.json import JsonObject
 
 PATH = "/messages"
 VERSION = "2023-06-01"

@@ -8,8 +8,6 @@ event is relied on.
 import json
 from dataclasses import dataclass
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     StepFinish,
     StreamError,
@@ -27,6 +25,8 @@ from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import AnthropicUsage
 from agent.provider.wire_json import is_object, object_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
 
 
 @dataclass(slots=True)

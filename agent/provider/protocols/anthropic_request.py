@@ -7,7 +7,6 @@ Thinking goes back as the decoder kept it: ``{"signature": text}``, or ``{"redac
 import json
 from collections.abc import Sequence
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     MediaContent,
     ModelRequest,
@@ -22,6 +21,7 @@ from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.quirks.effort import OUTPUT_CONFIG, THINKING
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.records.json import Json, JsonObject
 
 OPTIONAL = (OUTPUT_CONFIG, THINKING, "temperature")
 

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     MediaContent,
     ModelRequest,
@@ -23,6 +22,7 @@ from agent.provider.quirks.media import PDF
 from agent.provider.quirks.refusals import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import object_in
+from agent.records.json import Json, JsonObject
 
 MORE = "additionalModelRequestFields"
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\] -]+|\s{2,}")

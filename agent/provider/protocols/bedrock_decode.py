@@ -6,9 +6,6 @@ What arrives here are the messages of AWS' event stream, taken out of their fram
 
 from dataclasses import dataclass
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import (
     StepFinish,
     StreamError,
@@ -26,6 +23,9 @@ from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
 from agent.provider.wire_json import object_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish, Usage
 
 FINISHES: dict[str, Finish] = {
     "end_turn": "stop",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -19,6 +18,7 @@ from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import arguments_of
+from agent.records.json import Json, JsonObject
 
 OPTIONAL = ("thinking", "temperature", "max_tokens", "tool_choice")
 

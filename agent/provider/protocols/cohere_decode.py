@@ -6,9 +6,6 @@ is no part of its answer and is passed over, like citations.
 
 from dataclasses import dataclass
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import (
     StepFinish,
     StreamError,
@@ -25,6 +22,9 @@ from agent.provider.sse import SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
 from agent.provider.wire_json import object_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish, Usage
 
 FINISHES: dict[str, Finish] = {
     "COMPLETE": "stop",

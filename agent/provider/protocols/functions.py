@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agent.jsontypes import Json
 from agent.provider.client import ToolSchema
+from agent.records.json import Json
 
 
 def functions(tools: Sequence[ToolSchema]) -> list[Json]:

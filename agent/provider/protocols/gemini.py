@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.gemini_decode import GeminiDecoder
@@ -11,6 +10,7 @@ from agent.provider.protocols.gemini_request import encode, refused
 from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.records.json import JsonObject
 
 
 class GeminiWire:

@@ -10,9 +10,6 @@ it and with text it is kept as ``{"thoughtSignature"}``.
 
 import json
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
@@ -23,6 +20,9 @@ from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
 from agent.provider.wire_json import object_in, objects_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish, Usage
 
 FILTERED = frozenset({
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

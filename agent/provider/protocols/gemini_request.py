@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Sequence
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     MediaContent,
     ModelRequest,
@@ -24,6 +23,7 @@ from agent.provider.quirks.effort import THINKING_CONFIG
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, UNSIGNED, named
 from agent.provider.wire_json import object_in
+from agent.records.json import Json, JsonObject
 
 SIGNATURES = re.compile(r"thought.?signature")
 

@@ -5,7 +5,6 @@ The provider ``ollama`` itself speaks chat completions, which Ollama serves too.
 
 from collections.abc import Mapping
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -22,6 +21,7 @@ from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
+from agent.records.json import Json, JsonObject
 
 OPTIONAL = ("think", "tools", "options")
 

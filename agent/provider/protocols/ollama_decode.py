@@ -1,8 +1,5 @@
 """Ollama's own stream (JSON lines) decoded to our events (spec 5, R9)."""
 
-from agent.errors import ProviderError
-from agent.jsontypes import JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
@@ -12,6 +9,9 @@ from agent.provider.sse import SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import tokens
 from agent.provider.wire_json import object_in, objects_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import JsonObject
+from agent.records.messages import Finish, Usage
 
 FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 

@@ -1,6 +1,5 @@
 """The part of an answer that is open: text, refusal or reasoning, one at a time."""
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import (
     ReasoningDelta,
     ReasoningEnd,
@@ -10,6 +9,7 @@ from agent.provider.client import (
     TextEnd,
     TextStart,
 )
+from agent.records.json import JsonObject
 
 
 class OpenPart:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.openai_chat_request import encode, refused
 from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.records.json import JsonObject
 
 PATH = "/chat/completions"
 

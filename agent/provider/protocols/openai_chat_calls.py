@@ -14,7 +14,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     StreamEvent,
     ToolCall,
@@ -24,6 +23,7 @@ from agent.provider.client import (
 )
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import is_object
+from agent.records.json import Json, JsonObject
 
 
 @dataclass(slots=True)

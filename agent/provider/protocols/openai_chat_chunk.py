@@ -2,8 +2,8 @@
 
 import json
 
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",

@@ -4,9 +4,6 @@
 chunk is relied on: any field may be missing, null or of another type.
 """
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Usage
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
@@ -23,6 +20,9 @@ from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import chat_usage
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Usage
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 CONTENT_FIELD = "content"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -16,6 +15,7 @@ from agent.provider.client import (
 from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.media import PDF
 from agent.provider.wire_json import arguments_of
+from agent.records.json import Json, JsonObject
 
 
 def messages_of(request: ModelRequest) -> list[Json]:

@@ -4,7 +4,6 @@ itself compatible refuses a part."""
 import json
 import re
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.openai_chat_messages import messages_of
@@ -19,6 +18,7 @@ from agent.provider.quirks.refusals import (
     REFUSING,
     named,
 )
+from agent.records.json import JsonObject
 
 OPTIONAL = (
     "stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage", "reasoning",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.framing import Framing
 from agent.provider.protocols.responses_decode import ResponsesDecoder
@@ -10,6 +9,7 @@ from agent.provider.protocols.responses_request import encode, refused
 from agent.provider.quirks.refusals import REASONING
 from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.records.json import JsonObject
 
 PATH = "/responses"
 

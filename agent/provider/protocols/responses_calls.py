@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import (
     StreamEvent,
     ToolCall,
@@ -13,6 +12,7 @@ from agent.provider.client import (
 )
 from agent.provider.tool_names import ToolNames
 from agent.provider.wire_json import is_object
+from agent.records.json import JsonObject
 
 
 @dataclass(slots=True)

@@ -5,9 +5,6 @@ ids of one item may change from event to event. Items of a type that is not know
 the provider ran itself, are passed over. Nothing in the shape of an event is relied on.
 """
 
-from agent.errors import ProviderError
-from agent.jsontypes import Json, JsonObject
-from agent.model import Finish, Usage
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.errors import broken, from_event
 from agent.provider.protocols.open_part import OpenPart
@@ -18,6 +15,9 @@ from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
 from agent.provider.usage import chat_usage
 from agent.provider.wire_json import object_in, parse_object, text_in
+from agent.records.errors import ProviderError
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish, Usage
 
 ENDS = frozenset({"response.completed", "response.incomplete", "response.done"})
 # Events with text, by the kind of part that it belongs to.

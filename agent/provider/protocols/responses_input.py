@@ -7,7 +7,6 @@ Nothing is kept at the server (``store: false``). What the decoder keeps of reas
 
 from collections.abc import Iterable, Sequence
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     MediaContent,
@@ -22,6 +21,7 @@ from agent.provider.client import (
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.same import Content, Remembered
 from agent.provider.wire_json import arguments_of
+from agent.records.json import Json, JsonObject
 
 PHASE = "phase"
 """Whether a message comments on the work or ends it."""

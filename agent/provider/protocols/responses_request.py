@@ -4,12 +4,12 @@ part."""
 import json
 import re
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.responses_input import PHASE, items_of
 from agent.provider.quirks.bodies import INCLUDE
 from agent.provider.quirks.effort import SUMMARY
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.records.json import Json, JsonObject
 
 OPTIONAL = (
     "reasoning",

@@ -1,8 +1,8 @@
 """Streams that are no answer, or no whole one, as errors (spec 1, L12)."""
 
-from agent.errors import ProviderError, ProviderErrorKind
 from agent.provider.errors import broken
 from agent.provider.sse import BODY, SseEvent
+from agent.records.errors import ProviderError, ProviderErrorKind
 
 
 def unreadable(provider: str, event: SseEvent) -> ProviderError:

@@ -3,7 +3,6 @@ them."""
 
 from collections.abc import Callable
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
@@ -12,6 +11,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.same import Remembered
+from agent.records.json import Json, JsonObject
 
 
 class Messages:

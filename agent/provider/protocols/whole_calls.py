@@ -2,7 +2,6 @@
 
 import json
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import (
     StreamEvent,
     ToolCall,
@@ -12,6 +11,7 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.tool_names import ToolNames
+from agent.records.json import Json, JsonObject
 
 
 class WholeCalls:

@@ -7,8 +7,6 @@ from typing import Protocol
 
 import httpx2
 
-from agent.errors import ProviderError, ProviderErrorKind
-from agent.jsontypes import JsonObject
 from agent.provider.aws import AwsSigner
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.framing import Framing
@@ -17,6 +15,8 @@ from agent.provider.quirks.refusals import IMAGES
 from agent.provider.quirks.table import finished, prepared
 from agent.provider.sse import SseEvent
 from agent.provider.wire_json import encode
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import JsonObject
 
 MOST_REPAIRS = 3
 

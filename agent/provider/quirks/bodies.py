@@ -1,9 +1,9 @@
 """Quirks of chat completions' bodies, and what a server refused before."""
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
 from agent.provider.wire_json import object_in, objects_in
+from agent.records.json import Json, JsonObject
 
 OLD_CAP, NEW_CAP = "max_tokens", "max_completion_tokens"
 INCLUDE = "include"

@@ -1,10 +1,10 @@
 """Quirks of prompt caches: marks for those that want them, a key for those that find the prefix
 themselves (spec 2, C10)."""
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
 from agent.provider.wire_json import objects_in
+from agent.records.json import Json, JsonObject
 
 CACHE_CONTROL = "cache_control"
 MARK: JsonObject = {"type": "ephemeral"}

@@ -6,8 +6,8 @@ properties. What it does not know makes the whole request fail, so it is left ou
 
 from dataclasses import dataclass
 
-from agent.jsontypes import Json, JsonObject
 from agent.provider.wire_json import object_in, objects_in
+from agent.records.json import Json, JsonObject
 
 KEPT = (
     "title", "description", "nullable", "minItems", "maxItems", "minimum", "maximum",

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
@@ -13,6 +12,7 @@ from agent.provider.client import (
 )
 from agent.provider.quirks.same import with_content, with_turns
 from agent.provider.quirks.target import Target
+from agent.records.json import JsonObject
 
 SIGNATURE = "thoughtSignature"
 """Gemini's name for what it wants back with a text or a call."""

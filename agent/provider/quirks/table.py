@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import Api, ModelRequest
 from agent.provider.providers import NEW_OPENAI
 from agent.provider.quirks import (
@@ -34,6 +33,7 @@ from agent.provider.quirks.refusals import (
     UNSIGNED,
 )
 from agent.provider.quirks.target import Target
+from agent.records.json import JsonObject
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
 BodyQuirk: TypeAlias = Callable[[JsonObject, ModelRequest, Target], JsonObject]

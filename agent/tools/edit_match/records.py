@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.errors import ToolError
+from agent.records.errors import ToolError
 
 
 class EditRefused(ToolError):

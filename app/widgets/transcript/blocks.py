@@ -1,4 +1,4 @@
-"""One renderer for each kind of block that a tool may show (``agent.display``).
+"""One renderer for each kind of block that a tool may show (``agent.records.blocks``).
 
 A renderer takes a block and says what is shown of it folded and unfolded. It knows kinds of
 block, never kinds of tool. ``RENDERERS`` must name every kind; a test holds the two equal.
@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from agent.display import (
+from agent.records.blocks import (
     Block,
     CodeBlock,
     DiffBlock,

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.strip import Strip
 
-from agent.display import DiffBlock, Hunk
+from agent.records.blocks import DiffBlock, Hunk
 from app.clean import clean_line
 from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from agent.display import DiffLine, Hunk
+from agent.records.blocks import DiffLine, Hunk
 from app.clean import clean_line
 from app.themes import Tones
 from app.widgets.transcript.highlight import LIMIT, Piece, token_lines, token_style

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from agent.model import AssistantMessage, ReasoningPart, TextPart, ToolPart
+from agent.records.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
 from app.widgets.transcript.items import Item, UserRecord
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView

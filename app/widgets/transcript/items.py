@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, assert_never
 
-from agent.display import (
+from agent.records.blocks import (
     Block,
     CodeBlock,
     DiffBlock,
@@ -17,7 +17,7 @@ from agent.display import (
     TextBlock,
     TodoBlock,
 )
-from agent.model import (
+from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     HarnessPart,

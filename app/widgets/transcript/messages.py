@@ -6,8 +6,9 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.display import SubtaskBlock
-from agent.model import (
+from agent.records.blocks import SubtaskBlock
+from agent.records.context_parts import ErrandState
+from agent.records.messages import (
     AgentPart,
     AssistantMessage,
     CompactionPart,
@@ -20,7 +21,6 @@ from agent.model import (
     TextPart,
     UserMessage,
 )
-from agent.told import ErrandState
 from app.clean import clean, clean_line
 from app.glance import glance
 from app.widgets.transcript.blocks import Drawn, Shown, draw

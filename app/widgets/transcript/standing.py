@@ -3,10 +3,10 @@ for the model, and its row tells of the sub-agent until that is over too."""
 
 from dataclasses import replace
 
-from agent.display import Block, SubtaskBlock
-from agent.model import Completed, Failed, FailureKind, Pending, Running, ToolPart
+from agent.records.blocks import Block, SubtaskBlock
+from agent.records.context_parts import ErrandState
+from agent.records.messages import Completed, Failed, FailureKind, Pending, Running, ToolPart
 from agent.session.view import ErrandLine, Errands
-from agent.told import ErrandState
 
 _ENDED: dict[ErrandState, FailureKind] = {
     "cancelled": "aborted",

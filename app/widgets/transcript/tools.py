@@ -12,10 +12,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.called import label_of
-from agent.consent import told
-from agent.display import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
-from agent.model import Completed, Failed, Pending, Running, ToolPart
+from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
+from agent.records.consent import told
+from agent.records.labels import label_of
+from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.clean import clean, clean_line
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap

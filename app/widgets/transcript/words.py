@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from agent.display import DiffLine
+from agent.records.blocks import DiffLine
 from app.clean import clean_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")

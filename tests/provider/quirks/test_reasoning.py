@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ReasoningContent, TextContent, ToolCallContent
 from agent.provider.quirks.reasoning import NO_SIGNATURE
 from agent.provider.quirks.refusals import REASONING
+from agent.records.json import JsonObject
 from tests.provider.quirks.asking import APIS, CALL, RESULT, USER, body, model, said, text
 
 CLAUDE = "anthropic/claude-sonnet-4-5"

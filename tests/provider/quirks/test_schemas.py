@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.jsontypes import JsonObject
 from agent.provider.client import ToolSchema
 from agent.provider.quirks.gemini_schema import reduced
+from agent.records.json import JsonObject
 from tests.provider.quirks.asking import body
 
 

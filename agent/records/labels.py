@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from agent.display import ToolLabel
-from agent.model import Failed, Pending, ToolPart
+from agent.records.blocks import ToolLabel
+from agent.records.messages import Failed, Pending, ToolPart
 
 TELLING = ("file_path", "path", "pattern", "command", "query", "url", "description", "name")
 """Arguments that say best what a call is about, the best first."""

@@ -8,10 +8,10 @@ store holds everything and the status is Idle. Handle the union with ``match`` a
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent.display import TodoItem
-from agent.model import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
-from agent.questions import PermissionReply, PermissionRequest, Question, QuestionReply
-from agent.shells import ShellInfo
+from agent.records.blocks import TodoItem
+from agent.records.messages import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
+from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.shells import ShellInfo
 
 
 @dataclass(frozen=True, slots=True)

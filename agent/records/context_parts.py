@@ -4,7 +4,7 @@ it is still owed: the report of a sub-agent that works in the background."""
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from agent.usage import Usage
+from agent.records.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

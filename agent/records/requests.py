@@ -7,8 +7,8 @@ service that asked. The first reply wins and a late one is refused.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.consent import Decider
-from agent.display import Block
+from agent.records.blocks import Block
+from agent.records.consent import Decider
 
 Action = Literal["allow", "ask", "deny"]
 

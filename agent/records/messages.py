@@ -9,11 +9,11 @@ Records are replaced, never changed: use ``dataclasses.replace``.
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from agent.consent import Consent
-from agent.display import Block, ToolLabel
-from agent.jsontypes import JsonObject
-from agent.told import CompactionPart, ContextPart, Errand, ReportPart
-from agent.usage import Usage
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.context_parts import CompactionPart, ContextPart, Errand, ReportPart
+from agent.records.json import JsonObject
+from agent.records.usage import Usage
 
 Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
 """How an answer ended; a *paused* one is not at its end: asked again, the model goes on with it."""

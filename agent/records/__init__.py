@@ -1,0 +1,1 @@
+"""Frozen records: sessions, messages, parts, blocks, events, errors and units."""
