@@ -55,7 +55,7 @@ from app.widgets.home import HomeFacts, local_servers, model_reason
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

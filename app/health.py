@@ -9,7 +9,7 @@ from app.server_prompts import prompt_actions
 from app.servers import languages_of, servers_of
 
 if TYPE_CHECKING:  # bring the harness
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
     from app.screens.session import SessionScreen
     from app.tasks import Tasks
 

@@ -16,7 +16,7 @@ from app.state import NOTHING, Change, SessionView
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
     from agent.bus import Subscription
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
     from app.tasks import Tasks
 
 

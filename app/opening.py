@@ -11,7 +11,7 @@ from app.launch import Launch
 
 if TYPE_CHECKING:
     from agent.permission.trust import AskTrust
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 
 
 async def load(
@@ -24,9 +24,9 @@ async def load(
     """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
     is asked about what the folder's files would run; without it nobody is there to ask. *holds*:
     turns wait for their sub-agents in the background."""
-    await asyncio.to_thread(importlib.import_module, "agent.runtime")
+    await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")
     garbage.resume()
-    from agent.runtime import open_runtime  # noqa: PLC0415 - loaded just above
+    from agent.runtime.runtime import open_runtime  # noqa: PLC0415 - loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
     return await open_runtime(

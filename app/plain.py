@@ -34,7 +34,7 @@ from app.words import money
 if TYPE_CHECKING:  # brings the whole harness
     from agent.bus import Subscription
     from agent.permission.trust import TrustAnswer, TrustQuestion
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ goes on in the next one.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.records.errors import OpencodePyError
 
 if TYPE_CHECKING:  # brings the whole harness
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 
 
 async def warm(runtime: "Runtime", model: str, found: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from agent.records.events import SessionIdle
-from agent.runtime import open_runtime
+from agent.runtime.runtime import open_runtime
 from agent.session.view import PromptInput
 from bench import bare
 from bench.place import Place, ask, cpu, watch

@@ -12,7 +12,7 @@ from app.cli import COMMANDS, NOT_HERE
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
     "acp",
-    "agent.runtime",
+    "agent.runtime.runtime",
     "aiosqlite",
     "httpx2",
     "jsonschema",

@@ -17,7 +17,7 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
-from agent.runtime import Runtime
+from agent.runtime.runtime import Runtime
 from app.acp.blocks import content_of, locations_of, text_content
 from app.acp.forms import ask
 from app.acp.telling import KINDS, Teller, title_of

@@ -12,7 +12,7 @@ from agent.files import Editor
 from agent.process import Terminals
 from agent.records.errors import ConfigError
 from agent.records.json import Json, JsonObject
-from agent.runtime import Runtime, open_runtime
+from agent.runtime.runtime import Runtime, open_runtime
 
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
 

@@ -43,7 +43,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.runtime import Runtime
+from agent.runtime.runtime import Runtime
 from agent.session.service import concerns
 from agent.session.view import PromptInput
 from app.acp import options

@@ -8,7 +8,7 @@ from acp.schema import ClientCapabilities
 
 from agent.records.errors import ConfigError
 from agent.records.messages import Session
-from agent.runtime import Runtime
+from agent.runtime.runtime import Runtime
 from app.acp.editor import editor_of
 from app.acp.failures import NOT_FOUND
 from app.acp.folders import Folders, McpServers

@@ -12,7 +12,7 @@ from agent.git import project_root
 from agent.permission.trust import Trust
 from agent.plugins.loading import Loaded, load_plugins
 from agent.records.json import Json, JsonObject
-from agent.settings import read_settings
+from agent.runtime.settings import read_settings
 from app.clean import clean
 
 SHOWN = 200

@@ -8,7 +8,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.mcp.records import Server
-from agent.settings import read_settings
+from agent.runtime.settings import read_settings
 
 
 async def read_servers(

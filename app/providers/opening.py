@@ -8,7 +8,7 @@ from agent.catalog_settings import catalog_of
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.provider.catalog import Catalog
-from agent.settings import read_settings
+from agent.runtime.settings import read_settings
 
 
 async def open_catalog(directory: Path, env: Mapping[str, str]) -> tuple[Catalog, tuple[str, ...]]:

@@ -14,10 +14,10 @@ from app import garbage
 from app.answering import USAGE, answer, say
 
 if TYPE_CHECKING:
-    from agent.headless import Ending, Headless
     from agent.records.events import Event
     from agent.records.messages import Session
-    from agent.runtime import Runtime
+    from agent.runtime.headless import Ending, Headless
+    from agent.runtime.runtime import Runtime
     from agent.session.view import PromptInput
     from app.run.stopping import Stopping
 
@@ -164,7 +164,7 @@ async def _made_ready(
     given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
 ) -> "Ready":
     """Everything that comes before the turn. What is to be closed is put on *opened*."""
-    from agent.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
+    from agent.runtime.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
     from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
 
     runtime = await _open(given)
@@ -179,7 +179,7 @@ async def _made_ready(
 
 
 async def _open(given: argparse.Namespace) -> "Runtime":
-    from agent.runtime import open_runtime  # noqa: PLC0415 - brings the harness
+    from agent.runtime.runtime import open_runtime  # noqa: PLC0415 - brings the harness
 
     limits = {
         "steps": given.max_steps,

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TextIO
 
-from agent.headless import Ending
 from agent.records.events import (
     Event,
     MessageUpdated,
@@ -50,6 +49,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.requests import PermissionRequest
+from agent.runtime.headless import Ending
 
 VERSION = 1
 

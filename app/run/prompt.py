@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.commands import slash, unknown
-from agent.headless import Headless
 from agent.records.messages import Session
+from agent.runtime.headless import Headless
 from agent.session.mentioned import agents_in, mentions_in
 from agent.session.prompts import init_prompt
 from agent.session.view import Mention, PromptInput

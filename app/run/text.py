@@ -2,9 +2,9 @@
 
 from typing import TextIO
 
-from agent.headless import Ending
 from agent.records.events import Event, PartDelta, PartUpdated, SessionIdle
 from agent.records.messages import Session, TextPart
+from agent.runtime.headless import Ending
 from app.clean import clean
 from app.printing import Printer
 

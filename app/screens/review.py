@@ -30,7 +30,7 @@ from app.widgets.field import Field
 from app.widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 
 ROOMY = 120
 """Columns from which the timeline is wider."""

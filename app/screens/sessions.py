@@ -22,7 +22,7 @@ from app.widgets.sided import Sided
 from app.words import count
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
     from agent.store.listing import SessionHit, SessionLine
 
 How = Literal["open", "review", "fork"]

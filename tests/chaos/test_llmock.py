@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.events import SessionIdle
-from agent.runtime import open_runtime
+from agent.runtime.runtime import open_runtime
 from agent.session.view import PromptInput
 from tests.support.harness import environment, write_config
 

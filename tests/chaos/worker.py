@@ -16,7 +16,7 @@ from agent.records.errors import OpencodePyError
 from agent.records.events import SessionIdle
 from agent.records.messages import Idle
 from agent.records.requests import PermissionReply
-from agent.runtime import Runtime, open_runtime
+from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.view import PromptInput
 from tests.support.harness import environment
 

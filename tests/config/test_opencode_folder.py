@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from agent.records.messages import Completed, Failed
-from agent.runtime import open_runtime
+from agent.runtime.runtime import open_runtime
 from agent.session.view import PromptInput
 from tests.mcp.shop import SERVERS
 from tests.support.harness import MODEL, Harness, config_for, environment, tool_names, write_config

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.headless import Headless
 from agent.records.blocks import TextBlock
 from agent.records.events import PermissionReplied
 from agent.records.messages import Completed
+from agent.runtime.headless import Headless
 from agent.session.completing import Completions
 from agent.session.view import PromptInput
 from tests.mcp.shop import SERVERS

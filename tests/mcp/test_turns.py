@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.config.loading import load_config
-from agent.headless import Headless
 from agent.records.events import McpChanged
 from agent.records.messages import Completed, Failed
-from agent.runtime import open_runtime
+from agent.runtime.headless import Headless
+from agent.runtime.runtime import open_runtime
 from agent.session.view import PromptInput
 from tests.mcp.shop import SERVERS
 from tests.support.harness import Harness, environment, open_harness, tool_names
@@ -109,7 +109,7 @@ async def test_a_server_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
 
 def test_the_sdk_is_loaded_for_who_has_servers_only() -> None:
     code = (
-        "import sys, agent.runtime; "
+        "import sys, agent.runtime.runtime; "
         "print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types', 'jsonschema')])"
     )
     done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import pytest
 from agent.records.errors import PermissionRejected
 from agent.records.events import PartUpdated
 from agent.records.messages import Failed, ToolPart
-from agent.runtime import Runtime
+from agent.runtime.runtime import Runtime
 from agent.session.executor import REJECTED, ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
 from agent.tools.pipeline import CallFailed, Pipeline

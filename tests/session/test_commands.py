@@ -129,7 +129,7 @@ async def test_k7_an_agent_named_with_at_is_handed_the_work(tmp_path):
 
 
 async def test_m11_where_nobody_is_a_command_that_would_ask_is_refused(tmp_path):
-    from agent.headless import Approval, Headless
+    from agent.runtime.headless import Approval, Headless
 
     rules = {"bash": {"*": "ask"}}
     async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:

@@ -16,7 +16,7 @@ from agent.records.events import (
     SessionUpdated,
 )
 from agent.records.messages import Completed, Failed, Idle, Session, TextPart, ToolPart
-from agent.runtime import open_runtime
+from agent.runtime.runtime import open_runtime
 from agent.session.timeline import timeline
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness

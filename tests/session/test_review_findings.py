@@ -19,7 +19,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.runtime import Runtime, open_runtime
+from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.executor import ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
 from agent.session.view import PromptInput

@@ -25,7 +25,7 @@ import asyncio, sys
 from dataclasses import replace
 from pathlib import Path
 from agent.bus import Bus
-from agent.model import Completed
+from agent.records.messages import Completed
 from agent.records.blocks import ToolLabel
 from agent.store.store import Store
 from tests.store.samples import make_assistant, make_session, make_text, make_tool

@@ -51,7 +51,7 @@ def counted(*args, **how):
 sqlite3.connect = counted
 
 from agent.bus import Bus
-from agent.model import StepFinishPart
+from agent.records.messages import StepFinishPart
 from agent.store.store import Store
 from tests.store.samples import STATES, make_assistant, make_session, make_text, make_tool
 from tests.store.samples import make_user, own

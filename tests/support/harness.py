@@ -12,7 +12,7 @@ from agent.files import Editor
 from agent.records.events import Event, PartUpdated, PermissionAsked, SessionIdle
 from agent.records.messages import MessageWithParts, Part, Running, Session, ToolPart
 from agent.records.requests import PermissionReply, PermissionRequest
-from agent.runtime import Runtime, open_runtime
+from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.turn import StopHook
 from agent.session.view import PromptInput
 from tests.support.model_server import ModelServer

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from agent.records.messages import Idle
 
 if TYPE_CHECKING:
-    from agent.runtime import Runtime
+    from agent.runtime.runtime import Runtime
 from app.application import OpencodeApp
 from app.launch import Launch
 from app.opening import load

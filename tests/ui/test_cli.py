@@ -113,7 +113,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
 
         async def opener(launch, env, ask_trust):
             late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
-                    "rapidfuzz", "pydantic", "agent.runtime", "agent.session.service")
+                    "rapidfuzz", "pydantic", "agent.runtime.runtime", "agent.session.service")
             print("painted", app.controller.main.prompt.size.width > 0)
             print("loaded", [name for name in late if name in sys.modules])
             raise StoreTooNew("The database is newer than this program.")

@@ -24,7 +24,7 @@ from agent.records.events import (
 )
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
 from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
-from agent.runtime import Runtime
+from agent.runtime.runtime import Runtime
 from agent.session.answers import last_answer
 from agent.session.service import concerns
 from agent.session.view import PromptInput

@@ -32,6 +32,18 @@ from agent.provider.clients import Clients
 from agent.provider.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
+from agent.runtime.services import (
+    Opened,
+    add_tools,
+    code_of,
+    hooks_of,
+    named,
+    permissions_of,
+    room_rules,
+    tool_deps,
+    turn_limits,
+)
+from agent.runtime.settings import read_settings
 from agent.session.briefing import Briefing, BriefingDeps
 from agent.session.commands import CommandDeps, Commands
 from agent.session.completing import Completions
@@ -47,24 +59,12 @@ from agent.session.service import SessionService
 from agent.session.snapshot import Snapshots
 from agent.session.titles import Titles
 from agent.session.turn import StopHook, TurnDeps
-from agent.settings import read_settings
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry, build_tools, build_truncator
 from agent.tools.shells import Shells
 from agent.tracing import Tracing
-from agent.wiring import (
-    Opened,
-    add_tools,
-    code_of,
-    hooks_of,
-    named,
-    permissions_of,
-    room_rules,
-    tool_deps,
-    turn_limits,
-)
 
 log = logging.getLogger(__name__)
 
