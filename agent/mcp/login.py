@@ -13,10 +13,10 @@ from mcp.shared.auth import AuthorizationCodeResult
 from pydantic import ValidationError
 
 from agent.mcp.loopback import Loopback, open_loopback
-from agent.mcp.provider import Kept, Provider, Signer, is_page
+from agent.mcp.oauth import Kept, Provider, Signer, is_page
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
-from agent.mcp.wires import SLOWEST
+from agent.mcp.transports import SLOWEST
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 

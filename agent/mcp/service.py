@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.bus import Bus
-from agent.mcp.eliciting import Ask
-from agent.mcp.keeper import FIRST_PAUSE, Keeper, KeeperDeps
+from agent.mcp.elicitation import Ask
 from agent.mcp.pins import Pins
 from agent.mcp.records import Answer, Server, Standing
-from agent.mcp.toolbox import Toolbox
+from agent.mcp.supervisor import FIRST_PAUSE, Keeper, KeeperDeps
+from agent.mcp.tools import Toolbox
 from agent.process.tree import become_subreaper
 from agent.records.errors import ToolError
 from agent.records.events import McpChanged
@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # brings the SDK
     import httpx2
 
     from agent.mcp.login import Logins, Show
+
+from agent.catalog_settings import secret_variables
+from agent.config.loading import LoadedConfig
+from agent.config.paths import Paths
+from agent.process import strict_environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ class McpService:
     async def _load(self) -> None:
         """Load the SDK: half a second of work, which the screen must not wait for."""
         become_subreaper()
-        await asyncio.to_thread(importlib.import_module, "agent.mcp.link")
+        await asyncio.to_thread(importlib.import_module, "agent.mcp.client")
         await asyncio.to_thread(importlib.import_module, "agent.mcp.login")
 
     def _keeper(self, server: Server) -> Keeper:
@@ -203,3 +208,26 @@ class McpService:
         tools, changed = self.toolbox.names(name), self.toolbox.changed(name)
         words, new = self.toolbox.words(name)
         return replace(standing, tools=tools, changed=changed, words=words, new_words=new)
+
+
+def mcp_service(
+    loaded: LoadedConfig,
+    directory: Path,
+    paths: Paths,
+    env: Mapping[str, str],
+    bus: Bus,
+    registry: Registry,
+    ask: Ask | None = None,
+) -> McpService:
+    """The servers of the settings; none is started yet. *ask* asks the user what one of them
+    wants to know."""
+    servers = [Server.of(name, given, directory) for name, given in loaded.config.mcp.items()]
+    deps = McpDeps(
+        bus=bus,
+        registry=registry,
+        root=directory,
+        data=paths.data,
+        environment=strict_environment(env, secret_variables(loaded.config)),
+        ask=ask,
+    )
+    return McpService(servers, deps)

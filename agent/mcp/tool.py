@@ -8,10 +8,10 @@ from typing import ClassVar, Protocol
 
 from pydantic import ConfigDict
 
-from agent.mcp.checking import check, fitted
 from agent.mcp.records import Answer, Definition
 from agent.mcp.results import result_of
 from agent.mcp.schemas import for_models
+from agent.mcp.validation import check, fitted
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply

@@ -21,8 +21,7 @@ from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.lsp.opening import Code
-from agent.mcp.opening import mcp_service
-from agent.mcp.service import McpService
+from agent.mcp.service import McpService, mcp_service
 from agent.permission.service import PermissionService
 from agent.permission.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.mcp.opening import mcp_service
 from agent.mcp.records import Standing
+from agent.mcp.service import mcp_service
 from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
 from app.clean import clean, clean_line

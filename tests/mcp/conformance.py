@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 
 from agent.config.mcp import McpOAuthConfig
-from agent.mcp.eliciting import ACCEPT, REFUSE
+from agent.mcp.elicitation import ACCEPT, REFUSE
 from agent.mcp.records import Definition, Server
 from agent.records.errors import OpencodePyError
 from agent.records.json import Json, JsonObject

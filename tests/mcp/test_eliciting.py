@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.eliciting import Eliciting
+from agent.mcp.elicitation import Eliciting
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import Question, QuestionReply
 from tests.mcp.shop import context, open_shop, raw

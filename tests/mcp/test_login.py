@@ -14,7 +14,7 @@ from mcp.shared.auth import OAuthMetadata
 
 from agent.config.mcp import McpOAuthConfig
 from agent.mcp.loopback import PATH, open_loopback
-from agent.mcp.provider import Kept, prove
+from agent.mcp.oauth import Kept, prove
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
 from agent.records.errors import ToolError

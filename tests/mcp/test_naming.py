@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.mcp.naming import name_tools
+from agent.mcp.tools import name_tools
 
 
 def none(_: str) -> bool:

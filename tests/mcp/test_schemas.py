@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.mcp.checking import check, fitted
 from agent.mcp.schemas import BadSchema, for_models, mended
-from agent.mcp.tidying import tidy
+from agent.mcp.transports import tidy
+from agent.mcp.validation import check, fitted
 from agent.records.errors import InvalidArguments
 
 EMPTY = {"type": "object", "properties": {}}

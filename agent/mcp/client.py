@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from agent.mcp.parts import (
+from agent.mcp.convert import (
     contents_of,
     definition_of,
     piece_of,
@@ -30,7 +30,7 @@ from agent.mcp.parts import (
 )
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Wire
 from agent.mcp.sampling import Refused
-from agent.mcp.wires import Hooks, Wired, open_wire
+from agent.mcp.transports import Hooks, Wired, open_wire
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 

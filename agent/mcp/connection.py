@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.mcp.eliciting import Elicited
-from agent.mcp.programs import MARKER, end_program
+from agent.mcp.elicitation import Elicited
 from agent.mcp.records import LinkLost, Offer, Server, Wire
 from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.stderr import ErrorLog
+from agent.process.tree import MARKER
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
@@ -23,8 +23,21 @@ from agent.records.json import JsonObject
 if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
     import httpx2
 
-    from agent.mcp.link import Link
-    from agent.mcp.wires import Hooks
+    from agent.mcp.client import Link
+    from agent.mcp.transports import Hooks
+import signal
+
+from agent.process.tree import LINUX, Tree
+
+
+def end_program(mark: str) -> None:
+    """End what was started with *mark* in its environment, and all that came of it. Blocks for
+    a look at the process table. Elsewhere than on Linux the SDK's own end has to do."""
+    if LINUX:
+        tree = Tree(mark, session=-1)
+        tree.shell_reaped = True  # there is no group to signal, only processes with the mark
+        tree.signal_all(signal.SIGKILL)
+
 
 GRACE = 0.5
 """Seconds that a program gets to end by itself when its connection is closed."""
@@ -107,7 +120,7 @@ class Attempt:
             await asyncio.wait({task}, timeout=ENDING)
 
     async def _hold(self) -> None:
-        from agent.mcp.link import connect  # noqa: PLC0415 - the SDK, loaded in a thread by then
+        from agent.mcp.client import connect  # noqa: PLC0415 - the SDK, loaded in a thread by then
 
         server = self._server
         if self.wire == "stdio":
@@ -152,7 +165,7 @@ class Attempt:
                 return
 
     async def _hooks(self) -> "Hooks":
-        from agent.mcp.wires import Hooks  # noqa: PLC0415 - the SDK, as above
+        from agent.mcp.transports import Hooks  # noqa: PLC0415 - the SDK, as above
 
         login = self._deps.login
         auth = await login.auth(self._server) if login is not None else None

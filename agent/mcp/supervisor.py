@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.mcp.attempt import Attempt, AttemptDeps, Login
-from agent.mcp.caller import Caller
-from agent.mcp.eliciting import Ask, Elicited
-from agent.mcp.reasons import never_starts, reason_of
+from agent.mcp.connection import Attempt, AttemptDeps, Login
+from agent.mcp.elicitation import Ask, Elicited
 from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
 from agent.mcp.sampling import Refused, Sample, Sampled
 from agent.records.errors import ToolError
@@ -19,7 +17,114 @@ from agent.tools.base import ToolContext
 from agent.tools.web_text import visible
 
 if TYPE_CHECKING:  # brings the SDK
-    from agent.mcp.link import Link
+    from agent.mcp.client import Link
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+from agent.mcp.elicitation import Eliciting
+from agent.mcp.sampling import MOST, answer
+
+Asked = TypeVar("Asked", Elicited, Sampled)
+
+
+class Caller:
+    """The call *context* of a tool of *server*. What was asked for it ends with it: a server that
+    is told of a cancelled call may go on all the same."""
+
+    def __init__(self, server: str, context: ToolContext, ask: Ask | None) -> None:
+        self._server = server
+        self._context = context
+        self._ask = ask
+        self._asked: set[asyncio.Task[Any]] = set()
+        self._samples = 0
+
+    def end(self) -> None:
+        """The call is over."""
+        for task in self._asked:
+            task.cancel()
+
+    async def elicit(self, message: str, wanted: JsonObject | str) -> Elicited:
+        """What the user answers."""
+        if self._ask is None:
+            return Elicited("decline", {})
+        asking = Eliciting(self._server, self._context, self._ask)
+        if isinstance(wanted, str):
+            given = await self._within(asking.address(message, wanted))
+        else:
+            given = await self._within(asking.form(message, wanted))
+        return given or Elicited("cancel", {})
+
+    async def sample(self, sample: Sample) -> Sampled:
+        """What a model answers. Raises ``Refused``."""
+        self._samples += 1
+        if self._samples > MOST:
+            raise Refused(f"One call may ask a model {MOST} times.")
+        given = await self._within(answer(self._server, sample, self._context))
+        if given is None:
+            raise Refused("The call was cancelled.")
+        return given
+
+    async def _within(self, asked: Coroutine[Any, Any, Asked]) -> Asked | None:
+        """What comes of *asked*, None if the call ended meanwhile."""
+        task = asyncio.create_task(asked)
+        self._asked.add(task)
+        task.add_done_callback(self._asked.discard)
+        try:
+            await asyncio.wait({task})
+        finally:
+            task.cancel()
+        return None if task.cancelled() else task.result()
+
+
+LONGEST = 300
+"""Characters of a reason."""
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """*error*, or what it holds if it is a group of several."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any kind
+            yield from leaves(one)  # pyright: ignore[reportUnknownArgumentType] - as above
+    else:
+        yield error
+
+
+def never_starts(error: BaseException | None) -> bool:
+    """Whether trying again is of no use: the program is not there, or may not be run."""
+    kinds = FileNotFoundError | PermissionError | NotADirectoryError
+    return error is not None and any(isinstance(one, kinds) for one in leaves(error))
+
+
+def reason_of(error: BaseException | None, server: Server, log: str, *, late: bool) -> str:
+    """What went wrong. *late*: its time was over; *log* is the end of its error stream."""
+    if late:
+        return _with_log(f"It was not ready within {server.connecting:g} seconds.", log)
+    if error is None:
+        return _with_log("It ended the connection.", log)
+    found = list(leaves(error))
+    first = next((one for one in found if not isinstance(one, LinkLost)), found[0])
+    if isinstance(first, FileNotFoundError | NotADirectoryError) and server.command:
+        if not server.folder.is_dir():
+            return f"There is no folder {server.folder} to start it in."
+        return f"There is no program {server.command[0]} on this machine's PATH."
+    if isinstance(first, PermissionError) and server.command:
+        return f"{server.command[0]} may not be run (permission denied)."
+    if isinstance(first, LinkLost):
+        return _with_log("It ended the connection.", log)
+    said = " ".join(str(first).split()) or type(first).__name__
+    if server.remote and type(first).__name__ in _UNREACHED:
+        return f"Nothing answers at {server.url}: {said}"[:LONGEST]
+    return _with_log(said[:LONGEST].rstrip(".") + ".", log)
+
+
+_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+
+
+def _with_log(sentence: str, log: str) -> str:
+    """*sentence*, and the last line that the program printed on its error stream."""
+    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
+    return f"{sentence} It said: {last[:LONGEST]}" if last else sentence
+
 
 ATTEMPTS = 5
 """Connections in a row that may fail before it is given up on until somebody asks again."""
