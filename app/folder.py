@@ -12,7 +12,7 @@ from app.tasks import ask
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo
-    from agent.permission.trust import AskTrust, TrustAnswer, TrustQuestion
+    from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
 
 Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]

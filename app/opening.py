@@ -10,7 +10,7 @@ from app import garbage
 from app.launch import Launch
 
 if TYPE_CHECKING:
-    from agent.permission.trust import AskTrust
+    from agent.permission.trust.trust import AskTrust
     from agent.runtime.runtime import Runtime
 
 

@@ -33,7 +33,7 @@ from app.words import money
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.bus import Subscription
-    from agent.permission.trust import TrustAnswer, TrustQuestion
+    from agent.permission.trust.trust import TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
 
 HELP = """\

@@ -53,22 +53,24 @@ GROUPS = {
     "rules": Group(
         tuple(
             f"agent/permission/{name}.py"
-            for name in ("rules", "saving", "service", "arity", "naming", "protected", "trust")
+            for name in (
+                "rules",
+                "saved_rules",
+                "service",
+                "protected",
+                "programs/arity",
+                "programs/subcommands",
+                "trust/trust",
+            )
         ),
         ("tests/permission",),
     ),
     "shell": Group(
         (
-            "agent/permission/shell_*.py",
-            "agent/permission/bash.py",
-            "agent/permission/readonly.py",
-            "agent/permission/wrappers.py",
-            "agent/permission/carriers.py",
-            "agent/permission/git_commands.py",
-            "agent/permission/project_*.py",
-            "agent/permission/findings.py",
-            "agent/permission/embedded.py",
-            "agent/permission/interpreters.py",
+            "agent/permission/shell/*.py",
+            "agent/permission/syntax/*.py",
+            "agent/permission/programs/*.py",
+            "agent/permission/trust/project_*.py",
         ),
         (
             "tests/permission",

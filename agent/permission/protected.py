@@ -11,7 +11,7 @@ import itertools
 import re
 from functools import lru_cache
 
-from agent.permission.lexicon import names
+from agent.permission.syntax.lexicon import names
 
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".flaskenv", "*.pem", "*.key", "*.p8",

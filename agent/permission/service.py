@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent.bus import Bus
-from agent.permission.deciding import allowed, answered, denial, refused
+from agent.permission.decisions import allowed, answered, denial, refused
 from agent.permission.rules import ALWAYS, BY_NAME, SAVED, Rule, accepted, judge, vouched
 from agent.records.blocks import Block
 from agent.records.consent import Consent

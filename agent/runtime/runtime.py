@@ -23,7 +23,7 @@ from agent.hooks.service import Hooks
 from agent.lsp.opening import Code
 from agent.mcp.service import McpService, mcp_service
 from agent.permission.service import PermissionService
-from agent.permission.trust import AskTrust, Trust
+from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
 from agent.process import Terminals, kill_all
 from agent.provider.catalog import Catalog

@@ -16,7 +16,7 @@ from agent.hooks.reading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.opening import Code, open_code
 from agent.permission.service import PermissionService
-from agent.permission.trust import Trust
+from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
 from agent.process import SpillStore, Terminals, child_environment, strict_environment
 from agent.provider.catalog import Catalog

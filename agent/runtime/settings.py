@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths, shown
-from agent.permission.project_files import look_through
-from agent.permission.trust import AskTrust, Trust, TrustBook, settle
+from agent.permission.trust.project_files import look_through
+from agent.permission.trust.trust import AskTrust, Trust, TrustBook, settle
 from agent.provider.providers import KNOWN
 from agent.records.json import Json
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from agent.config.model import Config
 from agent.config.paths import Paths
-from agent.permission.trust import Standing, Trust
+from agent.permission.trust.trust import Standing, Trust
 from agent.session.instructions import Instructions
 from agent.session.remember import Remember
 from agent.skills import Found, Skills

@@ -15,8 +15,8 @@ from typing import Literal
 from agent.config import environment
 from agent.config.finding import folders
 from agent.config.paths import Paths, home_of, opencode_folder
-from agent.permission.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
-from agent.permission.trust import Standing
+from agent.permission.trust.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
+from agent.permission.trust.trust import Standing
 from agent.records.messages import Completed
 from agent.session.instruction_text import Bounds, Reading, read_instructions
 from agent.session.remote_text import fetch_text

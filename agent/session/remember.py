@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.files import FileTracker
-from agent.permission.trust import Trust
+from agent.permission.trust.trust import Trust
 from agent.records.blocks import Block
 from agent.records.errors import ToolError
 from agent.records.ids import new_id

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.permission.bash import bash_needs, read_only
+from agent.permission.shell.analysis import bash_needs, read_only
 from agent.process import (
     Capture,
     Command,

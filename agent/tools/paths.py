@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent.files.disk import NotRegular
 from agent.permission.protected import is_guarded, is_secret
-from agent.permission.shell_paths import offered_folder
+from agent.permission.shell.paths import offered_folder
 from agent.records.errors import ToolError
 from agent.records.requests import Action, Need
 from agent.tools.base import ToolContext

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from agent.hooks.service import Hooks
-from agent.permission.deciding import refused
+from agent.permission.decisions import refused
 from agent.permission.service import AskContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
 from agent.records.consent import Consent

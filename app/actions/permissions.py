@@ -113,6 +113,6 @@ class _Listing:
 
 
 def _save(folder: Path, rule: Rule) -> Path:
-    from agent.permission.saving import save_rule  # noqa: PLC0415 - needed by few
+    from agent.permission.saved_rules import save_rule  # noqa: PLC0415 - needed by few
 
     return save_rule(folder, rule.permission, rule.pattern)

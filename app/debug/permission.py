@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.agents import Agents
-from agent.permission.bash import bash_needs
-from agent.permission.cases import Case, verdict
 from agent.permission.rules import DEFAULT, Rule, about, decide, judge
+from agent.permission.shell.analysis import bash_needs
+from agent.permission.shell.cases import Case, verdict
 from agent.process import shell
 from agent.records.requests import JudgedNeed, Need
 from app.clean import clean

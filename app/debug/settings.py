@@ -9,7 +9,7 @@ from pathlib import Path
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.git import project_root
-from agent.permission.trust import Trust
+from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Loaded, load_plugins
 from agent.records.json import Json, JsonObject
 from agent.runtime.settings import read_settings

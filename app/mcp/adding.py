@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agent.config.mcp_json import servers_of_claude_code
 from agent.config.paths import Paths
-from agent.permission.saving import save_setting
+from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
 from app.answering import USAGE, say
 from app.clean import clean_line

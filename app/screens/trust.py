@@ -15,9 +15,9 @@ from app.screens.permission import SCROLLS
 from app.screens.unbidden import Unbidden
 
 if TYPE_CHECKING:  # the first frame needs none of it
-    from agent.permission.project_files import Steers
-    from agent.permission.project_programs import Runs
-    from agent.permission.trust import Standing, TrustAnswer, TrustQuestion
+    from agent.permission.trust.project_files import Steers
+    from agent.permission.trust.project_programs import Runs
+    from agent.permission.trust.trust import Standing, TrustAnswer, TrustQuestion
 
 HEADINGS: dict["Standing", str] = {
     "open": "Do you trust this folder?",

@@ -11,8 +11,8 @@ from agent.config.claude import of_claude
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
 from agent.config.tui import of_tui
-from agent.permission.project_files import look_through
 from agent.permission.rules import Rule, decide
+from agent.permission.trust.project_files import look_through
 from tests.config.conftest import Setting
 
 TUI = {

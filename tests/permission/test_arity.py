@@ -2,12 +2,12 @@
 
 import pytest
 
-from agent.permission.arity import ARITY, EXACT, EXACT_USES, arity
-from agent.permission.bash import analyse, bash_needs
-from agent.permission.interpreters import INTERPRETERS
-from agent.permission.naming import VALUE_FLAGS
+from agent.permission.programs.arity import ARITY, EXACT, EXACT_USES, arity
+from agent.permission.programs.interpreters import INTERPRETERS
+from agent.permission.programs.subcommands import VALUE_FLAGS
+from agent.permission.programs.wrapper_table import OPAQUE, RUNNERS, SHELLS, WRAPPERS
 from agent.permission.rules import Rule, judge
-from agent.permission.wrapper_table import OPAQUE, RUNNERS, SHELLS, WRAPPERS
+from agent.permission.shell.analysis import analyse, bash_needs
 from agent.records.requests import Need
 
 PLACE, HOME = "/desk/shop", "/home/u"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import analyse, bash_needs, read_only
-from agent.permission.cases import Case, Verdict, verdict
 from agent.permission.rules import Rule
+from agent.permission.shell.analysis import analyse, bash_needs, read_only
+from agent.permission.shell.cases import Case, Verdict, verdict
 
 DATA = Path(__file__).parents[1] / "data" / "permission" / "bash.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs, read_only
 from agent.permission.rules import Rule, judge
+from agent.permission.shell.analysis import bash_needs, read_only
 
 PLACE = "/srv/shop"
 HOME = "/home/ann"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.permission.bash import analyse
-from agent.permission.findings import Findings
-from agent.permission.shell_paths import MOST_DIRS, Place
-from agent.permission.shell_text import CannotAnalyseError
-from agent.permission.shell_walk import Walker
+from agent.permission.shell.analysis import analyse
+from agent.permission.shell.findings import Findings
+from agent.permission.shell.paths import MOST_DIRS, Place
+from agent.permission.shell.walker import Walker
+from agent.permission.syntax.source import CannotAnalyseError
 from agent.records.requests import Need
 
 SHAPES: dict[str, Callable[[int], str]] = {

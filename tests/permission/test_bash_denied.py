@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from agent.permission.bash import bash_needs
 from agent.permission.rules import Rule, judge, strictest
+from agent.permission.shell.analysis import bash_needs
 from agent.records.requests import Action
 
 PLACE = "/srv/shop"

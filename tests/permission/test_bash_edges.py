@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs, read_only
 from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
+from agent.permission.shell.analysis import bash_needs, read_only
 from agent.records.requests import Action, Need
 
 PLACE, HOME = "/srv/shop", "/home/ann"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, Rule, judge
-from agent.permission.shell_paths import Place, paths_of
-from agent.permission.shell_words import read_word
+from agent.permission.shell.analysis import bash_needs
+from agent.permission.shell.paths import Place, paths_of
+from agent.permission.syntax.words import read_word
 
 NAME = "forbidden"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, Rule, judge
+from agent.permission.shell.analysis import bash_needs
 from tests.support.aftermath import trial
 
 BUDGET = 6_000 if os.environ.get("CANCEL_POINTS") == "0" else 300

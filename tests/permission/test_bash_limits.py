@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import Analysis, analyse
 from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell_paths import MATCHES, MOST_DIRS, PATTERNS, secrets_below
-from agent.permission.shell_text import DEPTH, LIMIT, MOST
-from agent.permission.shell_words import MOST_VALUES
+from agent.permission.shell.analysis import Analysis, analyse
+from agent.permission.shell.paths import MATCHES, MOST_DIRS, PATTERNS, secrets_below
+from agent.permission.syntax.source import DEPTH, LIMIT, MOST
+from agent.permission.syntax.words import MOST_VALUES
 from agent.records.requests import Action
 
 PLACE, HOME = "/srv/shop", "/home/ann"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import bash_needs, read_only
 from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge, strictest
+from agent.permission.shell.analysis import bash_needs, read_only
 from agent.records.requests import Action
 
 PLACE = "/srv/shop"

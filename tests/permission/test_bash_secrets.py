@@ -3,8 +3,8 @@ security facts, class C and 9.6)."""
 
 import pytest
 
-from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, Rule, judge
+from agent.permission.shell.analysis import bash_needs
 
 PLACE, HOME = "/desk/shop", "/home/u"
 OPEN = (*DEFAULT_RULES, Rule("bash", "*", "allow", "config"), Rule("edit", "*", "allow", "config"))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.permission.bash import bash_needs
 from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, judge
+from agent.permission.shell.analysis import bash_needs
 from agent.records.requests import Action
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "everyday_commands.txt"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.permission.cases import Case, verdict
 from agent.permission.rules import Rule
+from agent.permission.shell.cases import Case, verdict
 
 AT = "https://example.org/a"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.permission.bash import analyse
+from agent.permission.shell.analysis import analyse
 
 
 def reads(line: str) -> bool:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from agent import permission
-from agent.permission.familiar import listed
-from agent.permission.findings import Findings
-from agent.permission.shell_builtins import KEYWORDS
-from agent.permission.shell_call import Call
-from agent.permission.shell_command import Commands
-from agent.permission.shell_paths import Dirs, Place
-from agent.permission.shell_words import literal_word
+from agent.permission.programs.builtins import KEYWORDS
+from agent.permission.shell.call import Call
+from agent.permission.shell.command import Commands
+from agent.permission.shell.findings import Findings
+from agent.permission.shell.known_programs import listed
+from agent.permission.shell.paths import Dirs, Place
+from agent.permission.syntax.words import literal_word
 
 _WORD = re.compile(r"[A-Za-z_.][\w.+-]*")
 
@@ -38,7 +38,7 @@ ARGUMENTS = [
 def _words_of_the_tables() -> set[str]:
     """Every word in every text of the rooms that judge commands."""
     found: set[str] = set()
-    for room in Path(permission.__path__[0]).glob("*.py"):
+    for room in Path(permission.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(room.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {word for word in re.split(r"[\s:]+", node.value) if _WORD.fullmatch(word)}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.bash import Analysis, analyse
 from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
+from agent.permission.shell.analysis import Analysis, analyse
 from agent.records.requests import Action, Need
 
 FOLDER = Path(__file__).parents[1] / "data" / "permission" / "needs"

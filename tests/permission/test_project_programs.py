@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.permission.project_files import Findings, look_through
-from agent.permission.project_programs import Runs, programs
+from agent.permission.trust.project_files import Findings, look_through
+from agent.permission.trust.project_programs import Runs, programs
 from agent.records.json import JsonObject
 
 Told = tuple[str, str, str]

@@ -8,7 +8,7 @@ from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.paths import Paths
 from agent.permission.rules import decide
-from agent.permission.saving import save_rule
+from agent.permission.saved_rules import save_rule
 from agent.records.errors import ConfigError
 
 

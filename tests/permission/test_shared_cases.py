@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.cases import Case, verdict
 from agent.permission.rules import STRENGTH, Rule
+from agent.permission.shell.cases import Case, verdict
 
 ROOT = Path(__file__).parents[2]
 FILE = (

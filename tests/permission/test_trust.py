@@ -13,8 +13,8 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.git import project_root
-from agent.permission.project_files import Findings, look_through
-from agent.permission.trust import (
+from agent.permission.trust.project_files import Findings, look_through
+from agent.permission.trust.trust import (
     Trust,
     TrustAnswer,
     TrustBook,

@@ -8,8 +8,8 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
 from agent.config.rules import ConfigRule
-from agent.permission.bash import bash_needs
 from agent.permission.rules import ALWAYS, Rule, judge
+from agent.permission.shell.analysis import bash_needs
 from agent.records.events import PermissionAsked
 from agent.records.messages import Completed, Failed, Session
 from tests.support.harness import Harness, open_harness, tool_names

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.permission.trust import Standing
+from agent.permission.trust.trust import Standing
 from agent.session.instruction_text import MAX_CHARACTERS, imports
 from agent.session.instructions import MAX_TOTAL, Collected, Instructions
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.project_files import Findings
-from agent.permission.trust import Trust, TrustBook
+from agent.permission.trust.project_files import Findings
+from agent.permission.trust.trust import Trust, TrustBook
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.session.remember import Remember

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.project_files import Findings, Steers
-from agent.permission.project_programs import Runs
-from agent.permission.trust import TrustQuestion
+from agent.permission.trust.project_files import Findings, Steers
+from agent.permission.trust.project_programs import Runs
+from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
 from app.plain import ask_trust
 from app.printing import Printer

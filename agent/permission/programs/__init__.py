@@ -1,0 +1,1 @@
+"""Knowledge of each shell program: options, operands, subcommands and what it runs."""

@@ -1,0 +1,1 @@
+"""The analysis of a shell command line: its programs, paths, redirects and effects."""

@@ -1,0 +1,145 @@
+"""What a bash command line needs consent for (spec 3.4; security facts, section 5).
+
+The line is refused early, its continuations joined, parsed, walked by known node types, its
+words unquoted, wrappers looked through, hidden code searched, and the effects of each
+command combined. Whatever is not understood asks.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.permission.programs.embedded import code_strings
+from agent.permission.shell.fallback import guessed
+from agent.permission.shell.findings import Findings
+from agent.permission.shell.operands import in_code
+from agent.permission.shell.paths import Place
+from agent.permission.shell.walker import Walker
+from agent.permission.syntax.source import LIMIT, CannotAnalyseError
+from agent.records.requests import Need
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """*needs* in order of the line. *commands* are base names, *externals* and *edits*
+    absolute paths. *problem* says why the line cannot be analysed, empty when it can."""
+
+    needs: tuple[Need, ...]
+    commands: tuple[str, ...]
+    externals: tuple[str, ...]
+    edits: tuple[str, ...]
+    problem: str = ""
+
+
+def analyse(
+    command: str,
+    *,
+    directory: str,
+    project: str,
+    home: str | None = None,
+    readable: Sequence[str] = (),
+) -> Analysis:
+    """Analyse *command* as it would run in *directory* (absolute; need not exist).
+
+    *readable* are folders outside the project that are read without consent (M4a).
+    """
+    found = Findings(
+        Place(
+            os.path.realpath(directory),
+            os.path.realpath(project),
+            home if home is not None else str(Path.home()),
+            tuple(os.path.realpath(folder) for folder in readable),
+        )
+    )
+    problem = ""
+    walker = Walker(found)
+    try:
+        walker.code(command, frozenset({directory}))
+    except CannotAnalyseError as error:
+        problem = str(error)
+    except (ValueError, IndexError):
+        # A tree of a shape that the walk does not know must ask; it may not fail.
+        log.exception("the analysis of a command failed")
+        problem = "it has a form that is not followed"
+    except RecursionError:
+        problem = "it is nested too deeply"
+    if problem:
+        aliases = dict.fromkeys((*found.texts(), *guessed(command), *_fed(found, walker)))
+        found.unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
+    elif len(command) > LIMIT:
+        problem = f"it is longer than {LIMIT:,} characters"
+        found.unknown(command, f"cannot be allowed by a rule: {problem}")
+    if found.obeys or found.programs:
+        aliases = _fed(found, walker)
+        if aliases:
+            found.unknown(command, "text in it may be run as code", aliases=tuple(aliases))
+    for text in (*found.data, *([command] if problem else [])) if found.programs or problem else ():
+        in_code(found, text, frozenset({directory}))
+    if not problem and found.code and found.evaluating:
+        aliases = tuple(dict.fromkeys(alias for text in found.code for alias in guessed(text)))
+        found.unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
+    if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
+        found.plain(command, "only tests, calculates or sets a variable of its own", "allow")
+    return Analysis(
+        tuple(found.needs),
+        tuple(dict.fromkeys(found.names)),
+        tuple(dict.fromkeys(found.externals)),
+        tuple(dict.fromkeys(found.edits)),
+        problem,
+    )
+
+
+def bash_needs(
+    command: str,
+    *,
+    directory: str,
+    project: str,
+    home: str | None = None,
+    readable: Sequence[str] = (),
+    shell: str = "bash",
+) -> tuple[Need, ...]:
+    """The needs of a command line: one for each command, write, and path outside.
+
+    *shell* is the program that runs the line, a name or a path. What another than bash makes
+    of it can't be known (B3): no command in it is proven, and none is offered for "always".
+    """
+    found = analyse(command, directory=directory, project=project, home=home, readable=readable)
+    if _is_bash(shell):
+        return found.needs
+    name = Path(shell).name
+    return tuple(
+        _unproven(need, f"{name} may read it in another way than bash, which was not found")
+        for need in found.needs
+    )
+
+
+def read_only(
+    command: str, *, directory: str, project: str, home: str | None = None, shell: str = "bash"
+) -> bool:
+    """Whether the line is proven to change nothing and to stay inside the project (L8)."""
+    needs = bash_needs(command, directory=directory, project=project, home=home, shell=shell)
+    return all(need.floor == "allow" and not need.strict for need in needs)
+
+
+def _is_bash(shell: str) -> bool:
+    return Path(shell).name.removesuffix(".exe") == "bash"
+
+
+def _unproven(need: Need, why: str) -> Need:
+    """*need* of a line that is read by another shell than the one whose grammar was followed."""
+    if need.permission != "bash":
+        return replace(need, always=None)
+    return replace(need, always=None, floor="ask", strict="unknown", reason=need.reason or why)
+
+
+def _fed(found: Findings, walker: Walker) -> list[str]:
+    """Commands in the text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
+    texts = [code for text in found.data for code in code_strings(text)] if found.programs else []
+    if found.obeys or not found.programs:
+        texts += found.data
+    return [alias for text in dict.fromkeys(texts) for alias in walker.peek(text)]

@@ -1,0 +1,113 @@
+"""What a line that is not understood may run: only deny rules look at it (spec 3, B3).
+
+Nothing here has a limit of its own that padding could fill: whatever the line holds is looked
+at once, however long it is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agent.permission.syntax.parser import parse, text_of
+from agent.permission.syntax.source import DEPTH
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PARSED = 200_000
+"""Characters that are parsed; longer text is only split at separators."""
+
+_WHOLE_TAILS = 12
+_CUT = 300
+"""The first tails of a command are given whole, the others up to so many characters."""
+
+_SEPARATOR = re.compile(r"[\n;&|(){}`]+")
+_QUOTING = re.compile(r"['\"\\]")
+_KEYWORDS = re.compile(r"^(?:\s*(?:!|then|do|else|elif|if|while|until|time|coproc)(?=\s))+\s*")
+
+
+def tails(words: Sequence[str]) -> list[str]:
+    """The command *words* without its first word, its first two, and so on."""
+    found = [" ".join(words[at:]) for at in range(1, min(len(words), _WHOLE_TAILS))]
+    rest = range(_WHOLE_TAILS, len(words))
+    return found + [" ".join(words[at : at + _CUT // 2])[:_CUT] for at in rest]
+
+
+def guessed(command: str) -> list[str]:
+    """Texts in *command* that may be commands, each once."""
+    text = _one_kind_of_blank(command)
+    found: dict[str, None] = {}
+    if len(text) <= PARSED:
+        root = parse(text)
+        _collect(found, _commands(root))
+        if not root.has_error:
+            return list(found)
+    found.update(dict.fromkeys(split_up(text)))
+    return list(found)
+
+
+def _commands(root: "Node") -> Iterator[tuple[str, str]]:
+    """Each command below *root*, whole, and its own words without the commands inside it.
+
+    Of one that is in more than ``DEPTH`` others, its own words only: a line that is nested a
+    thousand times would be given a thousand times over.
+    """
+    spans: list[list[tuple[int, int]]] = []
+    commands: list[tuple[Node, int]] = []
+    waiting: list[tuple[Node, int, int]] = [(root, -1, 0)]
+    while waiting:
+        node, around, depth = waiting.pop()
+        if node.type == "command":
+            if around >= 0:
+                spans[around].append((node.start_byte, node.end_byte))
+            around, depth = len(commands), depth + 1
+            commands.append((node, depth))
+            spans.append([])
+        waiting += [(child, around, depth) for child in reversed(node.children)]
+    for (node, depth), inner in zip(commands, spans, strict=True):
+        own = _left(node, inner)
+        yield (text_of(node) if inner and depth <= DEPTH else own), own
+
+
+def _left(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
+    """The text of *node* without its *inner* spans, which are in order and apart."""
+    data = node.text or b""
+    pieces: list[bytes] = []
+    at = node.start_byte
+    for start, end in inner:
+        pieces.append(data[at - node.start_byte : start - node.start_byte])
+        at = end
+    pieces.append(data[at - node.start_byte :])
+    return b"".join(pieces).decode()
+
+
+def split_up(text: str) -> list[str]:
+    """As ``guessed``, at less cost and with more that is no command: no grammar is asked."""
+    found: dict[str, None] = {}
+    parts = _SEPARATOR.split(_one_kind_of_blank(text))
+    bare = (_KEYWORDS.sub("", part) for part in parts)
+    _collect(found, ((part, part) for part in bare))
+    return list(found)
+
+
+def _one_kind_of_blank(text: str) -> str:
+    spaced = re.sub(r"[^\S\n ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]", "\n", text)
+    return spaced.encode(errors="replace").decode()
+
+
+def _collect(found: dict[str, None], commands: Iterable[tuple[str, str]]) -> None:
+    """Add each whole command, and the tails of its own words."""
+    for command, own in commands:
+        words = _words(command)
+        if not words:
+            continue
+        whole = " ".join(words)
+        if whole in found:
+            continue
+        found[whole] = None
+        found[" ".join([words[0].rsplit("/", 1)[-1], *words[1:]])] = None
+        found.update(dict.fromkeys(tails(words if own is command else _words(own))))
+
+
+def _words(command: str) -> list[str]:
+    return _QUOTING.sub("", command).split()

@@ -1,0 +1,230 @@
+"""The paths among a command's arguments (spec 3, B4)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agent.permission.programs import git
+from agent.permission.programs.builtins import WRITERS, cd_target
+from agent.permission.programs.interpreters import is_interpreter
+from agent.permission.programs.readonly import Reading
+from agent.permission.protected import is_guarded, is_secret
+from agent.permission.shell.findings import Findings
+from agent.permission.shell.paths import Dirs, paths_of, secrets_below
+from agent.permission.syntax.lexicon import names
+from agent.permission.syntax.words import Word, has_tilde, one_word, plain
+
+_FOLDERS = frozenset({"ls", "find", "du", "tree"})
+_ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
+"""``x://../.env`` is a path as well, through a folder of that name."""
+_LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
+_NO_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
+"""A word that is one path if it is any."""
+_COMPOSED = re.compile(r"^-|[=:,@]")
+_FLAG_LETTERS = 6
+"""Letters before a joined value that are looked behind: ``-at.git/hooks``."""
+_PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
+_STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`", re.DOTALL)
+
+_MAKE_ONLY = names("rm rmdir touch mkdir chmod chown chgrp truncate tee shred mkfifo mknod")
+"""Programs of ``WRITERS`` that read no operand."""
+_SCRIPTED = names("awk gawk mawk nawk sed gsed psql mysql sqlite3 ed ex vi vim nvim emacs")
+"""Programs beside the interpreters that take code as an argument."""
+_CODE = re.compile(r"[\s;(){}]")
+"""Stands in code, hardly in a file's name."""
+_SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")
+_INTO_LAST = names("cp mv install ln rsync")
+"""Their last operand is written, not read."""
+_GIT_WRITES = names(
+    "rm mv checkout restore clone apply am init worktree submodule config stash reset clean"
+)
+
+LISTED = _FOLDERS | _MAKE_ONLY | _SCRIPTED | _INTO_LAST | {"cd", "pushd", "git"}
+"""Programs that this module has a word on."""
+
+
+def report(
+    found: Findings, base: str, words: Sequence[Word], reading: Reading | None, dirs: Dirs,
+    *, carries: bool,
+) -> str:  # fmt: skip
+    """Report the paths that *base* touches; *words* are its arguments. *carries* tells that they
+    may write or run something, whatever the program is for.
+
+    Returns why the command is not understood when a path is known at run time only.
+    """
+    if base in ("cd", "pushd"):
+        return _folder(found, words, dirs)
+    _scripts(found, base, words, dirs)
+    candidates = _candidates(words)
+    writes = reading is None or carries
+    if base == "git":
+        writes = bool({word.text for word in words} & _GIT_WRITES)
+    if writes:
+        _named(found, candidates, dirs)
+    if reading is not None:
+        if base == "git":
+            by_look(found, git.parse(words).globals, dirs)
+        if not reading.proven:
+            by_look(found, [word for word in words if word.text.startswith("-")], dirs)
+        for word in _once(reading.paths):
+            if not found.read(word, dirs, folder=base in _FOLDERS):
+                return f"the path {word.source} is known at run time only"
+        return ""
+    _by_look(found, candidates, dirs)
+    operands = [word for word in words if not (word.text.startswith("-") and one_word(word))]
+    if base not in _MAKE_ONLY:
+        shown = _shown(base, words, operands)
+        _secrets(found, candidates if shown is words else _candidates(shown), dirs)
+    if base in WRITERS:
+        if base in ("chmod", "chown", "chgrp"):
+            operands = operands[1:]
+        for word in _once(operands):
+            target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
+            if not found.touch(target if base == "dd" else word, dirs):
+                return f"the path {word.source} is known at run time only"
+    return ""
+
+
+def by_words(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Report the paths among the arguments *words* of a program that no table knows: it may
+    write or show each of them."""
+    candidates = _candidates(words)
+    _named(found, candidates, dirs)
+    _by_look(found, candidates, dirs)
+    _secrets(found, candidates, dirs)
+
+
+def _shown(base: str, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:
+    """The *words* whose files *base* may show, *words* itself if it may show each."""
+    shown = operands[:-1] if base in _INTO_LAST else words
+    if is_interpreter(base):
+        return [word for word in shown if not _CODE.search(word.text)]
+    return shown
+
+
+def _scripts(found: Findings, base: str, words: Sequence[Word], dirs: Dirs) -> None:
+    """Ask for the files that code among the arguments names."""
+    if base in _SCRIPTED or is_interpreter(base):
+        for word in words:
+            in_code(found, word.text, dirs, sed="sed" in base)
+
+
+def _once(words: Sequence[Word]) -> list[Word]:
+    """*words* without those that stand there before."""
+    return list({(word.raw, word.parts): word for word in words}.values())
+
+
+def _folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
+    target = cd_target(words)
+    if target is None:
+        found.external(found.place.home, folder=True)
+        return ""
+    if target.text == "-":
+        return ""
+    known = found.read(target, dirs, folder=True)
+    return "" if known else f"the folder {target.source} is known at run time only"
+
+
+def spellings(value: str) -> Iterator[str]:
+    """The texts in *value* that may be a path: it whole, what is joined to a flag or a name in
+    it, the parts of a list."""
+    yield value
+    if not _COMPOSED.search(value):
+        return
+    if value.startswith("-") and not value.startswith("--"):
+        for at in range(2, min(len(value), 2 + _FLAG_LETTERS)):
+            yield value[at:]
+    rest = value
+    while lead := _LEAD.match(rest):
+        rest = rest[lead.end() :]
+        yield rest
+    parts = re.split("[:,]", value)
+    if len(parts) > 1 and "://" not in value and re.search(r"[/=\ue006]|^\.", parts[0]):
+        for part in parts:
+            lead = _LEAD.match(part)
+            yield part[lead.end() :] if lead else part
+
+
+def _candidates(words: Sequence[Word]) -> list[Word]:
+    """Each text in *words* that may be a path, once."""
+    if len(words) == 1 and _NO_PATH.fullmatch(words[0].raw):
+        return [words[0]]
+    found: dict[str, Word] = {}
+    for word in words:
+        for value in word.values or ():
+            for path in spellings(value):
+                if path and path not in found:
+                    same = path == word.raw and not word.parts
+                    found[path] = word if same else Word(path, word.source)
+    return list(found.values())
+
+
+def by_look(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+    """Report the words that look like paths which may lie outside the project."""
+    _by_look(found, _candidates(words), dirs)
+
+
+def _by_look(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    for word in candidates:
+        text = plain(word.raw)
+        outside = text.startswith(("/", "../")) or text == ".." or "/../" in text
+        if (outside or has_tilde(word.raw)) and text.strip("/"):
+            found.touch(word, dirs)
+
+
+def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    """Ask for each guarded file among *candidates*: the program may write it (class C).
+
+    A line names the same words again and again: each is looked at once in the same folders.
+    """
+    for word in candidates:
+        if "://" in word.raw:
+            continue
+        if word.plain:
+            if (word.raw, dirs) in found.named:
+                continue
+            found.named.add((word.raw, dirs))
+        paths = paths_of(word, dirs, found.place)
+        if paths is None:
+            paths = [plain(word.raw)] if is_guarded(plain(word.raw)) else []
+        for path in paths:
+            if found.place.guarded(path):
+                found.write_need(path)
+
+
+def _secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+    """Ask to read each file with secrets among *candidates*: the program may show it (M4a)."""
+    for word in candidates:
+        text = plain(word.raw)
+        # What stands behind ``--file=`` is a candidate of its own, and an address is no file.
+        if is_secret(text) and not (_LEAD.match(text) or _ADDRESS.match(text)):
+            found.read(word, dirs)
+
+
+def in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> None:
+    """Ask for each guarded or secret file that program *text* names in a string of its own, a
+    script of *sed* behind a command that reads or writes."""
+    tokens: dict[str, None] = dict.fromkeys(_SED_FILE.findall(text) if sed else ())
+    for quoted in _STRINGS.finditer(text):
+        string = next(part for part in quoted.groups() if part is not None)
+        tokens |= dict.fromkeys((string, *_PATH_TOKENS.findall(string)))
+    for token in tokens:
+        if not re.search(r"[./]", token) or "\n" in token:
+            continue  # a bare word is a key more often than a file
+        word = Word(token, token)
+        if is_guarded(token):
+            for path in paths_of(word, dirs, found.place) or ():
+                if found.place.guarded(path):
+                    found.write_need(path)
+        if is_secret(token):
+            found.read(word, dirs)
+
+
+def meets_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
+    """Whether a recursive read may show a file with secrets."""
+    folders = [path for word in reading.below for path in paths_of(word, dirs, found.place) or ()]
+    if reading.below == () and reading.recursive:
+        folders = list(dirs)
+    return any(
+        Path(folder).is_dir() and secrets_below(folder, hidden=reading.hidden) for folder in folders
+    )

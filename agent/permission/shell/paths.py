@@ -1,0 +1,244 @@
+"""Where the paths of a command line lead (spec 3, B4; class P of the security facts)."""
+
+import fnmatch
+import glob
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from agent.permission.protected import is_guarded, is_secret
+from agent.permission.syntax.words import Word, glob_pattern, home_path, is_pattern, plain
+
+Dirs = frozenset[str]
+"""The folders a command may run in, absolute; empty when that is not known."""
+
+MOST_DIRS = 64
+"""Folders that a command may run in that are followed: each ``cd x;`` doubles them."""
+
+MATCHES = 1_000
+"""Matches of one pattern that are looked at."""
+
+PATTERNS = 64
+"""Patterns of one line that are looked up: each reads a folder."""
+
+DEEP = 8
+"""What a pattern counts for that reads many folders: it has a wildcard in front of its name."""
+
+SCANNED = 20_000
+"""Entries that are looked at for files with secrets before a recursive read asks."""
+
+_STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
+_UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
+
+
+def is_stream(path: str) -> bool:
+    """Whether *path* is ``/dev/null`` or one of the process's own streams."""
+    return _STREAMS.fullmatch(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder that was opened and its project, resolved, and the user's home.
+
+    *readable* are folders outside that may be read without consent (resolved): what the
+    agent itself has kept of long outputs (M4a). *patterns* are those that were looked up.
+    """
+
+    directory: str
+    project: str
+    home: str
+    readable: tuple[str, ...] = ()
+    patterns: list[str] = field(default_factory=list[str], compare=False)
+    _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+    _files: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+    _inside: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
+    _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
+    _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
+
+    def listing(self, folder: str) -> list[str]:
+        """The names in *folder*, none if it can't be read; it is read once for each line."""
+        found = self._listings.get(folder)
+        if found is None:
+            try:
+                # Names are all that is wanted, of up to many thousand entries.
+                found = os.listdir(folder)  # noqa: PTH208 - see above
+            except OSError:
+                found = []
+            self._listings[folder] = found
+        return found
+
+    def real(self, path: str) -> str:
+        """*path* (absolute) with all links resolved; each is looked at once, as its folder is."""
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = self._resolved(path)
+        return found
+
+    def _resolved(self, path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        if name in ("", ".", ".."):
+            return os.path.realpath(path)
+        known = self._real.get(folder)
+        if known is None:
+            known = self._real[folder] = self._resolved_folder(folder)
+        return _entry(known, name)
+
+    def _resolved_folder(self, folder: str) -> str:
+        """*folder* with all links resolved, from the one around it where that is known: each
+        ``cd x`` of a line goes one deeper."""
+        around, _, name = folder.rpartition("/")
+        known = self._real.get(around)
+        if known is None or name in ("", ".", ".."):
+            return os.path.realpath(folder or "/").rstrip("/")
+        return _entry(known, name).rstrip("/")
+
+    def inside(self, path: str) -> bool:
+        """Whether *path* and what it links to lie in the project; each is looked at once."""
+        known = self._inside.get(path)
+        if known is None:
+            known = self._inside[path] = self._lies_inside(path)
+        return known
+
+    def _lies_inside(self, path: str) -> bool:
+        folder, _, name = path.rstrip("/").rpartition("/")
+        above = self.real(folder) if folder else "/"
+        own = os.path.normpath(f"{above}/{name}")
+        return _under(self.real(path), self.project) and _under(own, self.project)
+
+    def free_to_read(self, path: str) -> bool:
+        """Whether *path* and what it links to lie in a folder that is read without consent."""
+        return any(_under(self.real(path), folder) for folder in self.readable)
+
+    def relative(self, path: str) -> str:
+        """*path* as rules name it: relative to the project if it lies inside."""
+        return self._named(self.real(path))
+
+    def guarded(self, path: str) -> bool:
+        """Whether writing *path*, or what it links to, is always asked about (class C).
+
+        Commands of one line name the same files: each is looked at once.
+        """
+        known = self._guarded.get(path)
+        if known is None:
+            known = self._guarded[path] = self._look(path)
+        return known
+
+    def _look(self, path: str) -> bool:
+        real = self.real(path)
+        given = os.path.normpath(path) if "/." in path or "//" in path else path
+        found = is_guarded(self._named(real), real)
+        return found or (given != real and is_guarded(self._named(given), given))
+
+    def _named(self, path: str) -> str:
+        if path == self.project:
+            return "."
+        return path[len(self.project.rstrip("/")) + 1 :] if _under(path, self.project) else path
+
+    def offered(self, folder: str) -> str | None:
+        return offered_folder(folder, self.project, self.home)
+
+
+def _entry(folder: str, name: str) -> str:
+    """*name* in *folder*, which is resolved, with all links resolved."""
+    joined = f"{folder}/{name}"
+    # A string here, and thousands of them.
+    return os.path.realpath(joined) if os.path.islink(joined) else joined  # noqa: PTH114 - see above
+
+
+def offered_folder(folder: str, project: str, home: str) -> str | None:
+    """The pattern that "always" may store for *folder*, None for too wide a one: the root, what
+    holds the project or the home folder, a name with wildcards in it."""
+    holds = _under(project, folder) or _under(home, folder)
+    wide = folder == "/" or holds or bool({"*", "?"} & set(folder))
+    return None if wide else f"{folder}/*"
+
+
+def _under(path: str, folder: str) -> bool:
+    if not path.startswith(folder):
+        return False
+    return len(path) == len(folder) or folder.endswith("/") or path[len(folder)] == "/"
+
+
+def either(*dirs: Dirs) -> Dirs:
+    """The folders when any of *dirs* may hold; one unknown makes all unknown, as too many do."""
+    first = dirs[0]
+    if all(each is first for each in dirs):
+        return first
+    if not all(dirs):
+        return frozenset()
+    return followed(first.union(*dirs))
+
+
+def followed(dirs: Dirs) -> Dirs:
+    """*dirs* while they are few enough to be followed."""
+    return dirs if len(dirs) <= MOST_DIRS else frozenset()
+
+
+def _joined(folder: str, path: str) -> str:
+    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
+
+
+_ROOT = frozenset({"/"})
+
+
+def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
+    """Every absolute path *word* can mean, not resolved; None when that is not known."""
+    values = word.values
+    if values is None:
+        return None
+    found: list[str] = []
+    if len(place.patterns) > PATTERNS and word.globs:
+        return None
+    folders = sorted(dirs)
+    for value in values:
+        path = home_path(value, place.home)
+        if path is None or (not dirs and not path.startswith("/")):
+            return None
+        for folder in _ROOT if path.startswith("/") else folders:
+            found.append(_joined(folder, path))
+            if is_pattern(value):
+                base = place.home if path != plain(value) else folder
+                pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
+                deep = is_pattern(value.rpartition("/")[0])
+                place.patterns.extend([pattern] * (DEEP if deep else 1))
+                if len(place.patterns) > PATTERNS:
+                    return None
+                matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)), place)
+                if matched is None:
+                    return None
+                found += matched
+    return found
+
+
+def _matches(pattern: str, place: Place) -> list[str] | None:
+    """The files a pattern names now."""
+    folder, _, last = pattern.rpartition("/")
+    if glob.has_magic(folder) or not glob.has_magic(last):
+        names = glob.iglob(pattern)  # noqa: PTH207 - Path.glob has no absolute patterns
+    else:
+        around = f"{folder}/"
+        listed = (name for name in place.listing(around) if name[0] != "." or last[0] == ".")
+        names = (around + name for name in fnmatch.filter(listed, last))
+    found = list(itertools.islice(names, MATCHES + 1))
+    return None if len(found) > MATCHES else found
+
+
+def secrets_below(folder: str, *, hidden: bool = True) -> bool:
+    """Whether a recursive read of *folder* may meet a file with secrets (or it is too big)."""
+    for seen, name in enumerate(_names(folder, hidden=hidden)):
+        if seen > SCANNED or is_secret(name):
+            return True
+    return False
+
+
+def _names(folder: str, *, hidden: bool) -> Iterator[str]:
+    for _, folders, files in os.walk(folder):
+        folders[:] = [
+            name
+            for name in folders
+            if name not in _UNSEARCHED and (hidden or not name.startswith("."))
+        ]
+        yield from folders
+        yield from (name for name in files if hidden or not name.startswith("."))

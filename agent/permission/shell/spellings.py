@@ -1,0 +1,59 @@
+"""The spellings of a command that deny rules look at beside the one that is shown (B2)."""
+
+import itertools
+import re
+
+from agent.permission.programs import git, wrappers
+from agent.permission.programs.builtins import FINDERS
+from agent.permission.programs.subcommands import called
+from agent.permission.shell.call import Call
+from agent.permission.syntax.words import MOST_VALUES, Word, as_written, literal_word, plain
+
+_BLANK = re.compile(r"\s")
+
+
+def aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
+    """Spellings beside *text* for deny rules: the bare name, no flags before the subcommand."""
+    found = written(base, call)
+    if base == "git":
+        found.append(git.parse(call.words[1:]).normal)
+    if base in FINDERS:
+        found += wrappers.delete_alias(call.words[1:])
+    for name in called(base, call.words[1:]):
+        found += [name, *_run_by(name, base)]
+    return distinct(text, found)
+
+
+def _run_by(name: str, base: str) -> list[str]:
+    """What runs in the end where *base* stands for another program, which only runs others."""
+    words = tuple(map(literal_word, name.split(" ")))
+    inner = wrappers.unwrap(words[0].text, words) if words[0].text != base else None
+    return [as_written(inner.words)] if inner is not None and inner.words else []
+
+
+def written(base: str, call: Call) -> list[str]:
+    """*call* by the bare name of its program, and with what its variables hold."""
+    found = [*call.aliases, *_spelled_out(call.words)]
+    if base != call.words[0].text:
+        found.append(as_written((literal_word(base), *call.words[1:])))
+    return found
+
+
+def distinct(text: str, spellings: list[str]) -> tuple[str, ...]:
+    if not spellings:
+        return ()
+    return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
+
+
+def _spelled_out(words: tuple[Word, ...]) -> list[str]:
+    """The command with what its variables hold: ``git $y`` where y is ``push``."""
+    if not any(word.parts and word.known for word in words):
+        return []
+    choices = [word.values or (word.text,) if word.parts else (word.text,) for word in words]
+    spelled = itertools.islice(itertools.product(*choices), MOST_VALUES)
+    return [" ".join(map(plain, each)) for each in spelled]
+
+
+def word_by_word(call: Call) -> str:
+    """The command with one blank between words and none in them."""
+    return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])

@@ -1,0 +1,1 @@
+"""Bash source: parsing, words and quoting."""

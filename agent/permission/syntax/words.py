@@ -1,0 +1,353 @@
+"""Words of a command line as bash will see them (spec 3, B2).
+
+While a word is read, characters that bash would act on (an unquoted ``*`` or ``{``) become
+marks from the private use area, so that quoted ones stay plain. Parts that are only known
+at run time become a mark of their own each.
+"""
+
+import glob
+import itertools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from agent.permission.syntax.source import CannotAnalyseError
+
+_ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue004", "[": "\ue005"}
+_TILDE = "\ue006"
+_PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
+_GLOBS = tuple(_ACTIVE[char] for char in "*?[")
+_WILD = _GLOBS[:2]
+_SET = re.compile("\ue005[^/]*\\]")
+_GLOB = re.compile(f"[{''.join(_GLOBS)}]")
+_FIRST_PART = 0xE100
+_BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
+"""A word that is what it looks like."""
+_IN_BARE = re.compile(r"[\w./@%+-]+")
+_IN_DOUBLE = re.compile(r"[^\\\"$`]+")
+_CODE = re.compile(r"\$\(|`")
+_MANY = re.compile(r"\$\{?@|\[@\]")
+"""Stands for several words in quotes too."""
+_SPLITS = re.compile(r"[\s*?\[\\]|^$")
+"""In a value that is put in without quotes: bash makes other words of it than this one."""
+STREAM = "/dev/fd/63"
+"""What a word that is one process substitution is to the program: an open file."""
+
+MOST_VALUES = 256
+"""Values of one word (brace lists, loop variables) that are followed."""
+
+
+class Part(NamedTuple):
+    """A part known at run time only. *values* are all texts it can have, None if unknown."""
+
+    start: int
+    end: int
+    source: str
+    values: tuple[str, ...] | None
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """*raw* holds marks; *code* tells that quoted text holds a substitution as data.
+
+    *text* is the word without quotes, unknown parts as they were written. It is asked for some
+    twenty times for each word of a line, so it is made once. No mark is ASCII: a *raw* that is
+    stands for itself, which *plain* tells.
+    """
+
+    raw: str
+    source: str
+    parts: tuple[Part, ...] = ()
+    code: bool = False
+    text: str = field(init=False, compare=False, repr=False)
+    plain: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        plain = self.raw.isascii()
+        written = self.raw if plain else self._fill([part.source for part in self.parts])
+        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "text", written if plain else written.translate(_PLAIN))
+
+    @property
+    def known(self) -> bool:
+        return self.values is not None
+
+    @property
+    def literal(self) -> bool:
+        """One fixed text: no expansion, no list, no pattern, no output of a command."""
+        if self.plain:
+            return True
+        if any(part.values is None or part.values == (STREAM,) for part in self.parts):
+            return False
+        return self.values is not None and len(self.values) == 1 and not self.globs
+
+    @property
+    def stream(self) -> bool:
+        """A process substitution: its name is known, what it holds is not."""
+        return any(part.values == (STREAM,) for part in self.parts)
+
+    @property
+    def globs(self) -> bool:
+        return is_pattern(self.raw)
+
+    @property
+    def values(self) -> tuple[str, ...] | None:
+        """Every text the word can stand for, with marks; None when that is not known."""
+        return (self.raw,) if self.plain else self._values
+
+    @cached_property
+    def _values(self) -> tuple[str, ...] | None:
+        if not self.parts:
+            return self._spelled((self.raw,))
+        choices: list[tuple[str, ...]] = []
+        for part in self.parts:
+            if part.values is None:
+                return None
+            choices.append(part.values)
+        filled = itertools.islice(itertools.product(*choices), MOST_VALUES + 1)
+        return self._spelled([self._fill(chosen) for chosen in filled])
+
+    def _spelled(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """*texts* with their brace lists spelled out, None for too many."""
+        if _ACTIVE["{"] in self.raw or self.parts:
+            texts = [each for text in texts for each in _braces(text)]
+        return None if len(texts) > MOST_VALUES else tuple(texts)
+
+    @property
+    def may_be_option(self) -> bool:
+        """Whether the word may start with a dash, or split so that one of its words does."""
+        values = self.values
+        if values is not None:
+            return any(value.startswith(("-", *_GLOBS)) for value in values)
+        unquoted = any(not part.quoted and part.values is None for part in self.parts)
+        return unquoted or not self.raw or ord(self.raw[0]) >= _FIRST_PART
+
+    def _fill(self, chosen: Sequence[str]) -> str:
+        raw = self.raw
+        for index, value in enumerate(chosen):
+            raw = raw.replace(chr(_FIRST_PART + index), value)
+        return raw
+
+
+def plain(value: str) -> str:
+    """A value without its marks."""
+    return value if value.isascii() else value.translate(_PLAIN)
+
+
+def is_pattern(value: str) -> bool:
+    return not value.isascii() and _GLOB.search(value) is not None
+
+
+def has_tilde(value: str) -> bool:
+    return value.startswith(_TILDE)
+
+
+def one_word(word: Word) -> bool:
+    """Whether bash makes one word of it, whatever its variables hold."""
+    if any(mark in word.raw for mark in (_ACTIVE["{"], *_GLOBS)):
+        return False
+    return all(
+        part.values is not None or (part.quoted and not _MANY.search(part.source))
+        for part in word.parts
+    )
+
+
+def glob_pattern(value: str) -> str:
+    """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept.
+
+    ``[…]`` becomes ``*``, which matches all that it may: bash knows classes and ``[^…]``, and a
+    quote in it takes the meaning from ``!`` and ``]``.
+    """
+    value = _SET.sub(_ACTIVE["*"], value)
+    return "".join(
+        char.translate(_PLAIN) if char in _WILD else glob.escape(char.translate(_PLAIN))
+        for char in value
+    )
+
+
+def literal_word(text: str) -> Word:
+    return Word(text, text)
+
+
+def as_written(words: Sequence[Word]) -> str:
+    """The text that rules are matched against: one blank between unquoted words."""
+    return " ".join(word.text for word in words)
+
+
+_ESCAPES = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r",
+    "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+
+
+def _ansi(found: re.Match[str]) -> str:
+    code = found[1]
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    if code[0] in "xuU":
+        return chr(int(code[1:], 16)) if int(code[1:], 16) < 0x110000 else "\ufffd"
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    if code[0] == "c":
+        return chr(ord(code[1]) & 0x1F)
+    return found[0]
+
+
+def ansi_text(body: str) -> str:
+    """The value of ``$'body'``; it ends at a NUL as in bash."""
+    value = re.sub(
+        r"\\([abeEfnrtv\\'\"?]|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}"
+        r"|[0-7]{1,3}|c.)",
+        _ansi,
+        body,
+    )
+    if any(0xD800 <= ord(char) < 0xF900 for char in value):
+        raise CannotAnalyseError("it spells an unassigned character")
+    return value.split("\0", 1)[0]
+
+
+def read_word(source: str, parts: Sequence[Part]) -> Word:
+    """Unquote *source*. *parts* are the spans that bash expands, in order, not nested."""
+    if not parts and _BARE.fullmatch(source):
+        return Word(source, source)
+    if len(parts) == 1 and parts[0].source == source:
+        whole = Word(chr(_FIRST_PART), source, (_bare(parts[0]),))
+        return replace(whole, code=True) if _holds_code(whole) else whole
+    reader = _Reader(source, {part.start: part for part in parts})
+    reader.run()
+    word = Word("".join(reader.raw), source, tuple(reader.parts))
+    return replace(word, code=True) if _holds_code(word) else word
+
+
+def _holds_code(word: Word) -> bool:
+    """Whether a substitution stands in the text that is left when the quotes are gone.
+
+    Each quote can hold one character of it (``"\\$"'(x)'``) and so can a variable, so the whole
+    is looked at. What bash itself runs here is a part, which has a mark.
+    """
+    if word.raw.isascii() and "$" not in word.raw and "`" not in word.raw:
+        return False
+    return any(_CODE.search(text) for text in word.values or (word.raw,))
+
+
+def _bare(part: Part) -> Part:
+    """*part* where no quotes are around it: its values are not known if bash splits them."""
+    splits = any(map(_SPLITS.search, part.values or ()))
+    return part._replace(values=None) if splits else part
+
+
+class _Reader:
+    def __init__(self, source: str, spans: Mapping[int, Part]) -> None:
+        self.source = source
+        self.spans = spans
+        self.at = 0
+        self.raw: list[str] = []
+        self.parts: list[Part] = []
+        self.double = False
+
+    def run(self) -> None:
+        while self.at < len(self.source):
+            part = self.spans.get(self.at)
+            if part is not None:
+                self.raw.append(chr(_FIRST_PART + len(self.parts)))
+                self.parts.append(part._replace(quoted=True) if self.double else _bare(part))
+                self.at = part.end
+            elif self.source[self.at] == '"':
+                self.double = not self.double
+                self.at += 1
+            elif self.source[self.at] in "$`":
+                self.dollar()
+            elif self.double:
+                self.in_double()
+            else:
+                self.bare()
+
+    def dollar(self) -> None:
+        """A dollar or backtick outside the known spans."""
+        after = self.source[self.at + 1 : self.at + 2]
+        if self.source[self.at] == "$" and not self.double and after == "'":
+            closing = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.source, self.at)
+            if closing is None:
+                raise CannotAnalyseError("a quote is not closed")
+            self.raw.append(ansi_text(closing[1]))
+            self.at = closing.end()
+        elif self.source[self.at] == "$" and not self.double and after == '"':
+            self.at += 1
+        elif self.source[self.at] == "$" and not (after.isalnum() or after in set("_({[?!#@*-$")):
+            self.raw.append("$")
+            self.at += 1
+        else:
+            raise CannotAnalyseError("it holds an expansion that the parser does not show")
+
+    def in_double(self) -> None:
+        char = self.source[self.at]
+        after = self.source[self.at + 1 : self.at + 2]
+        if char == "\\" and after and after in '$`"\\\n':
+            self.raw.append(after)
+            self.at += 2
+        else:
+            self.take(_IN_DOUBLE)
+
+    def bare(self) -> None:
+        char = self.source[self.at]
+        after = self.source[self.at + 1 : self.at + 2]
+        if char == "\\":
+            self.raw.append(after or "\\")
+            self.at += 2
+        elif char == "'":
+            end = self.source.find("'", self.at + 1)
+            if end < 0:
+                raise CannotAnalyseError("a quote is not closed")
+            self.raw.append(self.source[self.at + 1 : end])
+            self.at = end + 1
+        elif char in "()" or (char in "<>" and after == "("):
+            raise CannotAnalyseError("it holds a pattern or substitution that is not followed")
+        else:
+            tilde = char == "~" and (not self.raw or self.raw[-1] in ("=", ":"))
+            active = _TILDE if tilde else _ACTIVE.get(char)
+            if active is None:
+                self.take(_IN_BARE)
+            else:
+                self.raw.append(active)
+                self.at += 1
+
+    def take(self, run: re.Pattern[str]) -> None:
+        """The character here, and what stands for itself behind it."""
+        found = run.match(self.source, self.at)
+        self.raw.append(found[0] if found else self.source[self.at])
+        self.at = found.end() if found else self.at + 1
+
+
+_BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")
+
+
+def _braces(raw: str) -> list[str]:
+    """Brace lists spelled out; one that is no list stays as it is."""
+    for found in _BRACED.finditer(raw):
+        body = found[1]
+        items = body.split("\ue001")
+        span = re.fullmatch(r"(-?\d{1,4})\.\.(-?\d{1,4})", body)
+        if span:
+            first, last = int(span[1]), int(span[2])
+            step = 1 if last >= first else -1
+            items = [str(number) for number in range(first, last + step, step)][: MOST_VALUES + 1]
+        elif len(items) == 1:
+            continue
+        before, after = raw[: found.start()], raw[found.end() :]
+        done = [text for item in items for text in _braces(before + item + after)]
+        return done[: MOST_VALUES + 1]
+    return [raw]
+
+
+def home_path(value: str, home: str) -> str | None:
+    """The path a leading unquoted tilde stands for; None for another user's home."""
+    if not has_tilde(value):
+        return plain(value)
+    rest = plain(value[1:])
+    if rest and not rest.startswith("/"):
+        return None
+    return os.path.normpath(home + rest)
