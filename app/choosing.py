@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from agent.provider.auth import masked, wrong_key
-from agent.provider.catalog import Catalog
-from agent.provider.providers import KNOWN
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.keys import masked, wrong_key
+from agent.provider.catalog.providers import KNOWN
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.context import Context
 from app.screens.key import KeyScreen

@@ -8,12 +8,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.spec import Transport
 from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
 from agent.provider.clients import Clients
-from agent.provider.lane.process import LitellmProcess
-from agent.provider.settings import ProviderSettings
-from agent.provider.spec import Transport
+from agent.provider.litellm.process import LitellmProcess
 from bench.place import Place, cpu
 from bench.row import Row, ms
 

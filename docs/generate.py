@@ -117,7 +117,7 @@ def command_line() -> str:
 
 def providers() -> str:
     """Every provider that is known without settings, from the table."""
-    from agent.provider.providers import KNOWN
+    from agent.provider.catalog.providers import KNOWN
 
     lines = [
         "# Known providers",

@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # brings the SDK
 
     from agent.mcp.login import Logins, Show
 
-from agent.catalog_settings import secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.process import strict_environment
+from agent.provider.catalog.from_config import secret_variables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

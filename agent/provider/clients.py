@@ -7,19 +7,19 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agent.provider.access import FoundKey
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.access import FoundKey
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.providers import KNOWN
 from agent.provider.client import Api, ModelClient, ModelInfo
-from agent.provider.gate import Gate, GatedClient
-from agent.provider.providers import KNOWN
+from agent.provider.transport.gate import Gate, GatedClient
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
-    from agent.provider.http import HttpPool, StreamLimits
-    from agent.provider.lane.process import LitellmProcess
-    from agent.provider.prices import ModelFacts
+    from agent.provider.catalog.prices import ModelFacts
+    from agent.provider.litellm.process import LitellmProcess
     from agent.provider.protocols.wire import Endpoint, Wire
+    from agent.provider.transport.http import HttpPool, StreamLimits
 
 KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
 """The header that a protocol wants the key in, where it is no bearer token."""
@@ -92,12 +92,12 @@ class Clients:
 
         Raises ``ProviderError``, and what ``client_for`` raises.
         """
-        from agent.provider import listing  # noqa: PLC0415 - brings httpx2
+        from agent.provider import model_lists  # noqa: PLC0415 - brings httpx2
 
         api = self._catalog.api_of(provider)
-        if api in listing.UNLISTED:
+        if api in model_lists.UNLISTED:
             return {}
-        return await listing.ask(self._http(provider), self._endpoint(provider, api), api)
+        return await model_lists.ask(self._http(provider), self._endpoint(provider, api), api)
 
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
@@ -108,7 +108,7 @@ class Clients:
         return WireClient(endpoint, wire_of(provider, api), self._http(provider), limits)
 
     def _silence(self, provider: str) -> "StreamLimits":
-        from agent.provider.http import StreamLimits  # noqa: PLC0415 - brings httpx2
+        from agent.provider.transport.http import StreamLimits  # noqa: PLC0415 - brings httpx2
 
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
@@ -119,7 +119,7 @@ class Clients:
         return limits
 
     def _through_litellm(self, provider: str) -> ModelClient:
-        from agent.provider.lane import client, route  # noqa: PLC0415 - only who goes this way
+        from agent.provider.litellm import client, route  # noqa: PLC0415 - only who goes this way
 
         found = route.route_of(self._catalog, provider)
         users = self._catalog.access.settings_of(provider).env_key
@@ -128,7 +128,7 @@ class Clients:
 
     def _process(self, *, users: bool) -> "LitellmProcess":
         """The process that has the user's environment, or the one without any secret of it."""
-        from agent.provider.lane import process, route  # noqa: PLC0415 - only who goes this way
+        from agent.provider.litellm import process, route  # noqa: PLC0415 - only who goes this way
 
         if users not in self._processes:
             env = self._catalog.access.env
@@ -137,7 +137,7 @@ class Clients:
         return self._processes[users]
 
     def _http(self, provider: str) -> "AsyncClient":
-        from agent.provider.http import HttpPool  # noqa: PLC0415 - brings httpx2
+        from agent.provider.transport.http import HttpPool  # noqa: PLC0415 - brings httpx2
 
         if self._pool is None:
             self._pool = HttpPool()
@@ -145,8 +145,8 @@ class Clients:
         return self._pool.client(settings.proxy, settings.ca)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
-        from agent.provider.aws import AwsSigner  # noqa: PLC0415 - only who signs
         from agent.provider.protocols.wire import Endpoint  # noqa: PLC0415 - brings httpx2
+        from agent.provider.transport.aws import AwsSigner  # noqa: PLC0415 - only who signs
 
         access = self._catalog.access
         way = access.way(provider)

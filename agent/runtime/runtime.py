@@ -26,9 +26,9 @@ from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
 from agent.process import Terminals, kill_all
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.provider.clients import Clients
-from agent.provider.retry import RetryPolicy
+from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
 from agent.runtime.services import (

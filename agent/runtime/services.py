@@ -7,7 +7,6 @@ from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.catalog_settings import catalog_of, secret_variables
 from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths
@@ -19,7 +18,8 @@ from agent.permission.service import PermissionService
 from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
 from agent.process import SpillStore, Terminals, child_environment, strict_environment
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.from_config import catalog_of, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.session.guards import TurnLimits
 from agent.session.prune import PROTECTED

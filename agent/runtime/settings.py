@@ -9,7 +9,7 @@ from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths, shown
 from agent.permission.trust.project_files import look_through
 from agent.permission.trust.trust import AskTrust, Trust, TrustBook, settle
-from agent.provider.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN
 from agent.records.json import Json
 
 

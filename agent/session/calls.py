@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agent.files import FileTracker
 from agent.permission.service import AskContext, PermissionService
 from agent.process import Terminals
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.records.blocks import Block
 from agent.records.consent import Consent
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage

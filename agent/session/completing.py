@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
-from agent.provider.once import answer_to
+from agent.provider.complete import answer_to
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.spending import Update, spend

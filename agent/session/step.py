@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.ids import new_id

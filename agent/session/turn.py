@@ -10,11 +10,11 @@ from agent.bus import Bus
 from agent.files import Editor, FileTracker
 from agent.permission.service import PermissionService
 from agent.process import SpillStore, Terminals
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.client import Turn as RequestTurn
 from agent.provider.clients import Clients
-from agent.provider.retry import DEFAULT_POLICY, RetryPolicy
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
 from agent.records.errors import ProviderError, StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (

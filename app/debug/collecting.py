@@ -19,7 +19,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.retry import retryable
+from agent.provider.transport.retry import retryable
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage

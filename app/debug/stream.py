@@ -6,12 +6,12 @@ import os
 from dataclasses import asdict
 from typing import TextIO
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ModelSettings, ProviderSettings
+from agent.provider.catalog.spec import Transport
 from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
 from agent.provider.clients import Clients
-from agent.provider.lane.process import LitellmProcess
-from agent.provider.settings import ModelSettings, ProviderSettings
-from agent.provider.spec import Transport
+from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import OpencodePyError
 from agent.records.json import JsonObject
 from app.debug.collecting import Collected

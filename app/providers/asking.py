@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.prices import ModelFacts
+from agent.provider.catalog.providers import DEMO
 from agent.provider.client import ModelInfo
 from agent.provider.clients import Clients
-from agent.provider.local import look_for_servers
-from agent.provider.prices import ModelFacts
-from agent.provider.providers import DEMO
+from agent.provider.local_servers import look_for_servers
 from agent.records.errors import OpencodePyError
 from app.providers.opening import open_catalog
 

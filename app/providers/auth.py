@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.answering import USAGE, answer, say
 
 if TYPE_CHECKING:
-    from agent.provider.catalog import Catalog
+    from agent.provider.catalog.catalog import Catalog
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,7 +49,7 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _login(catalog: "Catalog", named: str | None) -> int:
-    from agent.provider.auth import wrong_key  # noqa: PLC0415 - brings the harness
+    from agent.provider.catalog.keys import wrong_key  # noqa: PLC0415 - brings the harness
 
     access = catalog.access
     provider = named or _asked(catalog)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from agent.provider.auth import masked
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.keys import masked
 from agent.records.json import JsonObject
 
 

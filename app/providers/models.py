@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.answering import answer, say
 
 if TYPE_CHECKING:
-    from agent.provider.catalog import Catalog
+    from agent.provider.catalog.catalog import Catalog
     from agent.provider.client import ModelInfo
     from agent.records.json import JsonObject
 

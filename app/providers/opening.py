@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.catalog_settings import catalog_of
 from agent.config.paths import Paths
 from agent.git import project_root
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.from_config import catalog_of
 from agent.runtime.settings import read_settings
 
 

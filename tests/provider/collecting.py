@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.provider.catalog import Catalog, ProviderSettings
+from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.client import (
     ModelInfo,
     ModelRequest,
@@ -30,7 +30,7 @@ from agent.provider.client import (
 )
 from agent.provider.clients import wire_of
 from agent.provider.protocols.wire import body_of
-from agent.provider.wire_json import encode
+from agent.provider.transport.wire_json import encode
 from agent.records.messages import Finish, Usage
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
@@ -15,7 +15,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.clients import Clients
-from agent.provider.errors import from_response
+from agent.provider.transport.errors import from_response
 from tests.provider.collecting import TOOL, Answer, catalog, drain, request
 from tests.provider.conftest import Reply, Server
 

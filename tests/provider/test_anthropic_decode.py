@@ -7,8 +7,8 @@ import pytest
 
 from agent.provider.client import StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
 from tests.provider.collecting import Answer, collect

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.provider.auth import AuthFile, masked, wrong_key
-from agent.provider.catalog import Catalog, ProviderSettings
+from agent.provider.catalog.catalog import Catalog, ProviderSettings
+from agent.provider.catalog.keys import AuthFile, masked, wrong_key
 from agent.provider.clients import Clients
 from agent.records.errors import MissingKey, StoreUnavailable
 

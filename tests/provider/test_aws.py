@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from agent.provider.aws import AwsSigner
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.clients import Clients
-from agent.provider.settings import ProviderSettings
+from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind
 from tests.provider.collecting import drain, request
 from tests.provider.conftest import Reply, Server

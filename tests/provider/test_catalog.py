@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.provider.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.catalog.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.catalog.prices import PriceList
+from agent.provider.catalog.providers import KNOWN
 from agent.provider.client import Price
 from agent.provider.clients import Clients
-from agent.provider.prices import PriceList
-from agent.provider.providers import KNOWN
 from agent.records.errors import ConfigError, MissingKey, ModelNotFound
 
 
@@ -86,7 +86,7 @@ def test_r11_every_flagship_and_small_model_is_in_the_list() -> None:
 
 def test_the_list_is_read_without_importing_litellm() -> None:
     code = (
-        "import sys; from agent.provider.catalog import Catalog\n"
+        "import sys; from agent.provider.catalog.catalog import Catalog\n"
         "Catalog({}, None, {'OPENAI_API_KEY': 'k'}).models()\n"
         "from agent.provider.clients import Clients\n"
         "bad = {'litellm', 'httpx2', 'textual', 'rich'} & set(sys.modules)\n"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.provider.error_words import OVERFLOWS
-from agent.provider.errors import from_event, from_response
-from agent.provider.retry import retryable
+from agent.provider.transport.error_words import OVERFLOWS
+from agent.provider.transport.errors import from_event, from_response
+from agent.provider.transport.retry import retryable
 
 Answer = tuple[int, Any, str]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.provider.errors import broken, from_event, from_response
+from agent.provider.transport.errors import broken, from_event, from_response
 from agent.records.errors import ProviderError
 
 

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from agent.provider.framing import AwsFrames, BrokenFrame, Framing, JsonLines
-from agent.provider.sse import BODY, SseEvent
+from agent.provider.transport.framing import AwsFrames, BrokenFrame, Framing, JsonLines
+from agent.provider.transport.sse import BODY, SseEvent
 
 
 def frame(name: str, payload: object, kind: str = ":event-type") -> bytes:

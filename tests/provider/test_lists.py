@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from agent.provider.auth import AuthFile
-from agent.provider.catalog import Catalog, ProviderSettings
+from agent.provider.catalog.catalog import Catalog, ProviderSettings
+from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.prices import ModelFacts
+from agent.provider.catalog.stored_lists import ModelLists
 from agent.provider.client import Price
 from agent.provider.clients import Clients
-from agent.provider.listing import models_in
-from agent.provider.lists import ModelLists
-from agent.provider.local import look_for_servers
-from agent.provider.prices import ModelFacts
+from agent.provider.local_servers import look_for_servers
+from agent.provider.model_lists import models_in
 from agent.records.errors import ProviderError
 from tests.provider.conftest import Reply, Server
 

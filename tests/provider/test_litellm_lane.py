@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import ModelRequest
 from agent.provider.clients import Clients
-from agent.provider.lane.process import LitellmProcess
-from agent.provider.settings import ModelSettings, ProviderSettings
+from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Completed
 from tests.provider.collecting import TOOL, Answer, drain, request

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from agent.provider.catalog import Catalog
-from agent.provider.lane.process import CallFailed, LitellmProcess
-from agent.provider.lane.route import route_of, without_logins
-from agent.provider.settings import ProviderSettings
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.litellm.process import CallFailed, LitellmProcess
+from agent.provider.litellm.route import route_of, without_logins
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 from tests.support.harness import GUARD
 

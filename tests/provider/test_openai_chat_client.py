@@ -19,7 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.clients import Clients
-from agent.provider.http import StreamLimits, is_loopback
+from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderErrorKind
 from tests.provider.collecting import Answer, call, catalog, drain, finish, request, sse
 from tests.provider.conftest import Piece, Reply, Server

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.clients import Clients
-from agent.provider.settings import ProviderSettings
 from agent.records.errors import ProviderErrorKind
 from tests.provider.collecting import Answer, drain, request
 from tests.provider.conftest import Reply, Server

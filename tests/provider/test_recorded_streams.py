@@ -11,7 +11,6 @@ import pytest
 
 from agent.provider.client import ModelRequest, StreamEvent
 from agent.provider.clients import Clients
-from agent.provider.framing import AwsFrames, Framing, JsonLines
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
@@ -20,8 +19,9 @@ from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.wire import Decoder
-from agent.provider.retry import retryable
-from agent.provider.sse import BodyDecoder
+from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
+from agent.provider.transport.retry import retryable
+from agent.provider.transport.sse import BodyDecoder
 from tests.provider.collecting import TOOL, Answer, catalog, collect, drain, parsed, request
 from tests.provider.conftest import Reply, Server
 

@@ -2,7 +2,7 @@
 
 import json
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import AssistantTurn, ReasoningContent, TextContent, UserTurn
 from agent.provider.clients import Clients
 from tests.provider.collecting import catalog, drain, request

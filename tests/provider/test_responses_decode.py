@@ -7,8 +7,8 @@ import pytest
 
 from agent.provider.client import ReasoningStart, StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.responses_decode import ResponsesDecoder
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
 from tests.provider.collecting import Answer, collect

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent.provider.retry import RetryPolicy, delay, reason_to_stop
+from agent.provider.transport.retry import RetryPolicy, delay, reason_to_stop
 from agent.records.errors import ProviderError, ProviderErrorKind
 
 

@@ -1,7 +1,7 @@
 """Models of the config, as the catalogue takes them (R5, R8, K5)."""
 
-from agent.catalog_settings import provider_settings
 from agent.config.model import CostConfig, ModelConfig, ProviderConfig, TierConfig
+from agent.provider.catalog.from_config import provider_settings
 from agent.provider.client import Price
 
 

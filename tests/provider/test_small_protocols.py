@@ -31,7 +31,7 @@ from agent.provider.protocols.wire import Decoder
 from agent.provider.quirks.gemini_schema import reduced
 from agent.provider.quirks.reasoning import NO_SIGNATURE
 from agent.provider.quirks.refusals import IMAGES, REASONING, UNSIGNED
-from agent.provider.sse import BODY, SseEvent
+from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from tests.provider.collecting import Answer, collect, sent
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.provider.sse import (
+from agent.provider.transport.sse import (
     BODY,
     MAX_EVENT_BYTES,
     BodyDecoder,

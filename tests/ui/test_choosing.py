@@ -5,10 +5,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.provider.auth import AuthFile
+from agent.provider.catalog.favourites import FILE, Picks
+from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
-from agent.provider.picks import FILE, Picks
-from agent.provider.prices import ModelFacts
 from app.fuzzy import fitting
 from app.screens.key import KeyScreen
 from app.screens.model import CONNECT, Listed, rows_of

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from agent.provider.client import ModelRequest
-from agent.provider.framing import Framing
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.anthropic_request import encode, refused
 from agent.provider.quirks.effort import THINKING
 from agent.provider.quirks.refusals import REASONING
-from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.framing import Framing
+from agent.provider.transport.sse import BodyDecoder
 from agent.records.json import JsonObject
 
 PATH = "/messages"

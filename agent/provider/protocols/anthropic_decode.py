@@ -17,14 +17,14 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import from_event
+from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.wire_json import is_object, object_in, parse_object, text_in
 from agent.provider.usage import AnthropicUsage
-from agent.provider.wire_json import is_object, object_in, parse_object, text_in
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 

@@ -1,7 +1,7 @@
 """Bedrock's Converse stream decoded to our events (spec 5, R9).
 
 What arrives here are the messages of AWS' event stream, taken out of their frames by
-``agent.provider.framing``. Thoughts carry a signature, or are sealed and may not be read.
+``agent.provider.transport.framing``. Thoughts carry a signature, or are sealed and may not be read.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.errors import from_event
-from agent.provider.framing import ERROR
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import from_event
+from agent.provider.transport.framing import ERROR
+from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.wire_json import object_in, parse_object, text_in
 from agent.provider.usage import tokens
-from agent.provider.wire_json import object_in, parse_object, text_in
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage

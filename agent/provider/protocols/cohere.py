@@ -11,13 +11,13 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
-from agent.provider.wire_json import arguments_of
+from agent.provider.transport.framing import Framing, JsonLines
+from agent.provider.transport.wire_json import arguments_of
 from agent.records.json import Json, JsonObject
 
 OPTIONAL = ("thinking", "temperature", "max_tokens", "tool_choice")

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from agent.provider.client import ModelRequest
-from agent.provider.framing import Framing
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.gemini_request import encode, refused
 from agent.provider.quirks.refusals import REASONING
-from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.framing import Framing
+from agent.provider.transport.sse import BodyDecoder
 from agent.records.json import JsonObject
 
 

@@ -22,7 +22,7 @@ from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.quirks.effort import THINKING_CONFIG
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, UNSIGNED, named
-from agent.provider.wire_json import object_in
+from agent.provider.transport.wire_json import object_in
 from agent.records.json import Json, JsonObject
 
 SIGNATURES = re.compile(r"thought.?signature")

@@ -15,12 +15,12 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.framing import Framing, JsonLines
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.refusals import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.framing import Framing, JsonLines
 from agent.records.json import Json, JsonObject
 
 OPTIONAL = ("think", "tools", "options")

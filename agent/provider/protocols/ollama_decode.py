@@ -1,14 +1,14 @@
 """Ollama's own stream (JSON lines) decoded to our events (spec 5, R9)."""
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.protocols.whole_calls import WholeCalls
-from agent.provider.sse import SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import from_event
+from agent.provider.transport.sse import SseEvent
+from agent.provider.transport.wire_json import object_in, objects_in, parse_object, text_in
 from agent.provider.usage import tokens
-from agent.provider.wire_json import object_in, objects_in, parse_object, text_in
 from agent.records.errors import ProviderError
 from agent.records.json import JsonObject
 from agent.records.messages import Finish, Usage

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from agent.provider.client import ModelRequest
-from agent.provider.framing import Framing
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.openai_chat_request import encode, refused
-from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.framing import Framing
+from agent.provider.transport.sse import BodyDecoder
 from agent.records.json import JsonObject
 
 PATH = "/chat/completions"

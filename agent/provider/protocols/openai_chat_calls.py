@@ -22,7 +22,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.tool_names import ToolNames
-from agent.provider.wire_json import is_object
+from agent.provider.transport.wire_json import is_object
 from agent.records.json import Json, JsonObject
 
 

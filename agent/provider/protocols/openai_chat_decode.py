@@ -5,7 +5,6 @@ chunk is relied on: any field may be missing, null or of another type.
 """
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.errors import from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
 from agent.provider.protocols.openai_chat_chunk import (
@@ -17,8 +16,9 @@ from agent.provider.protocols.openai_chat_chunk import (
     text_of,
 )
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import from_event
+from agent.provider.transport.sse import BODY, SseEvent
 from agent.provider.usage import chat_usage
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject

@@ -14,7 +14,7 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.turn_by_turn import Messages
 from agent.provider.quirks.media import PDF
-from agent.provider.wire_json import arguments_of
+from agent.provider.transport.wire_json import arguments_of
 from agent.records.json import Json, JsonObject
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from agent.provider.client import ModelRequest
-from agent.provider.framing import Framing
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.responses_request import encode, refused
 from agent.provider.quirks.refusals import REASONING
-from agent.provider.sse import BodyDecoder
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.framing import Framing
+from agent.provider.transport.sse import BodyDecoder
 from agent.records.json import JsonObject
 
 PATH = "/responses"

@@ -6,15 +6,15 @@ the provider ran itself, are passed over. Nothing in the shape of an event is re
 """
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.errors import broken, from_event
 from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.responses_calls import ResponsesCalls
 from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.sse import BODY, SseEvent
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import broken, from_event
+from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.wire_json import object_in, parse_object, text_in
 from agent.provider.usage import chat_usage
-from agent.provider.wire_json import object_in, parse_object, text_in
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage

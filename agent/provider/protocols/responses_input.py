@@ -20,7 +20,7 @@ from agent.provider.client import (
 )
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.same import Content, Remembered
-from agent.provider.wire_json import arguments_of
+from agent.provider.transport.wire_json import arguments_of
 from agent.records.json import Json, JsonObject
 
 PHASE = "phase"

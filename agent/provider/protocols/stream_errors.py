@@ -1,7 +1,7 @@
 """Streams that are no answer, or no whole one, as errors (spec 1, L12)."""
 
-from agent.provider.errors import broken
-from agent.provider.sse import BODY, SseEvent
+from agent.provider.transport.errors import broken
+from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderError, ProviderErrorKind
 
 

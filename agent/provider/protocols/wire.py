@@ -7,14 +7,14 @@ from typing import Protocol
 
 import httpx2
 
-from agent.provider.aws import AwsSigner
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
-from agent.provider.framing import Framing
-from agent.provider.http import Answer, Post, StreamLimits
 from agent.provider.quirks.refusals import IMAGES
 from agent.provider.quirks.table import finished, prepared
-from agent.provider.sse import SseEvent
-from agent.provider.wire_json import encode
+from agent.provider.transport.aws import AwsSigner
+from agent.provider.transport.framing import Framing
+from agent.provider.transport.http import Answer, Post, StreamLimits
+from agent.provider.transport.sse import SseEvent
+from agent.provider.transport.wire_json import encode
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
 

@@ -2,7 +2,7 @@
 
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
-from agent.provider.wire_json import object_in, objects_in
+from agent.provider.transport.wire_json import object_in, objects_in
 from agent.records.json import Json, JsonObject
 
 OLD_CAP, NEW_CAP = "max_tokens", "max_completion_tokens"

@@ -3,7 +3,7 @@ themselves (spec 2, C10)."""
 
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
-from agent.provider.wire_json import objects_in
+from agent.provider.transport.wire_json import objects_in
 from agent.records.json import Json, JsonObject
 
 CACHE_CONTROL = "cache_control"

@@ -6,13 +6,13 @@ Each of these is given the body that was made of a request and answers with the 
 import re
 from dataclasses import replace
 
+from agent.provider.catalog.efforts import LEAST_BUDGET, budget_of, nearest
+from agent.provider.catalog.families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
+from agent.provider.catalog.providers import NEW_OPENAI
 from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
-from agent.provider.providers import NEW_OPENAI
-from agent.provider.quirks.families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
-from agent.provider.quirks.levels import LEAST_BUDGET, budget_of, nearest
 from agent.provider.quirks.target import Target
 from agent.provider.quirks.turns import calls_of
-from agent.provider.wire_json import object_in
+from agent.provider.transport.wire_json import object_in
 from agent.records.json import JsonObject
 
 THINKING = "thinking"

@@ -6,7 +6,7 @@ properties. What it does not know makes the whole request fail, so it is left ou
 
 from dataclasses import dataclass
 
-from agent.provider.wire_json import object_in, objects_in
+from agent.provider.transport.wire_json import object_in, objects_in
 from agent.records.json import Json, JsonObject
 
 KEPT = (

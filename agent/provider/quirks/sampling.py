@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from agent.provider.catalog.efforts import budget_of
+from agent.provider.catalog.families import FIXED_SAMPLING_SINCE, claude_version
 from agent.provider.client import ModelRequest
-from agent.provider.quirks.families import FIXED_SAMPLING_SINCE, claude_version
-from agent.provider.quirks.levels import budget_of
 from agent.provider.quirks.target import Target
 
 USUAL_OUTPUT = 8_192

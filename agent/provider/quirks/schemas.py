@@ -7,7 +7,7 @@ from agent.provider.client import ModelRequest, ToolSchema
 from agent.provider.quirks.gemini_schema import reduced, resolved
 from agent.provider.quirks.same import Remembered
 from agent.provider.quirks.target import Target
-from agent.provider.wire_json import object_in, objects_in
+from agent.provider.transport.wire_json import object_in, objects_in
 from agent.records.json import Json, JsonObject
 
 CHOICES = ("anyOf", "oneOf", "allOf")

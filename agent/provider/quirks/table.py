@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
+from agent.provider.catalog.families import NEW_GEMINI
+from agent.provider.catalog.providers import NEW_OPENAI
 from agent.provider.client import Api, ModelRequest
-from agent.provider.providers import NEW_OPENAI
 from agent.provider.quirks import (
     bodies,
     cache,
@@ -23,7 +24,6 @@ from agent.provider.quirks import (
     schemas,
     turns,
 )
-from agent.provider.quirks.families import NEW_GEMINI
 from agent.provider.quirks.refusals import (
     ALTERNATE,
     CACHING,

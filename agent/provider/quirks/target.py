@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
+from agent.provider.catalog.providers import site_of
 from agent.provider.client import Api, ModelInfo
-from agent.provider.providers import site_of
 
 
 @dataclass(frozen=True, slots=True)

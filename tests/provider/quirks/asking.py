@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.provider.catalog.providers import KNOWN
 from agent.provider.client import (
     Api,
     AssistantTurn,
@@ -15,7 +16,6 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.providers import KNOWN
 from tests.provider.collecting import request, sent
 
 USER = UserTurn((TextContent("hi"),))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.provider.catalog.providers import KNOWN, site_of
 from agent.provider.client import Api
-from agent.provider.providers import KNOWN, site_of
 from agent.provider.quirks.table import BODIES, REQUESTS, Line
 from agent.provider.quirks.target import Target
 

@@ -9,8 +9,8 @@ overflow at another).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.provider.error_text import ErrorText, retry_after, text_of_body, text_of_event
-from agent.provider.error_words import (
+from agent.provider.transport.error_text import ErrorText, retry_after, text_of_body, text_of_event
+from agent.provider.transport.error_words import (
     AUTH,
     FILTERED,
     FULL,

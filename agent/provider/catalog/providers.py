@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agent.provider.spec import ProviderSpec, local, remote
+from agent.provider.catalog.spec import ProviderSpec, local, remote
 
 DEMO = "demo"
 NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Price
-from agent.provider.prices import ModelFacts
 from agent.records.json import Json, JsonObject
 
 FILE = "models.json"

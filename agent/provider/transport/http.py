@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent.provider.errors import broken, from_response
-from agent.provider.framing import BrokenFrame, Framing
-from agent.provider.sse import BodyDecoder, EventTooLong, SseEvent
+from agent.provider.transport.errors import broken, from_response
+from agent.provider.transport.framing import BrokenFrame, Framing
+from agent.provider.transport.sse import BodyDecoder, EventTooLong, SseEvent
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 
 MOST_ERROR_BYTES = 256 * 1024

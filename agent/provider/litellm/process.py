@@ -1,7 +1,7 @@
 """The child process that holds litellm: started when first needed, ended when idle.
 
 litellm takes seconds and some 190 MB to load, and stalls whatever thread shares its interpreter;
-so it lives in a process of its own (``agent.provider.litellm_adapter``), which speaks JSON lines.
+so it lives in a process of its own (``agent.provider.litellm.worker``), which speaks JSON lines.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
-from agent.provider.errors import broken
-from agent.provider.wire_json import object_in, parse_object
+from agent.provider.transport.errors import broken
+from agent.provider.transport.wire_json import object_in, parse_object
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
 
@@ -27,7 +27,7 @@ MOST_LINE = 1 << 28
 MOST_WORDS = 4_000
 """Bytes of what it prints on stderr that are kept, for the sentence about a crash."""
 
-SCRIPT = Path(__file__).parent.parent / "litellm_adapter.py"
+SCRIPT = Path(__file__).with_name("worker.py")
 
 
 class CallFailed(Exception):

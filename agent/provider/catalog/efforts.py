@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agent.provider.catalog.families import ADAPTIVE_SINCE, claude_version
 from agent.provider.client import Api
-from agent.provider.quirks.families import ADAPTIVE_SINCE, claude_version
 
 LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 USUAL = ("low", "medium", "high")

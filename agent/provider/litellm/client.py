@@ -6,12 +6,12 @@ from contextlib import aclosing
 from math import inf
 
 from agent.provider.client import ModelRequest, StreamEvent
-from agent.provider.errors import broken
-from agent.provider.http import StreamLimits, is_loopback
-from agent.provider.lane.decode import LitellmDecoder, failure
-from agent.provider.lane.process import CallFailed, LitellmProcess
-from agent.provider.lane.request import Route, arguments_of
+from agent.provider.litellm.decode import LitellmDecoder, failure
+from agent.provider.litellm.process import CallFailed, LitellmProcess
+from agent.provider.litellm.request import Route, arguments_of
 from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import broken
+from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderError
 from agent.records.json import JsonObject
 

@@ -7,12 +7,12 @@ from agent.provider.client import (
     TextContent,
     ToolCallContent,
 )
-from agent.provider.lane.route import Route
+from agent.provider.litellm.route import Route
 from agent.provider.protocols.openai_chat_messages import messages_of
 from agent.provider.protocols.openai_chat_request import encode
 from agent.provider.quirks.reasoning import SIGNATURE
 from agent.provider.quirks.table import finished, prepared
-from agent.provider.wire_json import objects_in
+from agent.provider.transport.wire_json import objects_in
 from agent.records.json import Json, JsonObject
 
 NO_LIMIT = 86_400

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from agent.provider.catalog.efforts import LEVELS, Listed
 from agent.provider.client import Price
-from agent.provider.quirks.levels import LEVELS, Listed
-from agent.provider.wire_json import objects_in
+from agent.provider.transport.wire_json import objects_in
 from agent.records.json import Json, JsonObject
 
 DATA_FILE = "model_prices_and_context_window_backup.json"

@@ -8,7 +8,7 @@ import json
 import struct
 from typing import Protocol
 
-from agent.provider.sse import BOM, MAX_EVENT_BYTES, BodyDecoder, EventTooLong, SseEvent
+from agent.provider.transport.sse import BOM, MAX_EVENT_BYTES, BodyDecoder, EventTooLong, SseEvent
 
 
 class Framing(Protocol):

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 
 import httpx2
 
+from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Api, Price
-from agent.provider.errors import broken, from_response
-from agent.provider.prices import ModelFacts
 from agent.provider.protocols.wire import Endpoint
+from agent.provider.transport.errors import broken, from_response
 from agent.records.json import Json, JsonObject
 
 SECONDS = 15.0

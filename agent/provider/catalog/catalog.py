@@ -8,16 +8,16 @@ has no limits and no price.
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 
-from agent.provider.access import Access
-from agent.provider.auth import KeyStore
+from agent.provider.catalog.access import Access
+from agent.provider.catalog.efforts import levels_of
+from agent.provider.catalog.favourites import Picks
+from agent.provider.catalog.keys import KeyStore
+from agent.provider.catalog.prices import ModelFacts, PriceList
+from agent.provider.catalog.providers import DEMO, KNOWN, NEW_OPENAI, site_of
+from agent.provider.catalog.settings import ModelSettings, ProviderSettings
+from agent.provider.catalog.spec import ProviderSpec
+from agent.provider.catalog.stored_lists import ModelLists
 from agent.provider.client import Api, ModelInfo
-from agent.provider.lists import ModelLists
-from agent.provider.picks import Picks
-from agent.provider.prices import ModelFacts, PriceList
-from agent.provider.providers import DEMO, KNOWN, NEW_OPENAI, site_of
-from agent.provider.quirks.levels import levels_of
-from agent.provider.settings import ModelSettings, ProviderSettings
-from agent.provider.spec import ProviderSpec
 from agent.records.errors import ModelNotFound
 
 DEMO_MODEL = ModelInfo(

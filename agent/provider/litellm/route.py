@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent.process import strict_environment
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.spec import ProviderSpec
 from agent.provider.client import Api
-from agent.provider.providers import KNOWN
-from agent.provider.settings import ProviderSettings
-from agent.provider.spec import ProviderSpec
 from agent.records.errors import ConfigError
 
 NO_KEY = "none"

@@ -1,7 +1,7 @@
 """The words by which providers say what went wrong, in lower case (spec 5, R6).
 
 Written from their documented and reported answers. The order in which the classes are tried is
-that of ``agent.provider.errors``.
+that of ``agent.provider.transport.errors``.
 """
 
 import re

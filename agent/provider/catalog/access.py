@@ -5,10 +5,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agent.provider.auth import KeyStore, NoKeys, wrong_key
-from agent.provider.providers import KNOWN
-from agent.provider.settings import ProviderSettings
-from agent.provider.spec import Transport
+from agent.provider.catalog.keys import KeyStore, NoKeys, wrong_key
+from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.spec import Transport
 from agent.records.errors import MissingKey
 
 OTHER_NAMES = {"AWS_REGION": "AWS_DEFAULT_REGION"}

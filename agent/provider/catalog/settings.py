@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent.provider.catalog.spec import Transport
 from agent.provider.client import Api, Price
-from agent.provider.spec import Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

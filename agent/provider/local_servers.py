@@ -5,10 +5,10 @@ import contextlib
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agent.provider.catalog import Catalog
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.prices import ModelFacts
+from agent.provider.catalog.providers import KNOWN
 from agent.provider.clients import Clients
-from agent.provider.prices import ModelFacts
-from agent.provider.providers import KNOWN
 from agent.records.errors import OpencodePyError
 
 CONNECT_SECONDS = 0.5

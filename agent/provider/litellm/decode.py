@@ -1,10 +1,10 @@
 """litellm's chunks decoded: chat completions, with what else it puts into them."""
 
 from agent.provider.client import StreamEvent
-from agent.provider.errors import broken, from_event, from_response
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.quirks.reasoning import SIGNATURE
-from agent.provider.wire_json import object_in, objects_in, text_in
+from agent.provider.transport.errors import broken, from_event, from_response
+from agent.provider.transport.wire_json import object_in, objects_in, text_in
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
 

@@ -1,0 +1,1 @@
+"""The catalog: providers, models, prices, keys and what each model can do."""

@@ -1,0 +1,1 @@
+"""HTTP to providers: streams, framing, retries and errors."""
