@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agent.records.errors import NothingToDo
 from agent.records.events import Event, Notice, PluginFailed
 from agent.records.messages import Delivery, Idle, Session
-from agent.session.mentioned import agents_in, mentions_in, resources_in
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
+from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
 from app.bridge import pump
 from app.launch import Launch
 from app.preparing import Preparing

@@ -21,7 +21,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from app.launch import Launch
 from app.logs import start_log
 from app.opening import load

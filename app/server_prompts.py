@@ -13,7 +13,7 @@ from app.context import Context
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.mcp.records import Prompt, Standing
     from agent.records.messages import Session
-    from agent.session.view import PromptInput
+    from agent.session.api import PromptInput
 
 
 def prompt_actions(standings: "Iterable[Standing]") -> list[Action]:

@@ -52,7 +52,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.requests import PermissionRequest, Question
-from agent.session.view import Errands, SessionSnapshot
+from agent.session.api import Errands, SessionSnapshot
 from app.open_questions import with_new, without
 from app.view_parts import part_id, position, text_of
 

@@ -84,7 +84,7 @@ GROUPS = {
         ("tests/tools/edit_match", "tests/tools/test_edit.py", "tests/tools/test_multiedit.py"),
     ),
     "processor": Group(
-        ("agent/session/processor.py",),
+        ("agent/session/turn/stream.py",),
         (
             "tests/session/test_processor.py",
             "tests/session/test_turn.py",

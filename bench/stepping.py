@@ -5,7 +5,7 @@ import time
 
 from agent.records.events import SessionIdle
 from agent.runtime.runtime import open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from bench import bare
 from bench.place import Place, ask, cpu, watch
 from bench.row import Row, ms, verdict

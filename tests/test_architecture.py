@@ -88,7 +88,7 @@ def test_a7_broad_excepts_stand_at_named_boundaries(trees: dict[Path, ast.Module
         "agent/bus.py",
         "agent/hooks/running.py",
         "agent/plugins/loading.py",
-        "agent/session/executor.py",
+        "agent/session/turn/executor.py",
         "agent/session/runner.py",
         "agent/tools/pipeline.py",
         "app/bridge.py",

@@ -25,9 +25,9 @@ from agent.records.events import (
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
 from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
 from agent.runtime.runtime import Runtime
-from agent.session.answers import last_answer
+from agent.session.api import PromptInput
 from agent.session.service import concerns
-from agent.session.view import PromptInput
+from agent.session.subagents.last_answer import last_answer
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes (spec 11, F2)."""

@@ -43,21 +43,21 @@ from agent.runtime.services import (
     turn_limits,
 )
 from agent.runtime.settings import read_settings
-from agent.session.briefing import Briefing, BriefingDeps
-from agent.session.commands import CommandDeps, Commands
-from agent.session.completing import Completions
-from agent.session.contents import Window
-from agent.session.directory import Directory
-from agent.session.guidance import Guidance
-from agent.session.hooked import SessionHooks
+from agent.session.hooks import SessionHooks
 from agent.session.plan_mode import plan_tools
+from agent.session.prompt.guidance import Guidance
+from agent.session.prompt.request_hooks import RequestHooks
+from agent.session.prompt.slash_commands import CommandDeps, Commands
+from agent.session.prompt.system_prompt import Briefing, BriefingDeps
 from agent.session.queue import Queues
-from agent.session.requesting import RequestHooks
+from agent.session.repository import Directory
+from agent.session.review.context_usage import Window
 from agent.session.runner import CLOSING
 from agent.session.service import SessionService
-from agent.session.snapshot import Snapshots
+from agent.session.snapshots.snapshots import Snapshots
+from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
-from agent.session.turn import StopHook, TurnDeps
+from agent.session.turn.turn import StopHook, TurnDeps
 from agent.store.store import Store
 from agent.tools.pipeline import Pipeline
 from agent.tools.questioning import QuestionService

@@ -21,10 +21,10 @@ from agent.process import SpillStore, Terminals, child_environment, strict_envir
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_of, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
+from agent.session.context.prune import PROTECTED
 from agent.session.guards import TurnLimits
-from agent.session.prune import PROTECTED
-from agent.session.room import RoomRules
-from agent.session.turn import StopHook
+from agent.session.turn.compactor import RoomRules
+from agent.session.turn.turn import StopHook
 from agent.store.store import Store
 from agent.tools.addresses import Allowed
 from agent.tools.registry import Registry, ToolDeps

@@ -2,8 +2,8 @@
 
 from agent.agents import Agents
 from agent.permission.service import PermissionService
+from agent.session.api import PromptInput
 from agent.session.service import SessionService
-from agent.session.view import PromptInput
 from agent.tools.plan_exit import PLAN, PlanExitTool
 from agent.tools.questioning import QuestionService
 

@@ -16,12 +16,12 @@ from agent.files import FileTracker
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
-from agent.session.errands import follows, speaks
+from agent.session.discard import settle_undone
 from agent.session.guards import TurnTotals
-from agent.session.loop_state import TurnEnd
-from agent.session.subagents import Subagents, lineage_of
-from agent.session.turn import Turn, TurnDeps
-from agent.session.undone import settle_undone
+from agent.session.subagents.background import follows, speaks
+from agent.session.subagents.subagents import Subagents, lineage_of
+from agent.session.turn.loop_state import TurnEnd
+from agent.session.turn.turn import Turn, TurnDeps
 from agent.tracing import Tracing
 
 CLOSING = 2.0

@@ -20,21 +20,21 @@ from agent.records.events import (
     SessionUpdated,
 )
 from agent.records.messages import SessionStatus, UserMessage
-from agent.session.aside import Asides
-from agent.session.compacting import Compacting
-from agent.session.directory import Directory
-from agent.session.errands import ErrandDeps, Errands
-from agent.session.incoming import remembered, user_message
-from agent.session.loop import run_turn
-from agent.session.mentions import Mentions
-from agent.session.own_command import OwnCommands
+from agent.session.api import Errands as ErrandLines
+from agent.session.api import PromptInput, SessionSnapshot
+from agent.session.compact_request import Compacting
+from agent.session.discard import settle_undone
+from agent.session.prompt.attachments import Mentions
+from agent.session.prompt.user_message import remembered, user_message
+from agent.session.quick_question import Asides
+from agent.session.repository import Directory
 from agent.session.runner import Runner, RunnerDeps
-from agent.session.subagents import Subagents, lineage_of
-from agent.session.turn import TurnDeps
+from agent.session.subagents.background import ErrandDeps, Errands
+from agent.session.subagents.subagents import Subagents, lineage_of
+from agent.session.turn.loop import run_turn
+from agent.session.turn.turn import TurnDeps
 from agent.session.undo import Undo
-from agent.session.undone import settle_undone
-from agent.session.view import Errands as ErrandLines
-from agent.session.view import PromptInput, SessionSnapshot
+from agent.session.user_shell import OwnCommands
 
 PAGE = 400
 """Messages that a front end gets when it attaches; older ones are asked for."""

@@ -18,10 +18,10 @@ from agent.provider.usage import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged
 from agent.records.messages import Busy, Session, TextPart, UserMessage
-from agent.session.directory import Directory
-from agent.session.prompts import template
-from agent.session.spending import noted
-from agent.session.title import title_of
+from agent.session.prompt.templates import template
+from agent.session.prompt.title import title_of
+from agent.session.repository import Directory
+from agent.session.usage import noted
 from agent.store.store import Store
 
 MAX_PROMPT = 4_000

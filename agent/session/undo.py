@@ -22,13 +22,13 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.session.changes import Changes, edits_of, ends_of, patches_in, with_children
-from agent.session.directory import Directory
-from agent.session.errands import Errands
 from agent.session.queue import waits
+from agent.session.repository import Directory
 from agent.session.runner import Runner
-from agent.session.snapshot import Snapshots
-from agent.session.subagents import Sessions
+from agent.session.snapshots.changes import Changes, edits_of, ends_of, patches_in, with_children
+from agent.session.snapshots.snapshots import Snapshots
+from agent.session.subagents.background import Errands
+from agent.session.subagents.subagents import Sessions
 from agent.store.store import Store
 
 BUSY = "The session is at work: stop the turn first, then undo."

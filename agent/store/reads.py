@@ -93,7 +93,7 @@ class Reads(StoreCore):
 
     async def outlasting(self, session_id: str, before: str) -> list[MessageWithParts]:
         """Of the messages before the message *before* those that summaries keep word for word,
-        oldest first (``agent.session.pins``)."""
+        oldest first (``agent.session.context.pins``)."""
         work = partial(queries.outlasting, session_id=session_id, before=before)
         return await self._database.read(work)
 

@@ -12,7 +12,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.timeline import TurnLine
+from agent.session.review.timeline import TurnLine
 
 
 @dataclass(frozen=True, slots=True)

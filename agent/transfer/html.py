@@ -24,7 +24,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.units import money
-from agent.session.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
+from agent.session.review.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
 from agent.transfer.entries import Ended, Entry, Said, entries
 from agent.transfer.markdown import moment, shell_text, short

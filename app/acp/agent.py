@@ -38,8 +38,8 @@ from acp.schema import (
 
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
-from agent.session.prompts import init_prompt
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
+from agent.session.prompt.templates import init_prompt
 from app.acp import options
 from app.acp.failures import INVALID_PARAMS, as_errors, failure, stop_reason
 from app.acp.folders import Folders, McpServers

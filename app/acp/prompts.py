@@ -19,9 +19,9 @@ from acp.schema import (
 
 from agent.commands import slash
 from agent.records.messages import FilePart
-from agent.session.mentioned import agents_in, mentions_in
-from agent.session.mentions import ATTACHED
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
+from agent.session.prompt.attachments import ATTACHED
+from agent.session.prompt.mentions import agents_in, mentions_in
 from app.mentions import quoted
 
 Content: TypeAlias = (

@@ -44,8 +44,8 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.runtime.runtime import Runtime
+from agent.session.api import PromptInput
 from agent.session.service import concerns
-from agent.session.view import PromptInput
 from app.acp import options
 from app.acp.asking import Asking
 from app.acp.telling import Teller, Update, plan

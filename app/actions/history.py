@@ -2,7 +2,7 @@
 
 from agent.records.messages import UserMessage
 from agent.redact import secrets_of
-from agent.session.timeline import words_of
+from agent.session.review.timeline import words_of
 from app.actions.transfer import export_session
 from app.commands import action
 from app.context import Context

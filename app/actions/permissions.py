@@ -74,7 +74,7 @@ class _Listing:
         self._root: str | None = None
 
     async def read(self) -> None:
-        from agent.session.subagents import lineage_of  # noqa: PLC0415 - brings the harness
+        from agent.session.subagents.subagents import lineage_of  # noqa: PLC0415 - brings the harness
 
         live, child = self._context.live, False
         if live.session is not None:

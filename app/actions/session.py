@@ -1,7 +1,7 @@
 """Actions on sessions."""
 
 from agent.records.messages import MessageWithParts
-from agent.session.answers import last_answer
+from agent.session.subagents.last_answer import last_answer
 from app.actions.history import review
 from app.commands import action
 from app.context import Context

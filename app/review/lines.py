@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from agent.records.messages import AssistantMessage, ToolPart
-from agent.session.timeline import Step, TurnLine, answers_of
+from agent.session.review.timeline import Step, TurnLine, answers_of
 from app.clean import clean_line
 from app.review.marks import Mark, Shown
 from app.review.reviewed import Reviewed

@@ -20,7 +20,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.timeline import (
+from agent.session.review.timeline import (
     Step,
     TurnLine,
     answers_of,

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from agent.records.blocks import TodoItem
 from agent.records.messages import AssistantMessage, Idle, MessageWithParts, Part, Session
-from agent.session.timeline import TurnLine, timeline
-from agent.session.view import SessionSnapshot
+from agent.session.api import SessionSnapshot
+from agent.session.review.timeline import TurnLine, timeline
 from agent.store.store import Store
 from app.state import SessionView
 

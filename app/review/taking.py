@@ -17,7 +17,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.timeline import answers_of, result_of, words_of
+from agent.session.review.timeline import answers_of, result_of, words_of
 from app.review.marks import Mark
 from app.review.reviewed import Reviewed
 

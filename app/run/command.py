@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.records.messages import Session
     from agent.runtime.headless import Ending, Headless
     from agent.runtime.runtime import Runtime
-    from agent.session.view import PromptInput
+    from agent.session.api import PromptInput
     from app.run.stopping import Stopping
 
 MOST_INPUT = 10_000_000

@@ -7,9 +7,9 @@ from pathlib import Path
 from agent.commands import slash, unknown
 from agent.records.messages import Session
 from agent.runtime.headless import Headless
-from agent.session.mentioned import agents_in, mentions_in
-from agent.session.prompts import init_prompt
-from agent.session.view import Mention, PromptInput
+from agent.session.api import Mention, PromptInput
+from agent.session.prompt.mentions import agents_in, mentions_in
+from agent.session.prompt.templates import init_prompt
 
 
 async def prompt_of(

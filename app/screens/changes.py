@@ -17,7 +17,7 @@ from agent.records.messages import (
     Session,
     ToolPart,
 )
-from agent.session.view import SessionSnapshot
+from agent.session.api import SessionSnapshot
 from app.screens.dialog import Dialog
 from app.state import SessionView
 from app.widgets.transcript.view import Transcript

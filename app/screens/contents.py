@@ -10,7 +10,7 @@ from app.widgets.status import short_model
 from app.words import tokens
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.session.contents import Contents, Group
+    from agent.session.review.context_usage import Contents, Group
 
 GROUPS: "tuple[tuple[Group, str, str], ...]" = (
     ("system", "System prompt", "$tone-blue"),

@@ -11,7 +11,7 @@ from app.widgets.status import short_model
 from app.words import money, tokens
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.session.costs import Costs, Spent
+    from agent.session.review.costs import Costs, Spent
 
 COLUMNS = ("input", "read", "written", "output", "thought")
 """Of these the second and third are parts of the first, the last one of the fourth."""

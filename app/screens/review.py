@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from agent.records.errors import NothingToDo
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
-from agent.session.timeline import found_in
+from agent.session.review.timeline import found_in
 from app.clean import clean_line
 from app.review.lines import facts_line, keys_lines, top_line
 from app.review.marks import Mark, Shown, marks

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
 from agent.records.shells import ShellInfo
-from agent.session.view import ErrandLine
+from agent.session.api import ErrandLine
 from app.clean import clean_line
 from app.look import look_of
 from app.servers import Languages, Servers

@@ -7,7 +7,7 @@ import pytest
 
 from agent.records.events import SessionIdle
 from agent.runtime.runtime import open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.support.harness import environment, write_config
 
 pytest.importorskip("llmock")

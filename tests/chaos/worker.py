@@ -17,7 +17,7 @@ from agent.records.events import SessionIdle
 from agent.records.messages import Idle
 from agent.records.requests import PermissionReply
 from agent.runtime.runtime import Runtime, open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.support.harness import environment
 
 

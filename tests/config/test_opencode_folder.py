@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agent.records.messages import Completed, Failed
 from agent.runtime.runtime import open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.mcp.shop import SERVERS
 from tests.support.harness import MODEL, Harness, config_for, environment, tool_names, write_config
 from tests.support.model_server import ModelServer

@@ -10,8 +10,8 @@ from agent.records.blocks import TextBlock
 from agent.records.events import PermissionReplied
 from agent.records.messages import Completed
 from agent.runtime.headless import Headless
-from agent.session.completing import Completions
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
+from agent.session.subagents.completions import Completions
 from tests.mcp.shop import SERVERS
 from tests.mcp.test_turns import connected
 from tests.support.harness import MODEL, Harness, open_harness

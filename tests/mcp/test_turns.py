@@ -13,7 +13,7 @@ from agent.records.events import McpChanged
 from agent.records.messages import Completed, Failed
 from agent.runtime.headless import Headless
 from agent.runtime.runtime import open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.mcp.shop import SERVERS
 from tests.support.harness import Harness, environment, open_harness, tool_names
 from tests.support.script import Call, Text, answer

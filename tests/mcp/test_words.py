@@ -6,7 +6,7 @@ import pytest
 
 from agent.mcp.records import Server
 from agent.records.events import Notice
-from agent.session.situation import Situation, sections_of, words_of
+from agent.session.prompt.environment import Situation, sections_of, words_of
 from tests.mcp.shop import Shop, open_shop, workshop
 from tests.mcp.test_turns import SHOP, connected
 from tests.session.test_briefing import DONE, system, text, trusted

@@ -12,7 +12,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.demo import DemoClient
-from agent.session.history import INTERRUPTED, STEERED
+from agent.session.context.request_turns import INTERRUPTED, STEERED
 from tests.provider.demo_talk import MODEL, TOOLS, Outcome, Talk, calls, told
 
 

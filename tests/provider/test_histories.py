@@ -21,7 +21,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.session.history import turns_of
+from agent.session.context.request_turns import turns_of
 from tests.provider.collecting import sent
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
 from tests.support.wire import seal

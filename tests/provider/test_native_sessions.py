@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, ReasoningPart, TextPart
-from agent.session.answers import last_answer
+from agent.session.subagents.last_answer import last_answer
 from tests.support.harness import APIS, MODEL, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Call,

@@ -12,7 +12,7 @@ from agent.records.context_parts import ContextPart
 from agent.records.events import Notice
 from agent.records.messages import Completed, MessageWithParts
 from agent.runtime.runtime import open_runtime
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Text, Tokens, answer
 

@@ -9,8 +9,8 @@ from agent.records.errors import PermissionRejected
 from agent.records.events import PartUpdated
 from agent.records.messages import Failed, ToolPart
 from agent.runtime.runtime import Runtime
-from agent.session.executor import REJECTED, ExecutorDeps, StepExecutor
 from agent.session.guards import DoomLoop
+from agent.session.turn.executor import REJECTED, ExecutorDeps, StepExecutor
 from agent.tools.pipeline import CallFailed, Pipeline
 from agent.tools.registry import ToolDeps, build_truncator
 from tests.store.samples import make_assistant

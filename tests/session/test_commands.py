@@ -6,7 +6,7 @@ import pytest
 
 from agent.records.errors import CommandError
 from agent.records.messages import SubtaskPart, TextPart, ToolPart
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
 

@@ -6,7 +6,7 @@ from agent.records.consent import Consent
 from agent.records.messages import Completed
 from agent.records.requests import PermissionReply
 from agent.runtime.headless import Headless
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 

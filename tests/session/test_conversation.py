@@ -1,8 +1,8 @@
 """What a turn holds in memory of its session (spec 2, C3; 9, Q1: memory stays flat)."""
 
 from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
-from agent.session.compaction import compacted
-from agent.session.conversation import Conversation
+from agent.session.context.compaction import compacted
+from agent.session.context.conversation import Conversation
 
 
 def message(number: int, *parts: CompactionPart) -> MessageWithParts:

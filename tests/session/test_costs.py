@@ -6,7 +6,7 @@ import pytest
 
 from agent.records.messages import Session
 from agent.records.usage import Usage
-from agent.session.costs import UNNAMED, Costs, Ledger, Spent, costs_of
+from agent.session.review.costs import UNNAMED, Costs, Ledger, Spent, costs_of
 from tests.support.harness import open_harness
 from tests.support.script import Answer, Call, Text, Tokens, answer
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, ErrorInfo
-from agent.session.ending import ending
-from agent.session.loop_state import TurnEnd
-from agent.session.step import STOPPED
+from agent.session.turn.end_message import ending
+from agent.session.turn.loop_state import TurnEnd
+from agent.session.turn.step import STOPPED
 from tests.store.samples import make_assistant, make_session, make_user
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, Tokens, answer

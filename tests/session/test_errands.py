@@ -17,7 +17,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Completed, Failed, Idle, Session, TextPart, ToolPart
 from agent.runtime.runtime import open_runtime
-from agent.session.timeline import timeline
+from agent.session.review.timeline import timeline
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness
 from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answer

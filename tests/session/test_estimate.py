@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.session import estimate
-from agent.session.estimate import NARROW, SLICE, SLICES, WIDE, Calibration, tokens
+from agent.session.context import estimate
+from agent.session.context.estimate import NARROW, SLICE, SLICES, WIDE, Calibration, tokens
 
 TEXTS = Path(__file__).parent / "texts"
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent.records.context_parts import CompactionPart
 from agent.records.messages import MessageWithParts, Session, UserMessage
-from agent.session.conversation import Conversation
-from agent.session.pins import pin
+from agent.session.context.conversation import Conversation
+from agent.session.context.pins import pin
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 

@@ -23,7 +23,7 @@ from agent.records.messages import (
     ToolState,
     UserMessage,
 )
-from agent.session.history import ABORTED, INTERRUPTED, turns_of
+from agent.session.context.request_turns import ABORTED, INTERRUPTED, turns_of
 
 IDS = {"session_id": "ses", "message_id": "msg"}
 DONE = Completed(

@@ -9,8 +9,8 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.permission.trust.trust import Standing
-from agent.session.instruction_text import MAX_CHARACTERS, imports
-from agent.session.instructions import MAX_TOTAL, Collected, Instructions
+from agent.session.prompt.instruction_file import MAX_CHARACTERS, imports
+from agent.session.prompt.instructions import MAX_TOTAL, Collected, Instructions
 
 
 @dataclass

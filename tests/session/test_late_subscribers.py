@@ -10,7 +10,7 @@ import pytest
 from agent.bus import Subscription
 from agent.records.events import Event
 from agent.records.messages import Session
-from agent.session.view import SessionSnapshot
+from agent.session.api import SessionSnapshot
 from app.state import SessionView
 from tests.session.test_cancel_anywhere import EACH, LONGEST, SCENARIOS, answer_everything
 from tests.support.aftermath import trial

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.records.messages import AssistantMessage, CompactionPart, Completed, TextPart
-from agent.session.estimate import tokens
-from agent.session.pins import pin, pinnable
+from agent.session.context.estimate import tokens
+from agent.session.context.pins import pin, pinnable
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer
 

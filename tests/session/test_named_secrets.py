@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import ToolError
-from agent.session.view import Mention
+from agent.session.api import Mention
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 

@@ -3,7 +3,7 @@
 import json
 
 from agent.records.messages import Session
-from agent.session.pins import pin, pinnable
+from agent.session.context.pins import pin, pinnable
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, answer
 

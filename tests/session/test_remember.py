@@ -9,7 +9,7 @@ from agent.permission.trust.project_files import Findings
 from agent.permission.trust.trust import Trust, TrustBook
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.session.remember import Remember
+from agent.session.prompt.remember import Remember
 
 ONCE = PermissionReply("once")
 

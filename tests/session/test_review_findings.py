@@ -20,9 +20,9 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.runtime.runtime import Runtime, open_runtime
-from agent.session.executor import ExecutorDeps, StepExecutor
+from agent.session.api import PromptInput
 from agent.session.guards import DoomLoop
-from agent.session.view import PromptInput
+from agent.session.turn.executor import ExecutorDeps, StepExecutor
 from agent.tools.pipeline import CallFailed, Pipeline
 from agent.tools.registry import ToolDeps, build_truncator
 from agent.tools.truncate import Truncator

@@ -7,7 +7,7 @@ import pytest
 
 from agent.provider.client import ModelInfo
 from agent.records.messages import CompactionPart, Completed, FilePart, TextPart
-from agent.session.context import Budget
+from agent.session.context.budget import Budget
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.reading import well_read
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer

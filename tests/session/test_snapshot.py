@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agent.files.disk import UNFINISHED, unfinished
-from agent.session.snapshot import Snapshots
-from agent.session.snapshot_folder import put
+from agent.session.snapshots.repository import put
+from agent.session.snapshots.snapshots import Snapshots
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 
 from agent.records.messages import AssistantMessage, MessageWithParts, TextPart, UserMessage
-from agent.session.compaction import tail_start
-from agent.session.context import Budget
+from agent.session.context.budget import Budget
+from agent.session.context.compaction import tail_start
 
 
 def history(shape: str) -> list[MessageWithParts]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
-from agent.session.changes import Changes
-from agent.session.sent import sent
-from agent.session.snapshot import Snapshots
-from agent.session.timeline import found_in, timeline
+from agent.session.review.past_request import sent
+from agent.session.review.timeline import found_in, timeline
+from agent.session.snapshots.changes import Changes
+from agent.session.snapshots.snapshots import Snapshots
 from agent.store.store import Store
 from tests.support import records
 

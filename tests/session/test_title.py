@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.session.title import LIMIT, title_of
+from agent.session.prompt.title import LIMIT, title_of
 
 
 @pytest.mark.parametrize(

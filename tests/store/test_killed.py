@@ -13,7 +13,7 @@ import pytest
 from agent.bus import Bus
 from agent.provider.client import AssistantTurn, ToolCallContent, ToolTurn
 from agent.records.messages import AssistantMessage, Completed, Failed, ToolPart, is_open
-from agent.session.history import turns_of
+from agent.session.context.request_turns import turns_of
 from agent.store.store import Store
 from tests.store.samples import rows, start_child
 from tests.support.aftermath import trial

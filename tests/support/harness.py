@@ -13,8 +13,8 @@ from agent.records.events import Event, PartUpdated, PermissionAsked, SessionIdl
 from agent.records.messages import MessageWithParts, Part, Running, Session, ToolPart
 from agent.records.requests import PermissionReply, PermissionRequest
 from agent.runtime.runtime import Runtime, open_runtime
-from agent.session.turn import StopHook
-from agent.session.view import PromptInput
+from agent.session.api import PromptInput
+from agent.session.turn.turn import StopHook
 from tests.support.model_server import ModelServer
 
 GUARD = 30.0

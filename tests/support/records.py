@@ -20,7 +20,7 @@ from agent.records.messages import (
     ToolState,
     UserMessage,
 )
-from agent.session.view import SessionSnapshot
+from agent.session.api import SessionSnapshot
 
 SESSION = "ses_1"
 START = 1_000.0

@@ -12,7 +12,7 @@ from agent.bus import Bus
 from agent.records.blocks import SubtaskBlock, TodoItem
 from agent.records.errors import NothingToDo
 from agent.records.messages import AssistantMessage, CompactionPart, Failed, ToolPart
-from agent.session.history import turns_of
+from agent.session.context.request_turns import turns_of
 from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
 from agent.transfer.reading import import_file, parsed

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from agent.records.usage import Usage
-from agent.session.costs import Costs, Spent
+from agent.session.review.costs import Costs, Spent
 from app.screens.cost import page
 from app.screens.page import PageScreen
 from app.spent import cached_of, spent_of

@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.records.blocks import SubtaskBlock
 from agent.records.context_parts import Errand, ErrandState
 from agent.records.messages import Idle, ToolPart
-from agent.session.view import ErrandLine, Errands
+from agent.session.api import ErrandLine, Errands
 from app.state import SessionView
 from tests.support import records
 from tests.support.model_server import ModelServer

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import TextPart
-from agent.session.mentioned import mentions_in
-from agent.session.view import Mention
+from agent.session.api import Mention
+from agent.session.prompt.mentions import mentions_in
 from agent.tools.file_index import CHUNK, FileIndex, best, listed
 from agent.tools.search import Searcher
 from app.mentions import quoted

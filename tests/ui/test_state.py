@@ -36,7 +36,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.requests import PermissionRequest, Question
-from agent.session.view import SessionSnapshot
+from agent.session.api import SessionSnapshot
 from app.state import KEPT, MOST, Change, SessionView
 from tests.support.records import (
     SESSION,

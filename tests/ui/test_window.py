@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from agent.records.messages import CompactionPart
-from agent.session.contents import Contents, Source
+from agent.session.review.context_usage import Contents, Source
 from app.screens.contents import bar, page
 from app.screens.page import PageScreen
 from tests.support.hosting import Host

@@ -6,7 +6,7 @@ from dataclasses import replace
 from agent.records.blocks import Block, SubtaskBlock
 from agent.records.context_parts import ErrandState
 from agent.records.messages import Completed, Failed, FailureKind, Pending, Running, ToolPart
-from agent.session.view import ErrandLine, Errands
+from agent.session.api import ErrandLine, Errands
 
 _ENDED: dict[ErrandState, FailureKind] = {
     "cancelled": "aborted",

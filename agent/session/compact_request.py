@@ -1,0 +1,60 @@
+"""Summing a session up because the user asks for it (spec 2, C5): a turn of its own kind."""
+
+from collections.abc import Sequence
+
+from agent.records.errors import NothingToDo, SessionBusy
+from agent.records.messages import AssistantMessage, MessageWithParts
+from agent.session.context.compaction import is_request, marker_of
+from agent.session.runner import Runner
+from agent.session.turn.loop_state import TurnEnd
+from agent.session.turn.turn import Turn
+from agent.store.store import Store
+
+WORKS = "The agent is working. Run /compact when it is done: it makes room by itself if it must."
+EMPTY = "There is nothing to sum up yet."
+NOTHING_NEW = "Nothing was said since the last summary."
+TAKEN_BACK = (
+    "A part of this session is taken back. Bring it back with /redo or send a message first."
+)
+
+
+class Compacting:
+    """Claims a session like a prompt does, so that it can be cancelled like a turn and nothing
+    else changes the session meanwhile."""
+
+    def __init__(self, store: Store, runner: Runner) -> None:
+        self._store = store
+        self._runner = runner
+
+    async def start(self, session_id: str, focus: str = "") -> None:
+        """Begin to sum the session up; *focus* is what to keep above all. Its end is told like a
+        turn's (``SessionIdle``), and nothing goes on behind it.
+
+        Raises ``SessionNotFound``, ``SessionBusy`` while a turn runs here or elsewhere, and
+        ``NothingToDo``.
+        """
+        session = await self._store.session(session_id)
+        if session.undone_at is not None:
+            raise NothingToDo(TAKEN_BACK)
+        new = _since_summary(await self._store.since_summary(session_id))
+        if new is None or not new:
+            raise NothingToDo(EMPTY if new is None else NOTHING_NEW)
+
+        async def work(turn: Turn, _: str) -> TurnEnd:
+            return await turn.sum_up(focus)
+
+        claimed = await self._runner.claim(session_id, work)
+        if claimed is None:
+            raise SessionBusy(WORKS)
+        self._runner.launch(session_id, claimed)
+
+
+def _since_summary(messages: Sequence[MessageWithParts]) -> bool | None:
+    """Whether the model has answered since the last summary; None where it never has."""
+    answered = None
+    for item in messages:
+        if marker_of(item) is not None:
+            answered = False
+        elif isinstance(item.message, AssistantMessage) or (is_request(item) and answered is False):
+            answered = True
+    return answered

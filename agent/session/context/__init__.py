@@ -1,0 +1,1 @@
+"""The context window: token estimates, compaction, pruning, pins and request turns."""

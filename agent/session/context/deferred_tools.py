@@ -1,0 +1,84 @@
+"""Tools that are offered once they are asked for (spec 10, X5).
+
+The schemas of connected servers can take more of a model's window than the work does. Where all
+of them together are more than a tenth of it, the model gets a tool that finds them instead, and
+then those that it found or has called. What was found stands in the history itself, so it is the
+same after a restart and in a fork.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+from agent.provider.client import ModelInfo, ToolSchema
+from agent.records.blocks import ListingBlock
+from agent.records.messages import CompactionPart, Completed, MessageWithParts, ToolPart
+from agent.session.context.budget import schema_tokens
+from agent.tools.registry import Registry
+
+SHARE = 0.1
+"""Part of the window that such tools may take together (spec 10, X5)."""
+
+UNKNOWN = 128_000
+"""Tokens of the window where it is not known."""
+
+
+def wanted(
+    registry: Registry,
+    names: Collection[str],
+    model: ModelInfo,
+    history: Sequence[MessageWithParts],
+) -> frozenset[str]:
+    """Those of *names* that go into the next request to *model*."""
+    finders = {tool.spec.name for tool in registry if tool.spec.finds}
+    late = set(registry.on_demand).intersection(names)
+    window = model.context_limit or model.input_limit or UNKNOWN
+    if not finders.intersection(names) or not late or _size(registry, late) <= window * SHARE:
+        return frozenset(names) - finders
+    return frozenset(names) - (late - _known(history, finders))
+
+
+def known_by_name(registry: Registry, history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+    """The tools of *history*, found or called, that a request may leave out: what a summary has
+    to tell of. One whose server is away at the time is among them."""
+    finders = {tool.spec.name for tool in registry if tool.spec.finds}
+    always = {tool.spec.name for tool in registry if not tool.spec.on_demand}
+    return tuple(sorted(_known(history, finders) - always)) if finders else ()
+
+
+def _size(registry: Registry, names: Collection[str]) -> int:
+    return sum(_tokens(_Same(schema)) for schema in registry.schemas(names))
+
+
+class _Same:
+    """A schema as a key: the registry keeps each for as long as it holds."""
+
+    def __init__(self, schema: ToolSchema) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.schema is self.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
+@lru_cache(maxsize=4_096)
+def _tokens(key: _Same) -> int:
+    return schema_tokens((key.schema,))
+
+
+def _known(history: Sequence[MessageWithParts], finders: Collection[str]) -> set[str]:
+    """The tools that were found, or called, in *history*."""
+    known: set[str] = set()
+    for item in history:
+        for part in item.parts:
+            if isinstance(part, CompactionPart):
+                known.update(part.tools)
+            if not isinstance(part, ToolPart):
+                continue
+            known.add(part.tool)
+            if part.tool in finders and isinstance(part.state, Completed):
+                for block in part.state.blocks:
+                    if isinstance(block, ListingBlock):
+                        known.update(block.items)
+    return known

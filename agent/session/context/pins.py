@@ -1,0 +1,139 @@
+"""What survives a summary word for word (spec 2, C4): the session's first request, messages
+that the user pinned, the todo list, skills that were loaded. The project's instructions are
+told anew with the session part of the system prompt."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent.records.blocks import TodoItem
+from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
+from agent.session.context.compaction import is_request
+from agent.session.context.estimate import tokens
+from agent.store.store import Store
+
+LEAST = 60
+"""Tokens that a pin gets however many there are."""
+
+LATE = 2_000
+"""Tokens at most of a message that is pinned after it was summed up."""
+
+CUT = "[… {left_out:,} characters are left out here. The whole is in {where} …]"
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    heading: str
+    text: str
+
+
+def pins_of(
+    messages: Sequence[MessageWithParts],
+    pinned: AbstractSet[str],
+    todos: Sequence[TodoItem],
+    tail: AbstractSet[str],
+) -> tuple[Pin, ...]:
+    """What is to be kept of *messages*, of which there are at least those that outlast a summary
+    (``Store.outlasting``). *pinned* are the ids of those that
+    the user pinned, *tail* of those that stand as they are anyway."""
+    pins: list[Pin] = []
+    first = next((item for item in messages if is_request(item)), None)
+    if first is not None and first.message.id not in tail and (text := _said(first)):
+        pins.append(Pin("The person's first request, word for word", text))
+    for item in messages:
+        message = item.message
+        if message.id in pinned - tail and item is not first and (text := _said(item)):
+            who = "The person" if message.role == "user" else "You"
+            pins.append(Pin(f"{who} said this, and the person pinned it", text))
+    if todos:
+        lines = [f"{MARKS[todo.status]} {todo.content} ({todo.priority})" for todo in todos]
+        pins.append(Pin("The todo list as it stands", "\n".join(lines)))
+    skills = dict(_skills(messages))
+    shown = {name for name, part in skills.items() if part.message_id in tail}
+    for name, part in skills.items():
+        if name not in shown and isinstance(part.state, Completed):
+            pins.append(Pin(f"The skill {name}, which you loaded", part.state.output))
+    return tuple(pins)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinnable:
+    """A message that the user may pin; *text* is what it says."""
+
+    message_id: str
+    role: Literal["user", "assistant"]
+    text: str
+    pinned: bool
+
+
+def pinnable(messages: Sequence[MessageWithParts]) -> tuple[Pinnable, ...]:
+    """What of a session the user may pin: messages that say something and are finished."""
+    return tuple(
+        Pinnable(item.message.id, item.message.role, text, item.message.pinned)
+        for item in messages
+        if (is_request(item) or getattr(item.message, "completed", None)) and (text := _said(item))
+    )
+
+
+async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
+    """Pin a finished message, or no longer; does nothing if it is gone."""
+    stored = await store.message(message_id)
+    if stored is not None:
+        await store.save(replace(stored.message, pinned=pinned))
+
+
+def late_pins(messages: Iterable[MessageWithParts], save: Callable[[str], str]) -> dict[str, str]:
+    """What *messages* say, which the user pinned after they were summed up, by id. Of a long one
+    there are head and tail, and the file in which *save* keeps the whole."""
+    return {item.message.id: _within(_said(item), LATE, save) for item in messages}
+
+
+def _said(item: MessageWithParts) -> str:
+    texts = [part.text for part in item.parts if isinstance(part, TextPart) and not part.synthetic]
+    named = [f"[attached: {p.path}]" for p in item.parts if isinstance(p, FilePart) and p.path]
+    return "\n".join([*texts, *named]).strip()
+
+
+def _skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, ToolPart]]:
+    """The skills that were loaded, by name; of one that was loaded again the later call."""
+    for item in messages:
+        for part in item.parts:
+            if isinstance(part, ToolPart) and part.tool == "skill":
+                state = part.state
+                name = state.label.object if isinstance(state, Completed) else ""
+                if name:
+                    yield name, part
+
+
+def pinned_text(pins: Sequence[Pin], most: float, save: Callable[[str], str]) -> str:
+    """*pins* under their headings in some *most* estimated tokens. Of what does not fit there
+    are head and tail, and the file in which *save* keeps the whole."""
+    shares = _shares([tokens(pin.text) for pin in pins], most)
+    sections = [
+        f"# {pin.heading}\n\n{_within(pin.text, share, save)}"
+        for pin, share in zip(pins, shares, strict=True)
+    ]
+    return "\n\n".join(sections)
+
+
+def _shares(sizes: Sequence[int], most: float) -> list[float]:
+    """What each pin may take: small ones are whole, the large ones share what they leave."""
+    shares = [0.0] * len(sizes)
+    left = most
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    for done, index in enumerate(order):
+        shares[index] = min(float(sizes[index]), max(LEAST, left / (len(order) - done)))
+        left -= shares[index]
+    return shares
+
+
+def _within(text: str, share: float, save: Callable[[str], str]) -> str:
+    size = tokens(text)
+    if size <= share:
+        return text
+    chars = max(0, int(len(text) * share / size))
+    head, tail = chars * 2 // 3, chars // 3
+    notice = CUT.format(left_out=len(text) - head - tail, where=save(text))
+    return f"{text[:head]}\n{notice}\n{text[len(text) - tail :]}"

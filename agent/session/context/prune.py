@@ -1,0 +1,113 @@
+"""Leaving old tool output out of requests (spec 2, C2)."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from agent.records.messages import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
+from agent.session.context.budget import Budget, output_tokens
+from agent.session.context.estimate import tokens
+from agent.session.context.request_turns import result_text
+
+PROTECTED = frozenset({"skill"})
+"""Tools whose output is never pruned; the settings may name more."""
+
+TURNS = 2
+"""Turns whose output is protected: the running one and the one before it."""
+
+STEPS = 10
+"""Steps of the running turn whose output is protected, when it has more."""
+
+LEAST = 100
+"""Tokens below which shortening an output is not worth while."""
+
+
+def prunable(
+    messages: Sequence[MessageWithParts],
+    budget: Budget,
+    *,
+    keep: AbstractSet[str] = PROTECTED,
+    factor: float = 1.0,
+) -> tuple[ToolPart, ...]:
+    """The old outputs to leave out, () when too little would be won.
+
+    Outputs of the tools in *keep* stay; *factor* makes tokens of the model's of estimated ones.
+    """
+    protected = protected_from(messages)
+    kept = won = 0.0
+    full = False
+    chosen: list[ToolPart] = []
+    for index in range(len(messages) - 1, -1, -1):
+        for part in reversed(messages[index].parts):
+            if not isinstance(part, ToolPart) or not can_shorten(part, keep):
+                continue
+            size = output_tokens(part) * factor
+            full = full or (index < protected and kept + size > budget.kept_output)
+            if not full:
+                kept += size
+            elif (gain := won_by(part) * factor) > 0:
+                won += gain
+                chosen.append(part)
+    return tuple(chosen) if won >= budget.worth_pruning else ()
+
+
+def excess(
+    messages: Sequence[MessageWithParts], most: float, *, keep: AbstractSet[str], factor: float
+) -> tuple[ToolPart, ...]:
+    """The outputs to leave out, oldest first, so that those of *messages* take *most* tokens."""
+    parts = [part for part in _calls(messages) if can_shorten(part, keep)]
+    total = sum(output_tokens(part) for part in parts) * factor
+    chosen: list[ToolPart] = []
+    for part in parts:
+        if total <= most:
+            break
+        if (gain := won_by(part) * factor) > 0:
+            chosen.append(part)
+            total -= gain
+    return tuple(chosen)
+
+
+def can_shorten(part: ToolPart, keep: AbstractSet[str]) -> bool:
+    """Whether an output is there whole and may be left out."""
+    state = part.state
+    return (
+        isinstance(state, Completed | Failed) and state.compacted is None and part.tool not in keep
+    )
+
+
+def won_by(part: ToolPart) -> int:
+    """The tokens that are won by leaving an output out, 0 where that is not worth while."""
+    gain = output_tokens(part) - tokens(result_text(shorten(part, 0.0, None))[0])
+    return gain if gain >= LEAST else 0
+
+
+def shorten(part: ToolPart, now: float, spill: str | None) -> ToolPart:
+    """*part* marked as left out since *now*: the store keeps its output, a request shows its
+    ends only. *spill* is the file that holds the whole, where there was none before."""
+    state = part.state
+    if not isinstance(state, Completed | Failed):
+        return part
+    return replace(part, state=replace(state, compacted=now, spill=state.spill or spill))
+
+
+def protected_from(messages: Sequence[MessageWithParts]) -> int:
+    """The index from which on nothing is pruned."""
+    turns = steps = 0
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index].message
+        if isinstance(message, AssistantMessage):
+            steps += 1
+            if turns == 0 and steps > STEPS:
+                return index + 1
+        elif not message.synthetic and not message.steered:
+            turns += 1
+            if turns == TURNS:
+                return index
+    return 0
+
+
+def _calls(messages: Sequence[MessageWithParts]) -> Iterator[ToolPart]:
+    for item in messages:
+        for part in item.parts:
+            if isinstance(part, ToolPart):
+                yield part

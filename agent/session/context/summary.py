@@ -1,0 +1,174 @@
+"""Asking a model to sum up the older part of a session (spec 2, C3 and C6)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.provider.client import (
+    ModelClient,
+    ModelInfo,
+    ModelRequest,
+    TextContent,
+    Turn,
+    UserTurn,
+)
+from agent.provider.complete import answer_to
+from agent.records.context_parts import ContextPart
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json
+from agent.records.messages import (
+    Completed,
+    Failed,
+    FilePart,
+    MessageWithParts,
+    Part,
+    TextPart,
+    ToolPart,
+    Usage,
+)
+from agent.session.context.budget import Budget, weight
+from agent.session.context.compaction import described
+from agent.session.context.estimate import tokens
+from agent.session.context.request_turns import turns_of
+
+MAX_OUTPUT = 8_192
+"""Tokens of a summary at most; a reasoning model thinks within them too."""
+
+SHARES = (1.0, 0.5, 0.25)
+"""How much of the messages each try takes, newest first; there are so many tries (C6)."""
+
+OUTPUT_CHARS = (2_000, 800, 300)
+"""Characters of a tool's output or of one argument that each try shows."""
+
+REQUEST = "Sum up the conversation above in the sections that you were given."
+FOCUS = " The person asks that it keeps this above all: {focus}"
+EARLIER = "An earlier summary of what came before, to be carried on in yours:\n\n{summary}"
+LEFT_OUT = "[{count} older messages are left out here: they did not fit.]"
+TOO_LONG = (
+    "The conversation could not be summed up: even its newest part does not fit the window of "
+    "{model}. Nothing was lost. Choose a model with a larger window and run /compact."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """*usage* is what the request for it took, None where the provider did not say."""
+
+    text: str
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summariser:
+    """Who sums up: a model, its *prompt* (the sections), and what to keep above all.
+
+    *factor* makes tokens of the model's of estimated ones; *session_id* goes with the request.
+    """
+
+    client: ModelClient
+    model: ModelInfo
+    prompt: str
+    session_id: str
+    focus: str = ""
+    factor: float = 1.0
+
+    async def sum_up(self, messages: Sequence[MessageWithParts], earlier: str = "") -> Summary:
+        """The summary of *messages* and of what an *earlier* summary tells.
+
+        Raises ``ProviderError`` when the model gives none: of kind overflow after the last try.
+        """
+        for share, chars in zip(SHARES, OUTPUT_CHARS, strict=True):
+            taken = messages[-max(1, round(len(messages) * share)) :] if messages else ()
+            shown = [_plain(item, chars) for item in taken]
+            shown = shown[self._fitting(shown) :]
+            try:
+                return await self._ask(shown, len(messages) - len(shown), earlier)
+            except ProviderError as error:
+                if error.kind is not ProviderErrorKind.OVERFLOW:
+                    raise
+        sentence = TOO_LONG.format(model=self.model.full_name)
+        raise ProviderError(ProviderErrorKind.OVERFLOW, sentence)
+
+    def _fitting(self, messages: Sequence[MessageWithParts]) -> int:
+        """The index from which on *messages* fit the window, as far as it is known."""
+        budget = Budget.of(self.model)
+        if budget is None:
+            return 0
+        room = budget.usable / self.factor - tokens(self.prompt)
+        for index in range(len(messages) - 1, -1, -1):
+            room -= weight(messages[index]).total
+            if room < 0:
+                return min(index + 1, len(messages) - 1)
+        return 0
+
+    async def _ask(
+        self, messages: Sequence[MessageWithParts], left_out: int, earlier: str
+    ) -> Summary:
+        notes: list[str] = []
+        if earlier:
+            notes.append(EARLIER.format(summary=earlier))
+        if left_out:
+            notes.append(LEFT_OUT.format(count=left_out))
+        before: tuple[Turn, ...] = (UserTurn((TextContent("\n\n".join(notes)),)),) if notes else ()
+        focus = FOCUS.format(focus=self.focus) if self.focus else ""
+        request = ModelRequest(
+            model=self.model,
+            system=(self.prompt,),
+            turns=(*before, *turns_of(messages), UserTurn((TextContent(REQUEST + focus),))),
+            max_output=min(MAX_OUTPUT, self.model.output_limit or MAX_OUTPUT),
+            session_id=self.session_id,
+        )
+        answer = await answer_to(self.client, request, "summary")
+        return Summary(answer.text, answer.usage)
+
+
+def _plain(item: MessageWithParts, chars: int) -> MessageWithParts:
+    """*item* as the summary needs it: files described, long outputs and arguments cut."""
+    return replace(item, parts=tuple(_plain_parts(item, chars)))
+
+
+def _plain_parts(item: MessageWithParts, chars: int) -> Iterator[Part]:
+    for part in item.parts:
+        match part:
+            case FilePart() if part.data is not None:
+                yield described(part)
+            case TextPart(mark="compaction_continue") | ContextPart():
+                pass
+            case ToolPart(state=Completed() as state):
+                short = replace(
+                    state,
+                    output=cut(state.output, chars) if state.compacted is None else state.output,
+                    files=(),
+                    input={key: _cut_json(value, chars) for key, value in state.input.items()},
+                )
+                yield replace(part, state=short)
+            case ToolPart(state=Failed() as state):
+                given = state.input or {}
+                short = replace(
+                    state,
+                    error=cut(state.error, chars),
+                    output=cut(state.output, chars) if state.compacted is None else state.output,
+                    input={key: _cut_json(value, chars) for key, value in given.items()},
+                )
+                yield replace(part, state=short)
+            case _:
+                yield part
+
+
+def _cut_json(value: Json, chars: int) -> Json:
+    match value:
+        case str():
+            return cut(value, chars)
+        case list():
+            return [_cut_json(each, chars) for each in value]
+        case dict():
+            return {key: _cut_json(each, chars) for key, each in value.items()}
+        case _:
+            return value
+
+
+def cut(text: str, chars: int) -> str:
+    """*text* with its middle left out, so that some *chars* characters stay."""
+    if len(text) <= chars:
+        return text
+    half = chars // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters …]\n{text[-half:]}"

@@ -1,0 +1,31 @@
+"""Dropping for good what was taken back (spec 7, D5): whoever goes on does so from before it."""
+
+from dataclasses import replace
+
+from agent.records.messages import AssistantMessage, Session
+from agent.session.queue import waits
+from agent.session.usage import noted
+from agent.store.store import Store
+
+
+async def settle_undone(store: Store, session_id: str) -> None:
+    """Drop what was taken back in a session, in which a turn is about to begin.
+
+    To be called by who has claimed the session: nobody brings it back meanwhile.
+    """
+    session = await store.session(session_id)
+    if session.undone_at is None:
+        return
+    stored = await store.messages(session.id)
+    # What waits came later, be it while this one was claimed: it was never taken back.
+    gone = [m for m in stored if m.message.id >= session.undone_at and not waits(m)]
+    for item in gone:
+        await store.remove_message(session.id, item.message.id)
+
+    def settled(now: Session) -> Session:
+        for item in gone:
+            if isinstance(message := item.message, AssistantMessage):
+                now = noted(now, message.model, message.usage, message.cost)
+        return replace(now, undone_at=None, undone_tree=None)
+
+    await store.update(session.id, settled)

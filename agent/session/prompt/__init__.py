@@ -1,0 +1,1 @@
+"""Prompts: the system prompt, instructions, attachments and slash commands."""

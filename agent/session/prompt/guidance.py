@@ -1,0 +1,48 @@
+"""What guides the agent in an opened folder: instruction files and skills (spec 6)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from agent.config.model import Config
+from agent.config.paths import Paths
+from agent.permission.trust.trust import Standing, Trust
+from agent.session.prompt.instructions import Instructions
+from agent.session.prompt.remember import Remember
+from agent.skills import Found, Skills
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """*remember* adds to the instructions what the user types behind a ``#``."""
+
+    instructions: Instructions
+    skills: Skills
+    remember: Remember
+
+    @classmethod
+    def of(
+        cls, directory: Path, trust: Trust, paths: Paths, env: Mapping[str, str], config: Config
+    ) -> Self:
+        """The guidance in *directory*, by the settings and by whether its project is trusted
+        when it is asked for."""
+
+        def trusted() -> bool:
+            return trust.trusted
+
+        def standing(project: str) -> Standing:
+            # A session of another project may be open here: that one was not asked about.
+            return trust.standing if project == str(trust.project) else "refused"
+
+        mode = config.instructions_mode
+        return cls(
+            Instructions(paths, env, standing, entries=config.instructions, mode=mode),
+            Skills(directory, trust.project, paths, env, trusted, config.skills.paths),
+            Remember(directory, trust.project, trust, mode),
+        )
+
+    async def find_skills(self) -> Found:
+        """The skills that there are now."""
+        return await asyncio.to_thread(self.skills.find)

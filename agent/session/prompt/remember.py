@@ -1,0 +1,119 @@
+"""A line that the user adds to the project's instructions with ``#`` (spec 8, U8).
+
+It is asked about like any edit: the dialog shows the change, and what was shown is written.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.files import FileTracker
+from agent.permission.trust.trust import Trust
+from agent.records.blocks import Block
+from agent.records.errors import ToolError
+from agent.records.ids import new_id
+from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.session.prompt.instructions import Mode, project_files
+from agent.tools.base import ToolContext
+from agent.tools.change import Change, apply_change, check_text, plan_change
+from agent.tools.filetext import load_text
+from agent.tools.paths import resolve_path
+
+NEW_FILE = "# Instructions for coding agents\n\n"
+"""What a new file begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change to be asked about: *request* is what the dialog shows."""
+
+    change: Change
+    request: PermissionRequest
+
+
+class Remember:
+    """Adds lines to the instruction file that is in force in *directory*."""
+
+    def __init__(self, directory: Path, project: Path, trust: Trust, mode: Mode) -> None:
+        self._directory = directory
+        self._project = project
+        self._trust = trust
+        self._mode: Mode = mode
+        self._files = FileTracker()
+
+    async def draft(self, line: str) -> Draft:
+        """The change that adds *line*. Raises ``ToolError`` when the file can't be changed."""
+        check_text(line, "the line")
+        return await asyncio.to_thread(self._draft, " ".join(line.split()))
+
+    async def write(self, draft: Draft, reply: PermissionReply) -> str:
+        """Write what was shown; the name of the file. Raises ``ToolError``."""
+        done = await apply_change(draft.change, reply, self._context())
+        self._trust.vouch()
+        return done.target.shown
+
+    def _draft(self, line: str) -> Draft:
+        if not line:
+            raise ToolError("There is nothing to add. Write the line behind the #.")
+        found = project_files(self._directory, self._project, self._mode)
+        path = found[-1] if found else self._project / "AGENTS.md"
+        target = resolve_path(str(path), self._context())
+        if target.outside:
+            raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
+        loaded = load_text(target)
+        change = plan_change(target, loaded, _added(loaded.file.text if loaded else "", line))
+        need = Need("edit", target.real_pattern, reason="you add this line")
+        request = PermissionRequest(
+            id=new_id("per"),
+            session_id="",
+            root_id="",
+            message_id="",
+            call_id="",
+            agent="you",
+            tool="edit",
+            heading=f"Add this line to {target.shown}?",
+            folder=str(self._directory),
+            blocks=(change.diff.block,),
+            needs=(JudgedNeed(need, "ask", need.reason),),
+            always=(),
+            created=time.time(),
+        )
+        return Draft(change, request)
+
+    def _context(self) -> ToolContext:
+        return ToolContext(
+            session_id="",
+            root_id="",
+            message_id="",
+            call_id="",
+            agent="you",
+            directory=str(self._directory),
+            project=str(self._project),
+            files=self._files,
+            progress=_ignore,
+            ask=_nobody,
+        )
+
+
+def _added(text: str, line: str) -> str:
+    """*text* with *line* as its last list item, in the file's own line ends."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if not text.strip():
+        return f"{NEW_FILE}- {line}\n"
+    body = text.rstrip()
+    last = body.splitlines()[-1].lstrip()
+    gap = newline if last.startswith(("- ", "* ", "+ ")) else newline * 2
+    bullet = last[0] if last.startswith(("* ", "+ ")) else "-"
+    return f"{body}{gap}{bullet} {line}{newline}"
+
+
+def _ignore(text: str) -> None:
+    """A written line tells nothing on the way."""
+
+
+async def _nobody(
+    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
+    del blocks
+    raise ToolError(f"{heading} {len(needs)} things would have to be asked here.")

@@ -1,0 +1,216 @@
+"""Makes a prompt of a slash command (spec 10, K8).
+
+What a template runs and reads goes through the one pipeline, as the model's own calls do: the
+same rules, questions and hooks. What the user typed behind the command is theirs: the files it
+names are attached like those of any prompt.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from agent.agents import Agents
+from agent.commands import CommandInfo, Piece, commands_of, expand, unknown
+from agent.config.loading import LoadedConfig
+from agent.files import Editor, FileTracker
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import CommandError
+from agent.records.ids import new_id
+from agent.records.json import JsonObject
+from agent.records.messages import Session
+from agent.records.requests import Need, PermissionReply
+from agent.session.api import Mention, PromptInput, Subtask
+from agent.session.prompt.attachments import ATTACHED
+from agent.session.prompt.guidance import Guidance
+from agent.session.prompt.mentions import agents_in, mentions_in
+from agent.skills import Skill
+from agent.tools.base import ToolContext
+from agent.tools.pipeline import CallFailed, Pipeline
+
+SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDeps:
+    """What commands work with. *editor* is the user's, None where there is none."""
+
+    agents: Agents
+    guidance: Guidance
+    pipeline: Pipeline
+    editor: Editor | None = None
+
+
+class _Unseen:
+    """Hears how a call goes that is no part of a message; the question shows what it is about."""
+
+    async def running(
+        self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
+    ) -> None:
+        _ = arguments, label, blocks
+
+    def waiting(self, request_id: str | None) -> None:
+        _ = request_id
+
+    def placed(self, terminal: str) -> None:
+        _ = terminal
+
+    def answered(self, consent: Consent) -> None:
+        _ = consent
+
+
+class Commands:
+    """The commands of an opened folder. Skills are commands too, unless a command has the name."""
+
+    def __init__(self, loaded: LoadedConfig, deps: CommandDeps) -> None:
+        self._own = commands_of(loaded)
+        self._deps = deps
+
+    async def all(self) -> tuple[CommandInfo, ...]:
+        """All commands, by name."""
+        found = await self._deps.guidance.find_skills()
+        taken = {known.name for known in self._own}
+        skills = [_of_skill(s) for s in found.skills.values() if s.name not in taken]
+        return tuple(sorted((*self._own, *skills), key=lambda known: known.name))
+
+    async def prompt(
+        self, name: str, argument: str, session: Session, base: PromptInput
+    ) -> PromptInput:
+        """What the command *name* sends in *session*; what it leaves open is as in *base*.
+
+        Raises ``CommandError`` for a command that there is none of, or whose command line or
+        file was refused.
+        """
+        known = await self.all()
+        command = next((each for each in known if each.name == name), None)
+        if command is None:
+            raise unknown(name, (each.name for each in known))
+        agent = command.agent or base.agent or session.agent
+        self._deps.agents.get(agent)
+        call = partial(self._call, command, session, agent)
+        pieces = expand(await self._template(command, call), argument)
+        text = "".join([await self._said(command, piece, call) for piece in pieces])
+        typed = mentions_in(argument, Path(session.directory))
+        files = await self._files(command, pieces, session, typed, call)
+        text = "\n\n".join((text.strip(), *files))
+        made = replace(
+            base,
+            text=text,
+            typed=f"/{name} {argument}".strip(),
+            mentions=typed,
+            agents=agents_in(argument, [each.name for each in self._deps.agents.callable()]),
+            model=command.model or base.model,
+            effort=command.effort or (None if command.model else base.effort),
+            passing=True,
+        )
+        if self._apart(command):
+            description = " ".join(command.description.split()[:6]) or f"The command /{name}"
+            return replace(made, subtask=Subtask(agent, description, text))
+        own = self._deps.agents.get(agent) if command.agent else None
+        model = command.model or (own.model if own else None)
+        return replace(made, agent=agent, model=model or base.model)
+
+    def _apart(self, command: CommandInfo) -> bool:
+        """Whether a sub-agent does it."""
+        if command.subtask is not None or command.agent is None:
+            return bool(command.subtask)
+        return self._deps.agents.get(command.agent).mode == "subagent"
+
+    async def _template(self, command: CommandInfo, call: "_Call") -> str:
+        if command.kind != "skill":
+            return command.template
+        return SKILL.format(name=command.name, text=await call("skill", {"name": command.name}))
+
+    async def _said(self, command: CommandInfo, piece: Piece, call: "_Call") -> str:
+        """The text of a *piece*; of a command what it printed."""
+        if piece.kind == "text":
+            return piece.text
+        if command.kind == "skill":  # what stands there in such marks is an example
+            return f"!`{piece.text}`"
+        description = f"For the command /{command.name}"
+        return await call("bash", {"command": piece.text.strip(), "description": description})
+
+    async def _files(
+        self,
+        command: CommandInfo,
+        pieces: Sequence[Piece],
+        session: Session,
+        typed: Sequence[Mention],
+        call: "_Call",
+    ) -> list[str]:
+        """The files that the template itself names, each once, and none that the user *typed*."""
+        if command.kind == "skill":
+            return []
+        text = "".join(piece.text for piece in pieces if piece.kind == "text")
+        return [
+            ATTACHED.format(path=mention.path, text=await call("read", _reading(mention)))
+            for mention in mentions_in(text, Path(session.directory))
+            if mention not in typed
+        ]
+
+    async def _call(
+        self,
+        command: CommandInfo,
+        session: Session,
+        agent: str,
+        tool: str,
+        arguments: JsonObject,
+    ) -> str:
+        """What a tool gives. Raises ``CommandError`` when it does not."""
+        resolved = self._deps.pipeline.resolve(tool, json.dumps(arguments))
+        if isinstance(resolved, CallFailed):
+            raise CommandError(f"/{command.name} was not sent: {resolved.error}")
+        context = ToolContext(
+            session_id=session.id,
+            root_id=session.id,
+            message_id="",
+            call_id=new_id("cal"),
+            agent=agent,
+            directory=session.directory,
+            project=session.project,
+            files=FileTracker(self._deps.editor),
+            progress=_ignore,
+            ask=_unasked,
+        )
+        done = await self._deps.pipeline.run(resolved, context, _Unseen())
+        if isinstance(done, CallFailed):
+            what = arguments.get("command") or arguments.get("file_path") or arguments.get("name")
+            raise CommandError(f"/{command.name} was not sent: {what}: {done.error}")
+        return done.output.strip()
+
+
+_Call = Callable[[str, JsonObject], Awaitable[str]]
+"""A tool by name with its arguments; gives its output."""
+
+
+def _reading(mention: Mention) -> JsonObject:
+    given: JsonObject = {"file_path": mention.path}
+    if mention.first is not None:
+        given["offset"] = mention.first
+        if mention.last is not None:
+            given["limit"] = max(1, mention.last - mention.first + 1)
+    return given
+
+
+def _of_skill(skill: Skill) -> CommandInfo:
+    return CommandInfo(
+        name=skill.name,
+        description=skill.description,
+        template="",
+        kind="skill",
+        source=str(skill.path),
+    )
+
+
+def _ignore(text: str) -> None:
+    """What runs for a command shows nothing on the way."""
+    _ = text
+
+
+async def _unasked(
+    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
+    """Replaced by the pipeline before anything runs."""
+    raise AssertionError(heading, needs, blocks)

@@ -1,0 +1,259 @@
+"""What the model is told beside the conversation: the two blocks of the system prompt, and
+reminders of what changed (spec 2, C9; spec 6).
+
+What was told stands in the history itself (``ContextPart``), so it is the same after a
+restart, in a fork and for every request: nothing ahead of the history ever changes.
+"""
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agent.agents import AgentInfo, Agents, lineage
+from agent.bus import Bus
+from agent.permission.rules import decide
+from agent.process import SpillStore
+from agent.provider.client import ModelInfo
+from agent.records.context_parts import ContextPart
+from agent.records.events import Notice
+from agent.records.ids import new_id
+from agent.records.messages import Completed, MessageWithParts, Session, ToolPart, UserMessage
+from agent.session.context.compaction import compacted, marker_of
+from agent.session.context.conversation import Conversation
+from agent.session.context.pins import late_pins
+from agent.session.prompt.environment import (
+    FILE,
+    MODES,
+    PINNED,
+    SERVER,
+    Situation,
+    repository_of,
+    today,
+)
+from agent.session.prompt.guidance import Guidance
+from agent.session.prompt.instructions import Instruction
+from agent.session.prompt.templates import head
+from agent.skills import listing
+from agent.store.store import Store
+from agent.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingDeps:
+    """*prompts* are the user's own by family, *spills* keep what is too long to be told whole;
+    *registry* has what servers say of their tools; *now* gives the local time."""
+
+    agents: Agents
+    guidance: Guidance
+    bus: Bus
+    store: Store
+    prompts: Mapping[str, str]
+    spills: SpillStore
+    registry: Registry
+    now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone()
+
+
+class Briefing:
+    """Tells the model where it works. Built once; what was told is in each history."""
+
+    def __init__(self, deps: BriefingDeps) -> None:
+        self._deps = deps
+        self._noted: set[str] = set()
+
+    def head(self, agent: AgentInfo, model: ModelInfo) -> str:
+        """The static block for a model and an agent (I1)."""
+        return head(model.wire_id or model.id, agent.prompt, self._deps.prompts)
+
+    async def tell(
+        self,
+        session: Session,
+        newest: UserMessage,
+        history: list[MessageWithParts],
+        callers: tuple[str, ...],
+    ) -> list[MessageWithParts]:
+        """*history* with what is to be told with its *newest* message, which was not sent yet:
+        the session part where there is none, else a reminder of what changed since."""
+        if block_of(history):
+            if newest.synthetic:
+                return history
+            now = await self._situation(session, newest.agent, callers, fresh=False)
+            now = replace(now, pinned=await self._pinned(session, history))
+            topics = known_facts(history)
+            reminder = now.reminder(topics)
+            part = _part(newest, now, reminder=reminder, known=topics) if reminder else None
+        else:
+            now = await self._situation(session, newest.agent, callers, fresh=True)
+            part = _part(newest, now, block=now.block())
+        if part is None:
+            return history
+        await self._deps.store.save(part)
+        return [_with(item, part) if item.message.id == newest.id else item for item in history]
+
+    async def begin(
+        self, session: Session, marker: MessageWithParts, callers: tuple[str, ...]
+    ) -> MessageWithParts:
+        """*marker*, where the history begins anew, with the session part as of now."""
+        message = marker.message
+        assert isinstance(message, UserMessage)  # noqa: S101 - a marker always is one
+        now = await self._situation(session, message.agent, callers, fresh=True)
+        pinned = await self._deps.store.pinned(session.id)  # the marker itself holds them
+        now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
+        return _with(marker, _part(message, now, block=now.block()))
+
+    async def attached(
+        self,
+        session: Session,
+        conversation: Conversation,
+        touched: Iterable[str],
+        claimed: set[str],
+    ) -> tuple[Instruction, ...]:
+        """Instructions of deeper folders for a call that *touched* files (real paths), each
+        once: not what the session part holds, what *conversation* shows, or what is *claimed* by
+        an earlier call of the step (I4)."""
+        topics = known_facts(conversation.all)
+        known = {topic.removeprefix(FILE) for topic in topics if topic.startswith(FILE)}
+        shown = attached_in(conversation.visible) | claimed
+        found: list[Instruction] = []
+        for path in touched:
+            collected = await self._deps.guidance.instructions.nested(
+                path, session.directory, session.project, frozenset(known)
+            )
+            self._tell(collected.notes)
+            for each in collected.files:
+                if each.mark not in shown:
+                    shown.add(each.mark)
+                    claimed.add(each.mark)
+                    found.append(each)
+        return tuple(found)
+
+    async def _situation(
+        self, session: Session, agent: str, callers: tuple[str, ...], *, fresh: bool
+    ) -> Situation:
+        """How things are now; *fresh* asks the addresses of instructions again."""
+        collected, repository, skills = await asyncio.gather(
+            self._deps.guidance.instructions.collect(
+                session.directory, session.project, fetch=fresh
+            ),
+            repository_of(session.directory),
+            self._skills(agent, callers),
+        )
+        self._tell(collected.notes)
+        return Situation(
+            directory=session.directory,
+            project=session.project,
+            date=today(self._deps.now()),
+            repository=repository,
+            mode=MODES.get(agent, ""),
+            skills=skills,
+            instructions=collected.files,
+            servers=self._servers(agent, callers),
+        )
+
+    async def _pinned(
+        self, session: Session, history: Sequence[MessageWithParts]
+    ) -> Mapping[str, str]:
+        """What the user pinned, in a *history* that was summed up."""
+        if not any(map(marker_of, history)):
+            return {}
+        deps = self._deps
+        pinned = await deps.store.pinned(session.id)
+        topics = known_facts(history)
+        told = {topic.removeprefix(PINNED) for topic in topics if topic.startswith(PINNED)}
+        told |= {item.message.id for item in compacted(history)}
+        read = [await deps.store.message(each) for each in sorted(pinned - told)]
+        found = [item for item in read if item is not None]
+        said = await asyncio.to_thread(late_pins, found, deps.spills.place_of)
+        return {each: said.get(each, "") for each in sorted(pinned)}
+
+    def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
+        """What those servers say that the agent may call a tool of."""
+        registry = self._deps.registry
+        offered = self._deps.agents.offered(agent, registry.names, callers)
+        heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
+        return {server: text for server, text in registry.words.items() if server in heard}
+
+    async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
+        """The skills that the agent may load (I3)."""
+        found = await self._deps.guidance.find_skills()
+        self._tell(found.notes)
+        agents = self._deps.agents
+        if "skill" not in agents.offered(agent, ("skill",), callers):
+            return ""
+        sets = [agents.rules(name, child=child) for name, child in lineage(agent, callers)]
+
+        def denied(name: str) -> bool:
+            ruling = (decide("skill", name, rules, trusted=True) for rules in sets)
+            return any(rule is not None and rule.action == "deny" for rule in ruling)
+
+        return listing(s for s in found.skills.values() if not denied(s.name))
+
+    def _tell(self, notes: Iterable[str]) -> None:
+        """Each note once for as long as the program runs."""
+        for note in notes:
+            if note not in self._noted:
+                self._noted.add(note)
+                self._deps.bus.publish(Notice(note))
+
+
+def _part(
+    message: UserMessage,
+    now: Situation,
+    *,
+    block: str | None = None,
+    reminder: str = "",
+    known: Mapping[str, str] | None = None,
+) -> ContextPart:
+    # What a server said is not said again when it comes back after a while.
+    heard = {topic: fact for topic, fact in (known or {}).items() if topic.startswith(SERVER)}
+    return ContextPart(
+        id=new_id("prt"),
+        session_id=message.session_id,
+        message_id=message.id,
+        block=block,
+        reminder=reminder,
+        facts=heard | now.facts(),
+    )
+
+
+def _with(item: MessageWithParts, part: ContextPart) -> MessageWithParts:
+    return MessageWithParts(item.message, (*item.parts, part))
+
+
+def _told(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
+    """What was told, newest first."""
+    for item in reversed(history):
+        for part in reversed(item.parts):
+            if isinstance(part, ContextPart):
+                yield part
+
+
+def block_of(history: Sequence[MessageWithParts]) -> str:
+    """The session part of the system prompt that is in force, "" before there is one."""
+    return next((part.block for part in _told(history) if part.block is not None), "")
+
+
+def known_facts(history: Sequence[MessageWithParts]) -> Mapping[str, str]:
+    """What the model knows of the place, by topic."""
+    for part in _told(history):
+        return part.facts
+    return {}
+
+
+def useful(tools: Iterable[str], history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+    """*tools* without the one that loads skills where the model knows of none."""
+    skills = known_facts(history).get("skills")
+    return tuple(tool for tool in tools if tool != "skill" or skills)
+
+
+def attached_in(history: Sequence[MessageWithParts]) -> set[str]:
+    """The instruction files that *history* still shows in the results of calls."""
+    return {
+        mark
+        for item in history
+        for part in item.parts
+        if isinstance(part, ToolPart)
+        and isinstance(part.state, Completed)
+        and part.state.compacted is None
+        for mark in part.state.attached
+    }

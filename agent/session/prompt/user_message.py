@@ -1,0 +1,84 @@
+"""A prompt on its way into the store: the message it becomes (spec 1, L3)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from agent.agents import AgentInfo
+from agent.records.ids import new_id
+from agent.records.messages import (
+    AgentPart,
+    MessageWithParts,
+    Part,
+    Session,
+    SubtaskPart,
+    TextPart,
+    UserMessage,
+)
+from agent.session.api import PromptInput
+from agent.session.prompt.title import title_of
+
+DELEGATE = (
+    "<system-reminder>\nThe user names the sub-agent {name}: have it do what is asked above, with "
+    "the task tool and a prompt that holds all it needs to know.\n</system-reminder>"
+)
+
+
+def user_message(
+    session: Session, prompt: PromptInput, default_model: str, now: float, agent: AgentInfo | None
+) -> MessageWithParts:
+    """The message that *prompt* becomes in *session*, whose *agent* is the prompt's; what it leaves
+    open the session says, then the agent, then the default."""
+    own_model, own_effort = (agent.model, agent.effort) if agent is not None else (None, None)
+    message = UserMessage(
+        id=new_id("msg"),
+        session_id=session.id,
+        created=now,
+        agent=session.agent,
+        model=prompt.model or session.model or own_model or default_model,
+        effort=prompt.effort or session.effort or own_effort,
+        delivery=prompt.delivery,
+    )
+    return MessageWithParts(message, tuple(_parts(message, prompt, now)))
+
+
+def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Part]:
+    def text(words: str, *, synthetic: bool) -> TextPart:
+        return TextPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            text=words,
+            started=now,
+            ended=now,
+            synthetic=synthetic,
+        )
+
+    yield text(prompt.seen, synthetic=False)
+    if prompt.subtask is not None:
+        yield SubtaskPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            agent=prompt.subtask.agent,
+            description=prompt.subtask.description,
+            prompt=prompt.subtask.prompt,
+        )
+    elif prompt.typed is not None:
+        yield text(prompt.text, synthetic=True)
+    if prompt.context:
+        yield text(prompt.context, synthetic=True)
+    for name in prompt.agents:
+        yield AgentPart(
+            id=new_id("prt"), session_id=message.session_id, message_id=message.id, name=name
+        )
+        yield text(DELEGATE.format(name=name), synthetic=True)
+    for file in prompt.files:
+        yield replace(file, id=new_id("prt"), session_id=message.session_id, message_id=message.id)
+
+
+def remembered(session: Session, message: UserMessage, prompt: PromptInput, now: float) -> Session:
+    """*session* as it stands after a prompt: its title, and what the next prompt takes over."""
+    titled = replace(session, title=session.title or title_of(prompt.seen), updated=now)
+    if prompt.passing:
+        return titled
+    return replace(titled, agent=message.agent, model=message.model, effort=message.effort)

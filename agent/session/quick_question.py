@@ -1,0 +1,110 @@
+"""A question beside the work (spec 8, U10): answered from the session, kept nowhere.
+
+The request begins with the bytes of the session's own, so the provider's cache serves it, and
+it runs beside a turn: nothing is claimed and nothing is stored but what it cost.
+"""
+
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from agent.files import FileTracker
+from agent.provider.client import (
+    ModelRequest,
+    StepFinish,
+    StreamError,
+    TextContent,
+    TextDelta,
+    UserTurn,
+)
+from agent.provider.usage import cost as cost_of
+from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
+from agent.records.messages import SessionStatus, UserMessage
+from agent.session.subagents.subagents import Subagents, lineage_of
+from agent.session.turn.turn import Turn, TurnDeps
+from agent.session.usage import spend
+
+NOTHING = "Nothing was said in this session yet: just ask."
+CUT = "The answer ended before its end."
+MAX_OUTPUT = 8_192
+"""Tokens of an answer at most: it is read in passing."""
+
+QUESTION = (
+    "<system-reminder>\nThe user asks something beside the work. Answer from what you know of "
+    "this session, in a few sentences. Call no tools and change no plans: neither the question "
+    "nor the answer will be seen by you again.\n</system-reminder>\n{question}"
+)
+
+
+class Asides:
+    """Asks them."""
+
+    def __init__(
+        self,
+        deps: TurnDeps,
+        files: FileTracker,
+        subagents: Subagents,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._deps = deps
+        self._files = files
+        self._subagents = subagents
+        self._clock = clock
+
+    async def ask(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
+        """The answer as it comes, in pieces.
+
+        Raises ``SessionNotFound``, ``NothingToDo`` for a session without messages,
+        ``MissingKey`` and ``ProviderError``.
+        """
+        request = await self._request(session_id, question)
+        model = request.model
+        end: StepFinish | None = None
+        async with aclosing(self._deps.clients.client_for(model).stream(request)) as stream:
+            async for event in stream:
+                match event:
+                    case StreamError():
+                        raise event.error
+                    case TextDelta():
+                        yield event.text
+                    case StepFinish():
+                        end = event
+                    case _:
+                        pass
+        if end is None:
+            raise ProviderError(ProviderErrorKind.NETWORK, CUT)
+        cost = cost_of(end.usage, model.price)
+        now = self._clock()
+        await spend(self._deps.update, session_id, end.usage, cost, now, beside=model.full_name)
+
+    async def _request(self, session_id: str, question: str) -> ModelRequest:
+        store = self._deps.store
+        session = await store.session(session_id)
+        lineage = await lineage_of(store, session)
+        turn = Turn(self._deps, session, lineage, self._files, _silent, self._subagents)
+        stored = await store.since_summary(session_id, before=session.undone_at)
+        turn.begin_with(stored)
+        users = [i.message for i in stored if isinstance(i.message, UserMessage)]
+        sent = [message for message in users if message.turn_id is not None]
+        if not sent:
+            raise NothingToDo(NOTHING)
+        newest = replace(sent[-1], agent=session.agent, model=session.model or sent[-1].model)
+        turn.leave_queue(newest)
+        setting = await turn.setting(newest)
+        asked = UserTurn((TextContent(QUESTION.format(question=question)),))
+        return ModelRequest(
+            model=setting.model,
+            system=setting.system,
+            turns=(*turn.turns(), asked),
+            tools=setting.tools,
+            max_output=min(MAX_OUTPUT, setting.model.output_limit or MAX_OUTPUT),
+            temperature=setting.temperature,
+            effort=setting.effort,
+            session_id=session_id,
+        )
+
+
+def _silent(status: SessionStatus) -> None:
+    """An aside does not make its session busy."""
+    del status

@@ -1,0 +1,258 @@
+"""The sessions of a folder: create, list, rename, fork (spec 7, D6)."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agent.agents import AgentInfo, Agents
+from agent.records.context_parts import ReportPart
+from agent.records.errors import SessionNotFound
+from agent.records.ids import new_id
+from agent.records.messages import CompactionPart, MessageWithParts, Part, Session, UserMessage
+from agent.session.queue import waits
+from agent.store.errands import report_of, waiting_report
+from agent.store.listing import Scope, SessionHit, SessionLine
+from agent.store.recovery import closed_part
+from agent.store.store import Store
+
+
+class TakingOver:
+    """Says what agents take over. It knows what was chosen before one with a model of its own came,
+    also where no prompt was sent with that."""
+
+    def __init__(self, agents: Agents, store: Store) -> None:
+        self._agents = agents
+        self._store = store
+        self._left: dict[str, tuple[str | None, str | None]] = {}
+
+    async def __call__(self, session: Session, name: str) -> Session:
+        """*session* with the agent *name*. What the agent leaves open stays as it is; the model
+        that the agent before brought along goes with it, unless another was chosen meanwhile."""
+        if name == session.agent:
+            return session
+        before, after = self._agents.find(session.agent), self._agents.find(name)
+        model, effort = session.model, session.effort
+        if before is not None and not _has_own(before):
+            self._left[session.id] = (model, effort)
+            if after is not None and _brought(after, session):
+                del self._left[session.id]  # whoever calls has given it the new one's already
+        elif before is not None and _brought(before, session):
+            model, effort = self._left.get(session.id) or await self._last(session)
+        if after is not None and _has_own(after):
+            model, effort = after.model or model, after.effort
+        return replace(session, agent=name, model=model, effort=effort)
+
+    async def _last(self, session: Session) -> tuple[str | None, str | None]:
+        """The model and effort that were last used with an agent that has none of its own; None,
+        the default, where there was none."""
+        for item in reversed(await self._store.since_summary(session.id)):
+            message = item.message
+            if not isinstance(message, UserMessage) or message.synthetic:
+                continue
+            agent = self._agents.find(message.agent)
+            if agent is not None and not _has_own(agent):
+                return message.model, message.effort
+        return None, None
+
+
+def _has_own(agent: AgentInfo) -> bool:
+    return agent.model is not None or agent.effort is not None
+
+
+def _brought(agent: AgentInfo, session: Session) -> bool:
+    """Whether *session* has what it has from *agent*."""
+    own_model = agent.model is None or agent.model == session.model
+    return _has_own(agent) and own_model and agent.effort in {None, session.effort}
+
+
+FORKED = (
+    "This conversation is a copy that was made while it worked: it reports to the other one. Start "
+    "it anew if its report is wanted here."
+)
+
+
+class Directory:
+    """Sessions that were opened in *directory*, whose project root is *project*."""
+
+    def __init__(
+        self,
+        store: Store,
+        agents: Agents,
+        directory: str,
+        project: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self.taken_over = TakingOver(agents, store)
+        self._path = directory
+        self._project = project
+        self._clock = clock
+
+    async def create(
+        self,
+        *,
+        agent: str = "build",
+        model: str | None = None,
+        effort: str | None = None,
+        parent_id: str | None = None,
+        title: str = "",
+        session_id: str | None = None,
+    ) -> Session:
+        """A new, empty session, under *session_id* if that is given. An empty title is replaced
+        by the first prompt's words."""
+        session = replace(
+            self.draft(agent, model),
+            id=session_id or new_id("ses"),
+            title=title,
+            parent_id=parent_id,
+            effort=effort,
+        )
+        await self._store.save(session)
+        return session
+
+    def draft(self, agent: str, model: str | None) -> Session:
+        """What ``create`` begins with: a session that is nowhere yet."""
+        now = self._clock()
+        return Session(
+            id="",
+            directory=self._path,
+            project=self._project,
+            title="",
+            created=now,
+            updated=now,
+            agent=agent,
+            model=model,
+        )
+
+    async def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+        """Replace a session's record; changes of one session never overwrite each other."""
+        return await self._store.update(session_id, change)
+
+    async def list(
+        self, *, everywhere: bool = False, limit: int = 100, before: float | None = None
+    ) -> list[Session]:
+        """Sessions that were used, newest first: of this folder, or of all."""
+        directory = None if everywhere else self._path
+        found = await self._store.sessions(directory=directory, limit=limit, before=before)
+        return [s for s in found if s.turns > 0 or s.title]
+
+    async def lines(
+        self, *, everywhere: bool = False, archived: bool = False
+    ) -> Sequence[SessionLine]:
+        """All sessions as a list shows them: of this folder or of all, *archived* ones too."""
+        return await self._store.lines(Scope(None if everywhere else self._path, archived))
+
+    async def search(
+        self, text: str, *, everywhere: bool = False, archived: bool = False
+    ) -> Sequence[SessionHit]:
+        """The sessions in which every word of *text* was written, newest first."""
+        return await self._store.found(text, Scope(None if everywhere else self._path, archived))
+
+    async def latest(self) -> Session | None:
+        """The session of this folder that was used last."""
+        found = await self.list(limit=20)
+        return found[0] if found else None
+
+    async def get(self, session_id: str) -> Session:
+        return await self._store.session(session_id)
+
+    async def rename(self, session_id: str, title: str) -> Session:
+        text = " ".join(title.split())
+        return await self.update(session_id, lambda s: replace(s, title=text or s.title))
+
+    async def pin(self, session_id: str, *, pinned: bool) -> Session:
+        """Keep a session at the top of the list, or no longer."""
+        return await self.update(session_id, lambda s: replace(s, pinned=pinned))
+
+    async def archive(self, session_id: str, *, archived: bool) -> Session:
+        """Keep a session out of the list, or bring it back."""
+        return await self.update(session_id, lambda s: replace(s, archived=archived))
+
+    async def set_model(self, session_id: str, model: str, effort: str | None = None) -> Session:
+        return await self.update(session_id, lambda s: replace(s, model=model, effort=effort))
+
+    async def set_agent(self, session_id: str, agent: str) -> Session:
+        """Have another agent go on, with the model that ``taken_over`` says."""
+        now = await self.taken_over(await self.get(session_id), agent)
+        return await self.update(
+            session_id, lambda s: replace(s, agent=agent, model=now.model, effort=now.effort)
+        )
+
+    async def fork(self, session_id: str, at_message: str | None = None) -> Session:
+        """A copy of a session: all of it, or what stands before *at_message*. What is taken back
+        in it is so in the copy, and can be brought back there.
+
+        Raises ``SessionNotFound`` if that message is not in the session.
+        """
+        source = await self._store.session(session_id)
+        every = messages = await self._store.messages(session_id)
+        if at_message is not None:
+            ids = [m.message.id for m in messages]
+            if at_message not in ids:
+                raise SessionNotFound(f"No message {at_message} in session {session_id}.")
+            messages = messages[: ids.index(at_message)]
+        now = self._clock()
+        new, renamed = new_id("ses"), dict[str, str]()
+        # What waits in the source's queue stays there.
+        moved = [_copied(item, new, renamed, now) for item in messages if not waits(item)]
+        undone = renamed.get(source.undone_at or "")
+        copy = replace(
+            source,
+            id=new,
+            title=f"{source.title} (fork)",
+            created=now,
+            updated=now,
+            parent_id=None,
+            forked_from=source.id,
+            pinned=False,
+            archived=False,
+            errand=None,
+            undone_at=undone,
+            undone_tree=source.undone_tree if undone else None,
+        )
+        records = [record for item in moved for record in (item.message, *item.parts)]
+        for child in await self._store.children(session_id):
+            if child.errand is not None and child.errand.message_id in renamed:
+                owed = child.errand.state == "running" or _reports(every, child.id)
+                if owed and not _reports(messages, child.id, sent=True):
+                    # Its report goes to the other one.
+                    report = report_of(child, "interrupted", FORKED)
+                    records.extend(waiting_report(copy, report, now))
+        await self._store.save(copy, *records)
+        return copy
+
+
+def _reports(messages: Sequence[MessageWithParts], child_id: str, *, sent: bool = False) -> bool:
+    """Whether one of *messages* brings the report of that child; with *sent* one that does not
+    wait."""
+    return any(
+        isinstance(part, ReportPart) and part.child_id == child_id
+        for item in messages
+        if item.message.turn_id is not None or not sent
+        for part in item.parts
+    )
+
+
+def _copied(
+    item: MessageWithParts, session_id: str, renamed: dict[str, str], now: float
+) -> MessageWithParts:
+    """*item* under new ids in another session; *renamed* maps old message ids to new ones."""
+    new = new_id("msg")
+    renamed[item.message.id] = new
+    match item.message:
+        case UserMessage() as user:
+            message = replace(user, id=new, session_id=session_id)
+        case assistant:
+            parent = renamed.get(assistant.parent_id, assistant.parent_id)
+            message = replace(assistant, id=new, session_id=session_id, parent_id=parent)
+            if message.completed is None:
+                message = replace(message, completed=now, interrupted=True)
+    parts: list[Part] = []
+    for part in item.parts:
+        # A turn may be running in the source: nobody would ever end its open parts here.
+        copy = closed_part(part, now) if item.message.role == "assistant" else part
+        if isinstance(copy, CompactionPart) and copy.tail_start_id is not None:
+            start = renamed.get(copy.tail_start_id, copy.tail_start_id)
+            copy = replace(copy, tail_start_id=start)
+        parts.append(replace(copy, id=new_id("prt"), session_id=session_id, message_id=new))
+    return MessageWithParts(message, tuple(parts))

@@ -1,0 +1,1 @@
+"""Past sessions for review: timeline, costs, context usage and past requests."""

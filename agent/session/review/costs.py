@@ -1,0 +1,135 @@
+"""What a session has used and what that cost, by what it was for and by model (spec 5, R8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
+from agent.records.usage import Usage
+from agent.session.usage import plus
+from agent.store.store import Store
+
+Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]
+PURPOSES: tuple[Purpose, ...] = (
+    "conversation",
+    "sub-agents",
+    "summaries",
+    "titles, asides, retries",
+)
+UNNAMED = "model not noted"
+"""Stands for the models of calls of which the session keeps only the sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Model calls. *cost* is in US dollars, None where no price is known; *unpriced* says that
+    some of these calls have none, so that *cost* is less than what was spent."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    unpriced: bool = False
+
+    def __add__(self, other: "Spent") -> "Spent":
+        usage = self.usage + other.usage
+        return Spent(usage, plus(self.cost, other.cost), self.unpriced or other.unpriced)
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.usage.input or self.usage.output or self.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """*purposes* and *models* each add up to *total*. *last* is the usage of the newest step,
+    None before there is one."""
+
+    total: Spent
+    purposes: tuple[tuple[str, Spent], ...]
+    models: tuple[tuple[str, Spent], ...]
+    last: Usage | None = None
+
+
+class Ledger:
+    """Adds up what sessions used, call by call."""
+
+    def __init__(self) -> None:
+        self._purposes: dict[str, Spent] = {}
+        self._models: dict[str, Spent] = {}
+        self._last: Usage | None = None
+
+    def add(self, session: Session, messages: Sequence[MessageWithParts], *, child: bool) -> None:
+        """The calls of a session; *child*: it is a sub-agent's. What its sums hold beside the
+        calls that it knows is from before it noted the models of those that it keeps nothing of."""
+        kept = Spent()
+        for item in messages:
+            for purpose, model, spent in _calls(item):
+                kept += spent
+                self._enter("sub-agents" if child else purpose, model, spent)
+            message = item.message
+            if not child and isinstance(message, AssistantMessage) and message.usage is not None:
+                self._last = message.usage
+        for each in session.beside:
+            spent = _call(each.usage, each.cost)
+            kept += spent
+            self._enter("sub-agents" if child else PURPOSES[-1], each.model, spent)
+        rest = _less(Spent(session.usage, session.cost), kept)
+        if not rest.nothing:
+            self._enter("sub-agents" if child else PURPOSES[-1], UNNAMED, rest)
+
+    def costs(self) -> Costs:
+        total = Spent()
+        for spent in self._models.values():
+            total += spent
+        order: dict[str, int] = {name: at for at, name in enumerate(PURPOSES)}
+        by_cost = sorted(self._models.items(), key=lambda pair: -(pair[1].cost or 0.0))
+        purposes = sorted(self._purposes.items(), key=lambda pair: order[pair[0]])
+        return Costs(total, tuple(purposes), tuple(by_cost), self._last)
+
+    def _enter(self, purpose: str, model: str, spent: Spent) -> None:
+        self._purposes[purpose] = self._purposes.get(purpose, Spent()) + spent
+        self._models[model] = self._models.get(model, Spent()) + spent
+
+
+def _calls(item: MessageWithParts) -> list[tuple[Purpose, str, Spent]]:
+    message = item.message
+    if isinstance(message, AssistantMessage) and message.usage is not None:
+        return [("conversation", message.model, _call(message.usage, message.cost))]
+    return [
+        ("summaries", part.model, _call(part.usage, part.cost))
+        for part in item.parts
+        if isinstance(part, CompactionPart) and part.usage is not None
+    ]
+
+
+def _call(usage: Usage, cost: float | None) -> Spent:
+    return Spent(usage, cost, unpriced=cost is None)
+
+
+def _less(whole: Spent, part: Spent) -> Spent:
+    """What of *whole* is beside *part*, never below nothing; the sums are of floats."""
+    cost = None
+    if whole.cost is not None and whole.cost - (part.cost or 0.0) > 1e-9:
+        cost = whole.cost - (part.cost or 0.0)
+    return Spent(
+        Usage(
+            max(0, whole.usage.input - part.usage.input),
+            max(0, whole.usage.output - part.usage.output),
+            max(0, whole.usage.reasoning - part.usage.reasoning),
+            max(0, whole.usage.cache_read - part.usage.cache_read),
+            max(0, whole.usage.cache_write - part.usage.cache_write),
+        ),
+        cost,
+    )
+
+
+async def costs_of(store: Store, session_id: str) -> Costs:
+    """The costs of a session with its sub-agents, at any depth. Raises ``SessionNotFound``."""
+    ledger = Ledger()
+    session = await store.session(session_id)
+    ledger.add(session, await store.messages(session_id), child=False)
+    waiting = await store.children(session_id)
+    while waiting:
+        child = waiting.pop()
+        ledger.add(child, await store.messages(child.id), child=True)
+        waiting += await store.children(child.id)
+    return ledger.costs()

@@ -1,0 +1,51 @@
+"""What the model was sent in a step, read back from the stored messages (spec 8, U11)."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    Turn,
+)
+from agent.records.messages import MessageWithParts
+from agent.redact import redacted
+from agent.session.context.compaction import compacted
+from agent.session.context.request_turns import turns_of
+from agent.session.prompt.system_prompt import block_of
+
+Section = tuple[str, str]
+"""A heading and the text below it."""
+
+
+def sent(
+    messages: Sequence[MessageWithParts], message_id: str, secrets: Sequence[str] = ()
+) -> tuple[Section, ...]:
+    """The session's part of the system prompt, then the turns, that the step *message_id* was
+    asked with; secrets are replaced. The head of the system prompt and the tools, which are the
+    same in every session, are not stored."""
+    before = [item for item in messages if item.message.id < message_id]
+    history = compacted(before)
+    found = [("system", block_of(history))] if block_of(history) else []
+    found += [section for turn in turns_of(history) for section in _sections(turn)]
+    return tuple((heading, redacted(text, secrets)) for heading, text in found)
+
+
+def _sections(turn: Turn) -> Iterator[Section]:
+    role = "assistant" if isinstance(turn, AssistantTurn) else turn.role
+    for content in turn.content:
+        match content:
+            case TextContent(text=text):
+                yield role, text
+            case ReasoningContent(text=text):
+                yield f"{role}, reasoning", text
+            case ToolCallContent(name=name, input=given):
+                yield f"{role} calls {name}", json.dumps(given, indent=1, ensure_ascii=False)
+            case ToolResultContent(name=name, output=output, is_error=is_error):
+                yield f"{name} {'failed' if is_error else 'gave'}", output
+            case MediaContent(mime=mime):
+                yield role, f"[{mime}]"

@@ -1,0 +1,1 @@
+"""Snapshots of the files of a project, for undo and change lists."""

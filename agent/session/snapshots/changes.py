@@ -1,0 +1,109 @@
+"""What turns changed: the difference of each file from before the first of them to after the
+last (spec 8, U11), with what sub-agents changed for them. Out of the snapshots, and where there
+are none, edit by edit."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent.records.blocks import DiffBlock, SubtaskBlock
+from agent.records.messages import Completed, MessageWithParts, PatchPart, Pending, ToolPart
+from agent.session.context.compaction import is_request
+from agent.session.snapshots.snapshots import Snapshots
+from agent.store.store import Store
+from agent.tools.diffing import make_diff
+
+LARGEST = 400_000
+"""Characters of a file above which only its edits are shown, not the difference."""
+
+
+class Changes:
+    """Reads differences of the sessions of one project."""
+
+    def __init__(self, store: Store, snapshots: Snapshots) -> None:
+        self._store = store
+        self._snapshots = snapshots
+
+    async def of(
+        self, messages: Sequence[MessageWithParts], until: str | None = None
+    ) -> tuple[DiffBlock, ...]:
+        """One block a file, by path, of what *messages* changed, with what sub-agents did for them
+        before the message *until*; for a file that no snapshot covers a block for each of its
+        edits, in order."""
+        every = await with_children(self._store, messages, until)
+        whole = await self._between(every)
+        edits = [block for block in edits_of(every) if block.path not in whole]
+        shown = [block for block in whole.values() if block is not None]
+        return tuple(sorted((*shown, *edits), key=lambda block: block.path))
+
+    async def _between(self, messages: Sequence[MessageWithParts]) -> dict[str, DiffBlock | None]:
+        """By path the difference, None where a file is as it was before."""
+        found: dict[str, DiffBlock | None] = {}
+        for path, (before, after) in (await ends_of(self._snapshots, messages)).items():
+            if before == after:
+                found[path] = None
+                continue
+            old = await self._snapshots.content(before)
+            new = await self._snapshots.content(after)
+            if old is None or new is None or len(old) + len(new) > LARGEST:
+                continue
+            change = "create" if before is None else "delete" if after is None else "modify"
+            diff = await asyncio.to_thread(make_diff, path, old, new, change)
+            found[path] = diff.block
+        return found
+
+
+async def with_children(
+    store: Store, messages: Sequence[MessageWithParts], until: str | None = None
+) -> list[MessageWithParts]:
+    """*messages* and those of the sub-agents that worked for them, at whatever depth; not what one
+    was told to do after the message *until*."""
+    found = [*messages]
+    for child_id, since in _children(messages).items():
+        theirs = [m for m in await store.messages(child_id) if m.message.id > since]
+        later = [m.message.id for m in theirs if is_request(m) and until and m.message.id > until]
+        end = later[0] if later else None
+        found += await with_children(
+            store, [m for m in theirs if end is None or m.message.id < end], end
+        )
+    return found
+
+
+def patches_in(messages: Iterable[MessageWithParts]) -> list[PatchPart]:
+    """What *messages* changed, in the order of the changes."""
+    found = (p for m in messages for p in m.parts if isinstance(p, PatchPart))
+    return sorted(found, key=lambda patch: patch.id)
+
+
+async def ends_of(
+    snapshots: Snapshots, messages: Iterable[MessageWithParts]
+) -> dict[str, tuple[str | None, str | None]]:
+    """By path what each file that *messages* changed was before the first change and is after the
+    last, as blobs; None where there was no file."""
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for patch in patches_in(messages):
+        theirs = frozenset(patch.files)
+        for change in await snapshots.changes(patch.base, patch.tree):
+            if change.path not in theirs:
+                continue
+            before, _ = found.get(change.path, (change.before, None))
+            found[change.path] = (before, change.after)
+    return found
+
+
+def _children(messages: Iterable[MessageWithParts]) -> dict[str, str]:
+    """The sub-agents that worked for *messages*, each with the message that first had it do so."""
+    found: dict[str, str] = {}
+    for item in messages:
+        for part in item.parts:
+            if isinstance(part, ToolPart) and not isinstance(part.state, Pending):
+                for block in part.state.blocks:
+                    if isinstance(block, SubtaskBlock) and block.session_id:
+                        found.setdefault(block.session_id, item.message.id)
+    return found
+
+
+def edits_of(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
+    """The differences that tools showed, in order."""
+    for part in (part for item in messages for part in item.parts):
+        if isinstance(part, ToolPart) and isinstance(part.state, Completed):
+            yield from (block for block in part.state.blocks if isinstance(block, DiffBlock))

@@ -1,0 +1,1 @@
+"""Sub-agents: started, followed in the background, reported."""

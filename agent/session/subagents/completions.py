@@ -1,0 +1,90 @@
+"""Completions for others: a prompt of an MCP server, answered by a model of the session's and
+paid by the session (spec 10, X4). Whoever asks for one has asked the user before."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.client import ModelRequest
+from agent.provider.clients import Clients
+from agent.provider.complete import answer_to
+from agent.provider.usage import cost as cost_of
+from agent.records.usage import Usage
+from agent.session.usage import Update, spend
+from agent.tools.base import Completion
+
+THINKING = 2_000
+"""Tokens that a model gets at least which thinks before it answers."""
+
+NO_MODEL = "none"
+"""The config's ``small_model`` that stands for none."""
+
+Spent = Callable[[Usage, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """*small_model* is the config's: it answers if there is one, else the small one of the
+    session's provider, else the session's own."""
+
+    catalog: Catalog
+    clients: Clients
+    update: Update
+    small_model: str | None = None
+    clock: Callable[[], float] = time.time
+
+    def of(self, session_id: str, model: str, spent: Spent) -> "SessionCompleter":
+        """What answers for a session that works with *model*; *spent* gets what each took."""
+        given = None if self.small_model == NO_MODEL else self.small_model
+        name = given or self.catalog.small_model(model.partition("/")[0]) or model
+        return SessionCompleter(self, session_id, name, model, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCompleter:
+    """A ``Completer`` for the calls of one session, which works with the model *own*."""
+
+    deps: Completions
+    session_id: str
+    model: str
+    own: str
+    spent: Spent
+
+    def hinted(self, hints: Sequence[str]) -> "SessionCompleter":
+        # Only what the user named or works with: nobody else brings in a model that costs more.
+        known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured()))
+        meant = (_meant(hint, tuple(known), self.model) for hint in hints)
+        return replace(self, model=next((name for name in meant if name), self.model))
+
+    @property
+    def vision(self) -> bool:
+        return self.deps.catalog.model(self.model).vision
+
+    async def complete(self, wanted: Completion) -> str:
+        model = self.deps.catalog.model(self.model)
+        most = max(wanted.max_output, THINKING) if model.reasoning else wanted.max_output
+        request = ModelRequest(
+            model=model,
+            system=(wanted.system,) if wanted.system else (),
+            turns=wanted.turns,
+            max_output=min(most, model.output_limit or most),
+            temperature=wanted.temperature,
+            session_id=self.session_id,
+        )
+        answer = await answer_to(self.deps.clients.client_for(model), request, "answer")
+        cost = cost_of(answer.usage, model.price)
+        await spend(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
+        self.spent(answer.usage or Usage(), cost)
+        return answer.text
+
+
+def _meant(hint: str, names: Sequence[str], now: str) -> str | None:
+    """The one of *names* that *hint* speaks of: the one of just that name, else the one that has
+    it in its own; *now* before others. None where it may be any of several."""
+    low = hint.casefold()
+    exact = [name for name in names if low in {name.casefold(), name.partition("/")[2].casefold()}]
+    found = exact or [name for name in names if low in name.casefold()]
+    if now in found:
+        return now
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,60 @@
+"""What came of a sub-agent's turn, for the model that it works for (spec 3, S1)."""
+
+from collections.abc import Sequence
+
+from agent.records.context_parts import ErrandState
+from agent.records.events import SessionIdle
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    MessageWithParts,
+    ToolPart,
+    Usage,
+)
+from agent.session.subagents.last_answer import last_answer
+from agent.tools.spawning import SpawnResult
+
+WHY: dict[ErrandState, str] = {
+    "running": "",
+    "completed": "",
+    "cancelled": "The sub-agent was stopped by the user before it was done.",
+    "rejected": "The sub-agent stopped: the user rejected one of its calls.",
+    "limit_reached": "The sub-agent was cut short by a limit.",
+    "failed": "The sub-agent failed.",
+    "interrupted": "The program ended before the sub-agent was done.",
+}
+
+
+def why_ended(end: SessionIdle | None) -> str:
+    """Why a child did not complete, as a sentence for the model; empty if it did."""
+    if end is None:
+        return ""
+    told = end.outcome in {"limit_reached", "failed"} and end.error is not None
+    reason = f" {end.error.message}" if told and end.error is not None else ""
+    return WHY[end.outcome] + reason
+
+
+def result_of(
+    messages: Sequence[MessageWithParts], asked: str, outcome: ErrandState, error: str
+) -> SpawnResult:
+    """What came of the prompt *asked* (the id of its message)."""
+    ids = [item.message.id for item in messages]
+    mine = messages[ids.index(asked) :] if asked in ids else messages
+    answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]
+    usage = Usage()
+    for answer in answers:
+        usage += answer.usage or Usage()
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return SpawnResult(
+        outcome=outcome,
+        text=last_answer(mine),
+        error=error,
+        calls=sum(
+            isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)
+            for item in mine
+            for part in item.parts
+        ),
+        usage=usage,
+        cost=sum(costs) if costs else None,
+    )

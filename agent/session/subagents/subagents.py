@@ -1,0 +1,352 @@
+"""Sub-agents: a task of one session done in a child session of its own (spec 3, S1–S3).
+
+A child is an ordinary session with an ordinary turn. Here it is started, followed and ended
+with the call that wanted it, or left to the background (``Errands``); the tools see only a
+protocol (spec 0, A6).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from agent.agents import Agents
+from agent.bus import Bus, Subscription
+from agent.records.context_parts import ErrandState
+from agent.records.errors import SessionNotFound, ToolError
+from agent.records.events import Event, PartUpdated, Resync, SessionError, SessionIdle
+from agent.records.messages import (
+    Idle,
+    Running,
+    Session,
+    SessionStatus,
+    ToolPart,
+    Usage,
+)
+from agent.session.api import PromptInput
+from agent.session.context.compaction import is_request
+from agent.session.repository import Directory
+from agent.session.subagents.background import Errands, Job
+from agent.session.subagents.outcomes import WHY, result_of, why_ended
+from agent.store.store import Store
+from agent.tools.spawning import Left, SpawnRequest, SpawnResult, Standing
+
+Spent = Callable[[Usage, float | None], None]
+"""Gets what a sub-agent took."""
+
+
+class Sessions(Protocol):
+    """What is wanted of the session service."""
+
+    def status(self, session_id: str) -> SessionStatus: ...
+
+    async def prompt(self, session_id: str, prompt: PromptInput) -> str: ...
+
+    async def cancel(self, session_id: str) -> bool: ...
+
+    async def wait(self, session_id: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a session stands in its tree: the root's id, and the agents of the sessions above
+    it, nearest first."""
+
+    root_id: str
+    callers: tuple[str, ...] = ()
+
+
+async def lineage_of(store: Store, session: Session) -> Lineage:
+    """The lineage of *session*; a parent that is gone ends it."""
+    root, callers = session, list[str]()
+    while root.parent_id is not None:
+        try:
+            root = await store.session(root.parent_id)
+        except SessionNotFound:
+            break
+        callers.append(root.agent)
+    return Lineage(root.id, tuple(callers))
+
+
+class Subagents:
+    """Starts the children of all sessions, and follows those that a call waits for."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        store: Store,
+        bus: Bus,
+        directory: Directory,
+        agents: Agents,
+        errands: Errands,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._sessions = sessions
+        self._store = store
+        self._bus = bus
+        self._directory = directory
+        self._agents = agents
+        self._errands = errands
+        self._clock = clock
+        self._waited: dict[str, tuple[str, asyncio.Event]] = {}
+
+    @property
+    def errands(self) -> Errands:
+        """Those in the background."""
+        return self._errands
+
+    def running(self, session_id: str, *, background: bool = True) -> tuple[str, ...]:
+        """The children of a session that work at the moment, or of them those that a call of it
+        waits for."""
+        waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
+        return (*waited, *self._errands.running(session_id)) if background else waited
+
+    async def behind(self, session_id: str) -> str | None:
+        """The sub-agent in the background in whose work a session is; None if it is in none."""
+        while self._errands.job(session_id) is None:
+            try:
+                session = await self._store.session(session_id)
+            except SessionNotFound:
+                return None
+            if session.parent_id is None:
+                return None
+            session_id = session.parent_id
+        return session_id
+
+    def can_detach(self, session_id: str) -> bool:
+        """Whether a call of a session waits for a sub-agent."""
+        return any(caller == session_id for caller, _ in self._waited.values())
+
+    def detach(self, session_id: str) -> int:
+        """Send those that calls of a session wait for to the background; how many."""
+        found = [one for one in self._waited.values() if one[0] == session_id]
+        for _, moved in found:
+            moved.set()
+        return len(found)
+
+    def of(self, caller: Session, spent: Spent) -> "Family":
+        """What the calls of *caller* may do; *spent* gets what each sub-agent took of which they
+        learn the end."""
+        return Family(self, self._errands, caller, spent)
+
+    async def run(
+        self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
+    ) -> SpawnResult | Left:
+        """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
+        child = await self._child(caller, request)
+        if self._errands.job(child.id) is not None:
+            await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
+            return Left("told")
+        return await self._begun(caller, request, child, progress)
+
+    async def _begun(
+        self,
+        caller: Session,
+        request: SpawnRequest,
+        child: Session,
+        progress: Callable[[str], None],
+    ) -> SpawnResult | Left:
+        job = Job(child, caller, request, self._clock(), progress)
+        subscription = self._bus.subscribe(lambda event: _of(event, child.id))
+        try:
+            asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
+        except BaseException:
+            subscription.close()
+            await self._end(child.id)
+            raise
+        work = self._work(job, asked, subscription)
+        job.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
+        try:
+            return await self._waited_for(job, job.work)
+        except BaseException:
+            job.work.cancel()
+            await _to_its_end(job.work)
+            raise
+
+    async def standing(self, caller: Session, child_id: str) -> Standing:
+        """How a child of *caller* stands."""
+        child = await self._own(caller, child_id)
+        job = self._errands.job(child.id)
+        if job is not None:
+            seconds = self._clock() - job.started
+            return Standing(
+                agent=job.request.agent,
+                description=job.request.description,
+                seconds=seconds,
+                activity=job.activity,
+            )
+        messages = await self._store.messages(child.id)
+        prompts = [item.message for item in messages if is_request(item)]
+        asked = prompts[-1].id if prompts else ""
+        errand = child.errand
+        outcome: ErrandState = errand.state if errand is not None else "completed"
+        return Standing(
+            agent=child.agent,
+            description=child.title,
+            seconds=(errand.ended or errand.started) - errand.started if errand else 0.0,
+            result=result_of(messages, asked, outcome, WHY[outcome]),
+        )
+
+    async def stop(self, child_id: str) -> None:
+        """End a child, and wait for that."""
+        await self._end(child_id)
+
+    def _prompt(self, caller: Session, request: SpawnRequest) -> PromptInput:
+        agent = self._agents.get(request.agent)
+        return PromptInput(
+            text=request.prompt,
+            agent=agent.name,
+            model=agent.model or caller.model,
+            effort=agent.effort,
+        )
+
+    async def _waited_for(self, job: Job, work: "asyncio.Task[SpawnResult]") -> SpawnResult | Left:
+        """Wait for the end of *work*, unless it is for the background, or is sent there."""
+        if job.request.background:
+            await self._errands.begin(job)
+            return Left("asked")
+        moved = asyncio.Event()
+        self._waited[job.child.id] = (job.caller.id, moved)
+        moving = asyncio.create_task(moved.wait(), name="sent to the background")
+        try:
+            await asyncio.wait({work, moving}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            await self._errands.begin(job)
+        finally:
+            moving.cancel()
+            del self._waited[job.child.id]
+        return Left("moved")
+
+    async def _work(self, job: Job, asked: str, subscription: Subscription) -> SpawnResult:
+        child_id = job.child.id
+        try:
+            end = await self._follow(job, subscription)
+        except BaseException:
+            await self._end(child_id)
+            raise
+        finally:
+            subscription.close()
+        outcome: ErrandState = end.outcome if end is not None else "completed"
+        return result_of(await self._store.messages(child_id), asked, outcome, why_ended(end))
+
+    async def _own(self, caller: Session, child_id: str) -> Session:
+        """The child of *caller* with that id. Raises ``ToolError`` if there is none."""
+        try:
+            child = await self._store.session(child_id)
+        except SessionNotFound:
+            child = None
+        if child is None or child.parent_id != caller.id:
+            raise ToolError(
+                f"No sub-agent of this session has the id {child_id[:80]}. Give the session_id "
+                "that task gave; for a new one, call task without it."
+            )
+        return child
+
+    async def _child(self, caller: Session, request: SpawnRequest) -> Session:
+        if request.resume:
+            child = await self._own(caller, request.session_id)
+            job = self._errands.job(child.id)
+            if job is not None and self._sessions.status(child.id) == Idle():
+                await job.ended.wait()  # it is over, and is just being told
+            elif job is None and self._sessions.status(child.id) != Idle():
+                raise ToolError("That sub-agent is still at work. Wait for its report.")
+            return child
+        above = await lineage_of(self._store, caller)
+        depth = self._agents.depth
+        if len(above.callers) >= depth:
+            raise ToolError(f"Sub-agents may call others {depth} deep. Do this task yourself.")
+        return await self._directory.create(
+            session_id=request.session_id,
+            agent=request.agent,
+            parent_id=caller.id,
+            title=request.description,
+        )
+
+    async def _follow(self, job: Job, subscription: Subscription) -> SessionIdle | None:
+        """Tell what the child does until its turn is over; None when the end was missed."""
+        calls: set[str] = set()
+        end: SessionIdle | None = None
+        async for event in subscription:
+            match event:
+                case SessionIdle():
+                    end = event
+                    if not self._errands.goes_on(event):
+                        return end
+                case SessionError() if self._sessions.status(job.child.id) == Idle():
+                    return end
+                case Resync() if self._sessions.status(job.child.id) == Idle():
+                    return None
+                case PartUpdated(part=ToolPart(state=Running(label=label)) as part):
+                    calls.add(part.id)
+                    count = f"{len(calls)} tool call{'' if len(calls) == 1 else 's'}"
+                    job.told(f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}")
+                case _:
+                    pass
+        return None
+
+    async def _end(self, child_id: str) -> None:
+        """A child that still works ends with the call that started it (S3)."""
+        if await self._sessions.cancel(child_id):
+            await _to_its_end(asyncio.create_task(self._sessions.wait(child_id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The sub-agents of *caller*, as its calls reach them (``tools.spawning.Children``)."""
+
+    subagents: Subagents
+    errands: Errands
+    caller: Session
+    spent: Spent
+
+    async def run(
+        self, request: SpawnRequest, progress: Callable[[str], None]
+    ) -> SpawnResult | Left:
+        room = self.errands.room(self.caller.id, request.session_id)
+        with room if request.background else nullcontext():
+            done = await self.subagents.run(self.caller, request, progress)
+        if isinstance(done, SpawnResult):
+            self.spent(done.usage, done.cost)
+        return done
+
+    async def look(self, session_id: str, wait: float) -> Standing:
+        job = self.errands.job(session_id)
+        if job is not None and job.caller.id == self.caller.id and wait > 0:
+            await self.errands.until_ended(job, wait)
+        found = await self.subagents.standing(self.caller, session_id)
+        if found.result is None:
+            return found
+        report = await self.errands.take(self.caller.id, session_id)
+        if report is None:
+            return found
+        self.spent(report.usage, report.cost)
+        # As it was stored: cut where it was too long, and told why it ended.
+        text, error = report.text, report.error
+        return replace(found, result=replace(found.result, text=text, error=error))
+
+    async def stop(self, session_id: str) -> Standing:
+        job = self.errands.job(session_id)
+        if job is not None and job.caller.id == self.caller.id:
+            await self.subagents.stop(session_id)
+            await job.ended.wait()
+        return await self.look(session_id, 0)
+
+
+async def _to_its_end(task: "asyncio.Task[Any]") -> None:
+    """Wait for *task* whatever cancels the waiter."""
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            continue
+
+
+def _of(event: Event, session_id: str) -> bool:
+    if isinstance(event, PartUpdated):
+        return event.part.session_id == session_id
+    return isinstance(event, Resync) or (
+        isinstance(event, SessionIdle | SessionError) and event.session_id == session_id
+    )

@@ -1,0 +1,1 @@
+"""One turn: the loop, its steps, the stream and the tool executor."""

@@ -1,0 +1,261 @@
+"""Keeps a conversation within the model's window: measures it, prunes it, sums it up (spec 2).
+
+One room serves one turn. What it does is stored first and then taken over by the turn's
+conversation, so that a cancel in between leaves the one or the other.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.agents import Agents
+from agent.bus import Bus
+from agent.process.spill import SpillStore
+from agent.provider.catalog.catalog import Catalog
+from agent.provider.clients import Clients
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay
+from agent.provider.usage import cost as cost_of
+from agent.records.errors import ProviderError
+from agent.records.events import Compacted
+from agent.records.ids import new_id
+from agent.records.messages import (
+    Busy,
+    CompactionPart,
+    Completed,
+    Failed,
+    MessageWithParts,
+    Retry,
+    Session,
+    SessionStatus,
+    ToolPart,
+    Usage,
+    UserMessage,
+)
+from agent.session.context.budget import weight
+from agent.session.context.compaction import (
+    continue_message,
+    marker_message,
+    tail_start,
+    unanswered_from,
+)
+from agent.session.context.conversation import Conversation
+from agent.session.context.deferred_tools import known_by_name
+from agent.session.context.estimate import Calibration, tokens
+from agent.session.context.gauge import Gauge
+from agent.session.context.pins import pinned_text, pins_of
+from agent.session.context.prune import PROTECTED, excess, prunable, shorten
+from agent.session.context.step_settings import TurnSetting
+from agent.session.context.summary import Summariser, Summary
+from agent.session.hooks import SessionHooks
+from agent.session.prompt.system_prompt import Briefing
+from agent.session.prompt.templates import template
+from agent.store.store import Store
+from agent.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomRules:
+    """What the settings say: *reserved* tokens of the window are kept for the answer (None: the
+    rule of C1); whether old outputs are pruned; those of the tools *keep* never are; the *model*
+    that sums up (None: that of the agent ``compaction``, else the session's)."""
+
+    reserved: int | None = None
+    prune: bool = True
+    keep: frozenset[str] = PROTECTED
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomDeps:
+    """The services that a room works with. *spend* adds a model call to the session."""
+
+    store: Store
+    bus: Bus
+    clients: Clients
+    catalog: Catalog
+    agents: Agents
+    briefing: Briefing
+    registry: Registry
+    spills: SpillStore
+    calibration: Calibration
+    rules: RoomRules
+    spend: Callable[[Usage | None, float | None], Awaitable[None]]
+    set_status: Callable[[SessionStatus], None]
+    retry: RetryPolicy = DEFAULT_POLICY
+    clock: Callable[[], float] = field(default=time.time)
+    rng: random.Random = field(default_factory=random.Random)
+    hooks: SessionHooks | None = None
+
+
+class Room:
+    """*since* is when the turn began; *callers* are the agents above the session's, nearest
+    first."""
+
+    def __init__(
+        self,
+        deps: RoomDeps,
+        session: Session,
+        callers: tuple[str, ...],
+        conversation: Conversation,
+        since: float,
+    ) -> None:
+        self._deps = deps
+        self._session = session
+        self._callers = callers
+        self._conversation = conversation
+        self._since = since
+        self.gauge = Gauge(session.id, conversation, deps.calibration, deps.rules.reserved)
+
+    async def prune(self, setting: TurnSetting) -> bool:
+        """Leave old tool outputs out; false when too little would be won (C2)."""
+        if not self._deps.rules.prune:
+            return False
+        factor, keep = self.gauge.factor(setting), self._deps.rules.keep
+        visible = self._conversation.visible
+        chosen = prunable(visible, self.gauge.limits(setting), keep=keep, factor=factor)
+        if not chosen:
+            return False
+        shortened = await self._shortened(chosen)
+        await self._deps.store.save(*shortened)
+        self._conversation.put({part.id: part for part in shortened})
+        return True
+
+    async def _shortened(self, parts: Sequence[ToolPart]) -> list[ToolPart]:
+        now = self._deps.clock()
+
+        def keep_all() -> list[ToolPart]:
+            return [shorten(part, now, self._whole(part)) for part in parts]
+
+        return await asyncio.to_thread(keep_all)
+
+    def _whole(self, part: ToolPart) -> str | None:
+        """The file with the whole output of *part*, None where it could not be written."""
+        state = part.state
+        if not isinstance(state, Completed | Failed) or state.spill is not None:
+            return None
+        try:
+            return self._deps.spills.save(state.output).path
+        except OSError:
+            return None
+
+    async def compact(
+        self, setting: TurnSetting, newest: UserMessage, *, auto: bool = True, focus: str = ""
+    ) -> tuple[Usage | None, float | None]:
+        """Sum up what is old; what that took. *newest* is the request at hand, *focus* what to
+        keep above all. Unless the user wanted it (not *auto*), the turn goes on behind it (C5).
+
+        Raises ``ProviderError`` with nothing changed when there is no summary, and
+        ``PromptRefused`` when a hook objects to one that the user wants.
+        """
+        summariser = self._summariser(setting, focus)
+        if self._deps.hooks is not None:
+            focus, prompt = await self._deps.hooks.compacting(
+                self._session.id, auto=auto, focus=focus, template=summariser.prompt
+            )
+            summariser = replace(summariser, focus=focus, prompt=prompt)
+        before, visible = self.gauge.used(setting), self._conversation.visible
+        budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
+        start = tail_start(visible, budget.tail, lambda item: weight(item).total * factor)
+        summary = await self._summary(summariser, visible[:start] or visible)
+        cost = cost_of(summary.usage, summariser.model.price)
+        await self._deps.spend(summary.usage, cost)
+        now = self._deps.clock()
+        message = marker_message(newest, now)
+        marker = CompactionPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            summary=summary.text,
+            auto=auto,
+            tail_start_id=visible[start].message.id if start < len(visible) else None,
+            tools=known_by_name(self._deps.registry, self._conversation.all),
+            pins=await self._pins(visible[start:], budget.pins / factor),
+            before=before,
+            model=summariser.model.full_name,
+            usage=summary.usage,
+            cost=cost,
+        )
+        goes_on = auto and unanswered_from(visible) == len(visible)
+        following = [continue_message(message, now)] if goes_on else []
+        await self._settle(setting, visible[start:], (message, marker), following)
+        return summary.usage, cost
+
+    async def _settle(
+        self,
+        setting: TurnSetting,
+        tail: Sequence[MessageWithParts],
+        made: tuple[UserMessage, CompactionPart],
+        following: Sequence[MessageWithParts],
+    ) -> None:
+        """Store the marker and take it over. A *tail* of few but very long outputs is shortened
+        too: it may take half of what is usable."""
+        message, marker = made
+        budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
+        words = tokens(marker.summary) + tokens(marker.pins)
+        fixed = factor * (self.gauge.overhead(setting) + words)
+        most = min(budget.usable / 2, budget.usable * 3 / 4 - fixed)
+        chosen = excess(tail, max(0.0, most), keep=self._deps.rules.keep, factor=factor)
+        shortened = await self._shortened(chosen) if chosen else []
+        parts = {part.id: part for part in shortened}
+        left = [replace(m, parts=tuple(parts.get(p.id, p) for p in m.parts)) for m in tail]
+        after = round(fixed + factor * sum(weight(item).total for item in left))
+        item = MessageWithParts(message, (replace(marker, after=after),))
+        item = await self._deps.briefing.begin(self._session, item, self._callers)
+        items = (item, *following)
+        records = [record for each in items for record in (each.message, *each.parts)]
+        await self._deps.store.save(*shortened, *records)
+        self._conversation.put(parts)
+        self._conversation.add(*items)
+        self.gauge.relieved()
+        self._deps.bus.publish(Compacted(self._session.id))
+
+    def _summariser(self, setting: TurnSetting, focus: str) -> Summariser:
+        """The ``compaction`` agent: its model and prompt where the settings name some (C3)."""
+        agent = self._deps.agents.get("compaction")
+        named = self._deps.rules.model or agent.model
+        model = self._deps.catalog.model(named) if named else setting.model
+        return Summariser(
+            client=self._deps.clients.client_for(model),
+            model=model,
+            prompt=(agent.prompt or template("compaction")).strip(),
+            session_id=self._session.id,
+            focus=focus,
+            factor=self.gauge.factor(replace(setting, model=model)),
+        )
+
+    async def _summary(self, summariser: Summariser, old: Sequence[MessageWithParts]) -> Summary:
+        """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
+        earlier = self._conversation.marker
+        told = [m for m in old if earlier is None or m.message.id != earlier.message_id]
+        attempt = 1
+        self._deps.set_status(Busy(self._since, summing=True))
+        try:
+            while True:
+                try:
+                    return await summariser.sum_up(told, earlier.summary if earlier else "")
+                except ProviderError as error:
+                    mended = attempt > 1
+                    wait = delay(attempt, error, self._deps.rng, self._deps.retry, mended=mended)
+                    if wait is None:
+                        raise
+                    at = self._deps.clock() + wait
+                    self._deps.set_status(Retry(attempt, error.message, at))
+                    await asyncio.sleep(wait)
+                    self._deps.set_status(Busy(self._since, summing=True))
+                    attempt += 1
+        finally:
+            self._deps.set_status(Busy(self._since))
+
+    async def _pins(self, tail: Sequence[MessageWithParts], most: float) -> str:
+        store, session_id = self._deps.store, self._session.id
+        held = self._conversation.all
+        older = await store.outlasting(session_id, held[0].message.id)
+        pins = pins_of(
+            [*older, *held],
+            await store.pinned(session_id),
+            await store.todos(session_id),
+            frozenset(item.message.id for item in tail),
+        )
+        return await asyncio.to_thread(pinned_text, pins, most, self._deps.spills.place_of)

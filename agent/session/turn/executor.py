@@ -1,0 +1,375 @@
+"""Schedules the tool calls of one step (spec 1, L7–L9).
+
+A call is announced when its input starts to arrive, submitted when the input is whole, and
+runs while the stream goes on. Safe neighbours run side by side, everything else one at a
+time, and results are handed over in call order.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import assert_never
+
+from agent.records.blocks import Block, ToolLabel
+from agent.records.consent import Consent
+from agent.records.errors import OpencodePyError, PermissionRejected
+from agent.records.json import JsonObject
+from agent.records.messages import Completed, Failed, FailureKind, Running, ToolPart
+from agent.session.context.request_turns import ABORTED, result_text
+from agent.session.guards import DoomLoop
+from agent.session.prompt.instructions import Instruction, no_instructions, with_instructions
+from agent.store.store import Store
+from agent.tools.base import ToolContext
+from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
+
+MAX_PARALLEL = 10
+"""Calls that run at once at most (spec 1, L8)."""
+
+GRACE = 0.25
+"""Seconds that running calls get to finish when a step is torn down (spec 1, L9)."""
+
+ENDING = 3.0
+"""Seconds after a cancel before a call that ignores it is given up on."""
+
+SIBLING_FAILED = "Not run: cancelled, a sibling failed"
+BROKEN_OFF = "Not run: the answer broke off before this call could start"
+REJECTED = "Not run: the user rejected another call of this step"
+INCOMPLETE = "Not run: the call's arguments never arrived whole"
+
+log = logging.getLogger(__name__)
+
+
+class SlotState(Enum):
+    """A call's way through a step. *ARRIVING* calls have no whole input yet."""
+
+    ARRIVING = "arriving"
+    QUEUED = "queued"
+    EXECUTING = "executing"
+    COMPLETED = "completed"
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """One call of the step. *done* is always resolved, whatever happens (L7). *begun*: its task
+    has, so that it sees a cancel."""
+
+    part: ToolPart
+    done: asyncio.Future[CallOutcome]
+    state: SlotState = SlotState.ARRIVING
+    arguments: str = ""
+    resolved: ResolvedCall | CallFailed | None = None
+    repeated: bool = False
+    safe: bool = True
+    task: asyncio.Task[None] | None = None
+    begun: bool = False
+    cancelled_as: str | None = None
+
+
+class _Observer:
+    """Writes what the pipeline reports of one call to its part."""
+
+    def __init__(self, store: Store, slot: Slot, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._slot = slot
+        self._clock = clock
+
+    async def running(
+        self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
+    ) -> None:
+        slot = self._slot
+        if slot.state is not SlotState.EXECUTING:
+            return
+        state = slot.part.state
+        started = state.started if isinstance(state, Running) else self._clock()
+        slot.part = replace(
+            slot.part, state=Running(input=arguments, label=label, started=started, blocks=blocks)
+        )
+        await self._store.save(slot.part)
+
+    def waiting(self, request_id: str | None) -> None:
+        # Time counts from the answer on: what a person took to decide is not the tool's.
+        def change(state: Running) -> Running:
+            started = state.started if request_id else self._clock()
+            return replace(state, waiting=request_id, started=started)
+
+        self._change(change)
+
+    def answered(self, consent: Consent) -> None:
+        slot = self._slot
+        if slot.state is SlotState.EXECUTING:
+            slot.part = replace(slot.part, consents=(*slot.part.consents, consent))
+            self._store.stage(slot.part)
+
+    def progress(self, text: str) -> None:
+        self._change(lambda state: replace(state, output=text))
+
+    def placed(self, terminal: str) -> None:
+        self._change(lambda state: replace(state, terminal=terminal))
+
+    def _change(self, change: Callable[[Running], Running]) -> None:
+        slot = self._slot
+        if slot.state is SlotState.EXECUTING and isinstance(slot.part.state, Running):
+            slot.part = replace(slot.part, state=change(slot.part.state))
+            self._store.stage(slot.part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorDeps:
+    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4) and
+    tells what was decided;
+    *attach* gives the instructions that files bring with them, each once."""
+
+    store: Store
+    pipeline: Pipeline
+    doom: DoomLoop
+    context: Callable[[ToolPart, Callable[[str], None]], ToolContext]
+    ask_repeat: Callable[[ToolPart, Callable[[Consent], None]], Awaitable[None]]
+    attach: Callable[[tuple[str, ...]], Awaitable[tuple[Instruction, ...]]] = no_instructions
+    clock: Callable[[], float] = field(default=time.time)
+
+
+class StepExecutor:
+    """The calls of one step, in the order in which they were announced.
+
+    *started* tells that a call has run, *stopped* that the user rejected one without a word;
+    *on_stop* is called then.
+    """
+
+    def __init__(self, deps: ExecutorDeps) -> None:
+        self._deps = deps
+        self._slots: list[Slot] = []
+        self._closed: str | None = None
+        self.started = False
+        self.stopped = False
+        self.on_stop: Callable[[], object] = lambda: None
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(self._slots)
+
+    @property
+    def arriving(self) -> int:
+        """Calls whose input has not arrived whole."""
+        return sum(s.state is SlotState.ARRIVING for s in self._slots)
+
+    def announce(self, part: ToolPart) -> Slot:
+        """Take up a call whose input starts to arrive."""
+        part = replace(part, title=self._deps.pipeline.title(part.tool))
+        slot = Slot(part, asyncio.get_running_loop().create_future())
+        self._slots.append(slot)
+        return slot
+
+    def submit(self, slot: Slot, arguments: str) -> None:
+        """The call's input is whole: run it as soon as the order allows."""
+        slot.arguments = arguments
+        resolved = self._deps.pipeline.resolve(slot.part.tool, arguments)
+        slot.resolved = resolved
+        slot.state = SlotState.QUEUED
+        slot.part = replace(slot.part, title=self._deps.pipeline.title(slot.part.tool))
+        if isinstance(resolved, ResolvedCall):
+            slot.part = replace(slot.part, tool=resolved.name)
+            slot.safe = resolved.safe
+            watched = not resolved.polling
+            key: JsonObject | str = resolved.input
+        else:
+            watched, key = True, arguments
+        if watched:
+            slot.repeated = self._deps.doom.observe(slot.part.id, slot.part.tool, key)
+        self._pump()
+
+    def _pump(self) -> None:
+        """Start every call that may start now (L8)."""
+        executing = [s for s in self._slots if s.state is SlotState.EXECUTING]
+        for slot in self._slots:
+            if slot.state in {SlotState.EXECUTING, SlotState.COMPLETED}:
+                continue
+            if slot.state is SlotState.ARRIVING or len(executing) >= MAX_PARALLEL:
+                return
+            if executing and not (slot.safe and all(s.safe for s in executing)):
+                return
+            self._start(slot)
+            executing.append(slot)
+
+    def _start(self, slot: Slot) -> None:
+        slot.state = SlotState.EXECUTING
+        if self._closed is None and isinstance(slot.resolved, ResolvedCall):
+            self.started = True
+        slot.task = asyncio.create_task(self._run(slot), name=f"tool {slot.part.tool}")
+
+    async def _run(self, slot: Slot) -> None:
+        outcome: CallOutcome
+        slot.begun = True
+        try:
+            outcome = await self._outcome(slot)
+        except asyncio.CancelledError:
+            outcome = self._aborted(slot)
+        except Exception as error:
+            # The boundary of one tool call, around what stands outside the pipeline's (A7).
+            log.exception("the call of %s failed outside the tool", slot.part.tool)
+            text = f"The call could not be run: {type(error).__name__}: {error}"
+            outcome = CallFailed(kind="error", error=text)
+        await self._finish(slot, outcome)
+
+    async def _outcome(self, slot: Slot) -> CallOutcome:
+        if self._closed is not None:
+            return CallFailed(kind="aborted", error=self._closed)
+        observer = _Observer(self._deps.store, slot, self._deps.clock)
+        if slot.repeated:
+            try:
+                await self._deps.ask_repeat(slot.part, observer.answered)
+            except PermissionRejected as error:
+                kind: FailureKind = "aborted" if error.withdrawn else "denied"
+                stop = not (error.feedback or error.by_rule or error.withdrawn)
+                return CallFailed(kind=kind, error=str(error), stop_turn=stop)
+            self._deps.doom.reset()
+        if not isinstance(slot.resolved, ResolvedCall):
+            return slot.resolved or CallFailed(kind="invalid", error=INCOMPLETE)
+        context = self._deps.context(slot.part, observer.progress)
+        return await self._deps.pipeline.run(slot.resolved, context, observer)
+
+    def _aborted(self, slot: Slot) -> CallFailed:
+        state = slot.part.state
+        reason = slot.cancelled_as or ABORTED
+        if isinstance(state, Running) and state.waiting is None:
+            reason = reason.replace("Not run:", "Stopped in mid work:")  # it may have done much
+        return CallFailed(
+            kind="aborted",
+            error=reason,
+            input=state.input if isinstance(state, Running) else None,
+            label=state.label if isinstance(state, Running) else ToolLabel(""),
+            blocks=state.blocks if isinstance(state, Running) else (),
+            output=state.output if isinstance(state, Running) else "",
+        )
+
+    async def _finish(self, slot: Slot, outcome: CallOutcome) -> None:
+        """Store a call's end once; what comes later is ignored."""
+        if slot.state is SlotState.COMPLETED:
+            return
+        slot.state = SlotState.COMPLETED
+        if (
+            self._closed is not None
+            and isinstance(outcome, CallFailed)
+            and outcome.kind == "denied"
+        ):
+            # A question that was withdrawn is no refusal of the user's.
+            outcome = replace(outcome, kind="aborted", stop_turn=False)
+        slot.part = replace(slot.part, state=self._final(slot, outcome))
+        try:
+            await asyncio.shield(self._deps.store.save(slot.part))
+        except OpencodePyError:
+            # The step's own end fails on the same store and tells; ending calls goes on.
+            log.exception("the end of a call of %s could not be stored", slot.part.tool)
+        finally:
+            self._deps.doom.finished(slot.part.id, result_text(slot.part)[0])
+            if not slot.done.done():
+                slot.done.set_result(outcome)
+            self._after(slot, outcome)
+
+    def _after(self, slot: Slot, outcome: CallOutcome) -> None:
+        if outcome.stop_turn:
+            self.stopped = True
+            self._cancel_others(slot, REJECTED)
+            self.on_stop()
+        elif isinstance(outcome, CallCompleted) and outcome.failed_sibling:
+            self._cancel_others(slot, SIBLING_FAILED)
+        self._pump()
+
+    def _cancel_others(self, failed: Slot, reason: str) -> None:
+        """End the step's calls that are queued, running or still arriving (L8)."""
+        self._closed = self._closed or reason
+        for slot in self._slots:
+            # A task that has not begun would end without a word: it finds the step closed itself.
+            if (
+                slot is not failed
+                and slot.state is SlotState.EXECUTING
+                and slot.task is not None
+                and slot.begun
+            ):
+                slot.cancelled_as = reason
+                slot.task.cancel()
+
+    def _final(self, slot: Slot, outcome: CallOutcome) -> Completed | Failed:
+        state = slot.part.state
+        now = self._deps.clock()
+        started = state.started if isinstance(state, Running) else now
+        match outcome:
+            case CallCompleted():
+                return Completed(
+                    input=outcome.input,
+                    label=outcome.label,
+                    started=started,
+                    ended=now,
+                    output=outcome.output,
+                    blocks=outcome.blocks,
+                    facts=outcome.facts,
+                    exit_code=outcome.exit_code,
+                    spill=outcome.spill,
+                    files=outcome.files,
+                )
+            case CallFailed():
+                return Failed(
+                    error=outcome.error,
+                    kind=outcome.kind,
+                    started=started,
+                    ended=now,
+                    input=outcome.input,
+                    raw="" if outcome.input is not None else slot.arguments,
+                    label=outcome.label,
+                    blocks=outcome.blocks,
+                    output=outcome.output,
+                )
+            case _:
+                assert_never(outcome)
+
+    async def results(self) -> tuple[CallOutcome, ...]:
+        """Wait for every submitted call, as long as it needs; outcomes in call order (L9)."""
+        return tuple([await slot.done for slot in self._slots])
+
+    async def settle_context(self) -> None:
+        """Once all calls have ended: attach, in call order, the instructions of the folders
+        that they touched to their results (L8; spec 6, I4)."""
+        for slot in self._slots:
+            outcome, state = slot.done.result(), slot.part.state
+            if not isinstance(outcome, CallCompleted) or not isinstance(state, Completed):
+                continue
+            found = await self._deps.attach(outcome.touched) if outcome.touched else ()
+            if found:
+                slot.part = replace(slot.part, state=with_instructions(state, found))
+                await self._deps.store.save(slot.part)
+
+    async def break_off(self, reason: str, kind: FailureKind = "error") -> None:
+        """The stream ended: nothing is started any more that was not submitted whole.
+
+        Calls that run go on; calls whose input never arrived end with *reason*.
+        """
+        for slot in self._slots:
+            if slot.state is SlotState.ARRIVING:
+                await self._finish(slot, CallFailed(kind=kind, error=reason))
+        self._pump()
+
+    async def stop_starting(self, reason: str = BROKEN_OFF) -> None:
+        """The stream broke: calls that were not started yet never are (L12)."""
+        for slot in self._slots:
+            if slot.state in {SlotState.ARRIVING, SlotState.QUEUED}:
+                await self._finish(slot, CallFailed(kind="error", error=reason))
+
+    async def teardown(self, reason: str = ABORTED) -> None:
+        """End everything: waiting calls at once, running ones after a grace (L9, L10)."""
+        self._closed = self._closed or reason
+        for slot in self._slots:
+            if slot.state in {SlotState.ARRIVING, SlotState.QUEUED}:
+                await self._finish(slot, CallFailed(kind="aborted", error=reason))
+        running = [s.task for s in self._slots if s.task is not None and not s.task.done()]
+        if running:
+            _, pending = await asyncio.wait(running, timeout=GRACE)
+            for task in pending:
+                task.cancel()
+            if pending:
+                await asyncio.wait(pending, timeout=ENDING)
+        for slot in self._slots:
+            if slot.state is not SlotState.COMPLETED:
+                log.warning("the tool %s ignored its cancel and was given up on", slot.part.tool)
+                await self._finish(slot, self._aborted(slot))

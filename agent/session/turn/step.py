@@ -1,0 +1,286 @@
+"""One step: a model call with its retries, then the end of its tools (spec 1, L6–L13).
+
+A step is tried again only while none of its calls has started; after that it is closed
+with what it has, and the loop goes on (L12).
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field, replace
+
+from agent.provider.client import ModelClient, ModelRequest, StreamEvent
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
+from agent.provider.usage import cost as cost_of
+from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
+from agent.records.ids import new_id
+from agent.records.messages import (
+    AssistantMessage,
+    Busy,
+    ErrorInfo,
+    MessageWithParts,
+    Retry,
+    RetryPart,
+    SessionStatus,
+    StepFinishPart,
+    Usage,
+)
+from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
+from agent.session.turn.stream import StepProcessor, StreamEnd
+from agent.store.store import Store
+from agent.tracing import Tracing
+
+CUT_OFF = (
+    "Not run: the call was cut off by the output limit of {limit} tokens. "
+    "Do it in smaller pieces, each well below the limit."
+)
+
+STOPPED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
+"""What is kept of work that the user stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How a step ended. *message* is its final record with parts; *cost* in US dollars.
+
+    *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
+    *lost* is set when the stream broke after a call had started, *stopped* when the user
+    rejected a call without a word, *cut* when the output limit cut a call off. *children* is
+    what the sub-agents of its calls used.
+    """
+
+    message: MessageWithParts
+    calls: int
+    complete_calls: int
+    usage: Usage | None
+    cost: float | None
+    error: ProviderError | None = None
+    lost: bool = False
+    stopped: bool = False
+    cut: bool = False
+    children: tuple[Usage, float | None] = (Usage(), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDeps:
+    """What a step works with. *set_status* publishes the session's status."""
+
+    store: Store
+    executor: Callable[[AssistantMessage], StepExecutor]
+    set_status: Callable[[SessionStatus], None]
+    retry: RetryPolicy = DEFAULT_POLICY
+    tracing: Tracing = field(default_factory=lambda: Tracing({}))
+    clock: Callable[[], float] = field(default=time.time)
+    rng: random.Random = field(default_factory=random.Random)
+
+
+class Step:
+    """Runs one step; ``teardown`` ends it from outside, at any moment (L10)."""
+
+    def __init__(self, deps: StepDeps, message: AssistantMessage, since: float) -> None:
+        self._deps = deps
+        self._message = message
+        self._since = since
+        self._executor = deps.executor(message)
+        self._processor = self._new_processor()
+        self._ending: asyncio.Task[MessageWithParts] | None = None
+        self._forgetting: asyncio.Task[None] | None = None
+        self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
+        self._counted = False
+
+    @property
+    def message(self) -> AssistantMessage:
+        return self._message
+
+    @property
+    def message_id(self) -> str:
+        return self._message.id
+
+    def _new_processor(self) -> StepProcessor:
+        return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
+
+    async def run(self, client: ModelClient, request: ModelRequest) -> StepResult:
+        """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
+        attempt, mended = 1, False
+        while True:
+            end = await self._ask(client, request)
+            self._heard = (end, cost_of(end.usage, request.model.price))
+            if end.error is None or self._executor.started:
+                return await self._close(end, request)
+            wait = delay(attempt, end.error, self._deps.rng, self._deps.retry, mended=mended)
+            if wait is None:
+                return await self._close(self._given_up(end, attempt), request)
+            await self._start_over(end.error, attempt, wait)
+            attempt, mended = attempt + 1, mended or end.error.retry_once
+
+    async def _ask(self, client: ModelClient, request: ModelRequest) -> StreamEnd:
+        """One model call, in a span of its own (spec 3, T6)."""
+        with self._deps.tracing.span(
+            f"chat {request.model.id}",
+            gen_ai__operation__name="chat",
+            gen_ai__provider__name=request.model.provider,
+            gen_ai__request__model=request.model.id,
+            gen_ai__conversation__id=self._message.session_id,
+        ) as span:
+            end = await self._consume(client.stream(request))
+            usage = end.usage
+            span.set(
+                gen_ai__usage__input_tokens=usage.input if usage else None,
+                gen_ai__usage__output_tokens=usage.output if usage else None,
+                gen_ai__usage__cache_read__input_tokens=usage.cache_read if usage else None,
+                gen_ai__response__finish_reason=end.finish,
+                opencode_py__cost_usd=cost_of(usage, request.model.price),
+            )
+            if end.error is not None:
+                span.failed(end.error.kind.value, "")
+            return end
+
+    async def _consume(self, stream: AsyncGenerator[StreamEvent, None]) -> StreamEnd:
+        """Follow the stream to its end, or until the user rejects a call (spec 4, M5)."""
+        consuming = asyncio.create_task(self._processor.consume(stream))
+        self._executor.on_stop = consuming.cancel
+        try:
+            return await consuming
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if self._executor.stopped and not (current and current.cancelling()):
+                return StreamEnd()
+            raise
+
+    def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
+        """*end* with the reason why it is not tried again, where that is not plain from it."""
+        error = end.error
+        if error is None or (why := reason_to_stop(attempt, error, self._deps.retry)) is None:
+            return end
+        # The server's own words end as they like.
+        said = (
+            error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
+        )
+        told = ProviderError(error.kind, f"{said} {why}", status=error.status)
+        return replace(end, error=told)
+
+    async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
+        """Forget this attempt, show the countdown, wait (L12, L18)."""
+        # In a task of its own: a cancel half-way would leave parts that nobody closes.
+        self._forgetting = asyncio.create_task(self._forget())
+        await asyncio.shield(self._forgetting)
+        now = self._deps.clock()
+        note = RetryPart(
+            id=new_id("prt"),
+            session_id=self._message.session_id,
+            message_id=self._message.id,
+            attempt=attempt,
+            error=ErrorInfo(error.kind, error.message),
+            created=now,
+        )
+        await self._deps.store.save(note)
+        self._deps.set_status(Retry(attempt, error.message, now + wait))
+        await asyncio.sleep(wait)
+        self._deps.set_status(Busy(self._since))
+        self._executor = self._deps.executor(self._message)
+        self._processor = self._new_processor()
+        self._heard = (StreamEnd(), None)
+
+    async def _forget(self) -> None:
+        await self._executor.teardown()
+        await self._processor.discard()
+
+    async def _close(self, end: StreamEnd, request: ModelRequest) -> StepResult:
+        executor = self._executor
+        lost = end.error is not None and executor.started
+        arriving = executor.arriving
+        if executor.stopped:
+            await self._processor.interrupt()
+            await executor.stop_starting(REJECTED)
+        elif end.error is not None:
+            await self._processor.interrupt()
+            await executor.stop_starting()
+        else:
+            await self._processor.finish()
+        cut = end.finish == "length" and arriving > 0
+        limit = request.max_output or request.model.output_limit or "unknown"
+        await executor.break_off(CUT_OFF.format(limit=limit) if cut else INCOMPLETE)
+        await executor.results()
+        await executor.settle_context()
+        error = None if lost else end.error
+        cost = cost_of(end.usage, request.model.price)
+        # From here on a cancel comes too late: the end is stored as it was.
+        self._ending = asyncio.create_task(self._store_end(end, error, cost))
+        stored = await asyncio.shield(self._ending)
+        return StepResult(
+            message=stored,
+            calls=len(executor.slots),
+            complete_calls=len(executor.slots) - arriving,
+            usage=end.usage,
+            cost=cost,
+            error=error,
+            lost=lost,
+            stopped=executor.stopped,
+            cut=cut,
+        )
+
+    async def _store_end(
+        self, end: StreamEnd, error: ProviderError | None, cost: float | None
+    ) -> MessageWithParts:
+        finish = StepFinishPart(
+            id=new_id("prt"),
+            session_id=self._message.session_id,
+            message_id=self._message.id,
+            finish="error" if end.error else end.finish,
+            finish_raw=end.raw,
+            usage=end.usage,
+            cost=cost,
+        )
+        self._message = replace(
+            self._message,
+            completed=self._deps.clock(),
+            finish=finish.finish,
+            usage=end.usage,
+            cost=cost,
+            error=ErrorInfo(error.kind, error.message) if error else None,
+        )
+        await self._deps.store.save(finish, self._message)
+        stored = await self._deps.store.message(self._message.id)
+        return stored or MessageWithParts(self._message, (finish,))
+
+    async def teardown(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
+        """Leave a history that every provider accepts (L10); does nothing after a normal end.
+
+        Returns what ``uncounted`` does. What runs is ended whatever the store does.
+        """
+        if self._ending is not None:
+            await self._ending
+            return self.uncounted()
+        try:
+            if self._forgetting is not None:
+                await self._forgetting
+            await self._processor.interrupt()
+        finally:
+            await self._executor.teardown()
+        end, cost = self._heard
+        self._message = replace(
+            self._message,
+            completed=self._deps.clock(),
+            finish="error" if error else None,
+            usage=end.usage,
+            cost=cost,
+            error=error or STOPPED,
+            interrupted=error is None,
+        )
+        await self._deps.store.save(self._message)
+        return self.uncounted()
+
+    def uncounted(self) -> tuple[Usage | None, float | None]:
+        """The usage and cost that the stream had reported, to be counted by who asks first."""
+        if self._counted:
+            return None, None
+        self._counted = True
+        end, cost = self._heard
+        return end.usage, cost
+
+    def unstored(self, error: StoreError) -> AssistantMessage:
+        """The message as it stands where its end cannot be stored."""
+        told = ErrorInfo(type(error).__name__, error.message)
+        now = self._deps.clock()
+        return replace(self._message, completed=now, finish="error", error=told)

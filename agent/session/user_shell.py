@@ -1,0 +1,142 @@
+"""A command that the user runs in the session (spec 8, U8): a turn of its own kind.
+
+It is stored as a message of the harness with the command's call as its part, so that it is
+drawn, cut, cancelled and recovered like the agent's own; the model reads it as told text.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent.files import FileTracker
+from agent.records.blocks import Block
+from agent.records.consent import Consent
+from agent.records.errors import SessionBusy
+from agent.records.ids import new_id
+from agent.records.messages import Session, ToolPart, UserMessage
+from agent.records.requests import Need, PermissionReply
+from agent.session.discard import settle_undone
+from agent.session.guards import DoomLoop
+from agent.session.prompt.title import title_of
+from agent.session.repository import Directory
+from agent.session.runner import Runner
+from agent.session.turn.executor import ExecutorDeps, StepExecutor
+from agent.session.turn.loop_state import TurnEnd
+from agent.session.turn.turn import Turn, TurnDeps
+from agent.tools.base import ToolContext
+
+WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
+STOPPED = "Stopped by the user."
+TOOL = "bash"
+
+
+class OwnCommands:
+    """Runs them. Nobody is asked: the user wrote the command."""
+
+    def __init__(
+        self,
+        deps: TurnDeps,
+        runner: Runner,
+        files: FileTracker,
+        directory: Directory,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._deps = deps
+        self._runner = runner
+        self._files = files
+        self._directory = directory
+        self._clock = clock
+
+    async def start(self, session_id: str, command: str) -> None:
+        """Begin to run *command*; its end is told like a turn's (``SessionIdle``).
+
+        Raises ``SessionNotFound``, and ``SessionBusy`` while a turn runs here or elsewhere.
+        """
+        session = await self._deps.store.session(session_id)
+
+        async def work(turn: Turn, _: str) -> TurnEnd:
+            return await self._run(turn, session, command)
+
+        claimed = await self._runner.claim(session_id, work)
+        if claimed is None:
+            raise SessionBusy(WORKS)
+        try:
+            await settle_undone(self._deps.store, session_id)
+            await self._deps.store.add_history(f"!{command}", session.directory)
+            await self._directory.update(session_id, lambda s: _titled(s, command))
+        except BaseException:
+            await self._runner.disclaim(session_id)
+            raise
+        self._runner.launch(session_id, claimed)
+
+    async def _run(self, turn: Turn, session: Session, command: str) -> TurnEnd:
+        message = UserMessage(
+            id=new_id("msg"),
+            session_id=session.id,
+            created=self._clock(),
+            agent=session.agent,
+            model=session.model or self._deps.catalog.default_model(),
+            effort=session.effort,
+            turn_id=turn.id,
+            synthetic=True,
+        )
+        part = ToolPart(
+            id=new_id("prt"),
+            session_id=session.id,
+            message_id=message.id,
+            call_id=new_id("cal"),
+            tool=TOOL,
+        )
+        turn.leave_queue(message)
+        await self._deps.store.save(message, part)
+        executor = self._executor(session, message)
+        executor.submit(executor.announce(part), json.dumps({"command": command}))
+        try:
+            await executor.results()
+        except asyncio.CancelledError:
+            await executor.teardown(STOPPED)
+            raise
+        return TurnEnd("completed")
+
+    def _executor(self, session: Session, message: UserMessage) -> StepExecutor:
+        async def granted(
+            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+        ) -> PermissionReply:
+            del needs, heading, blocks
+            return PermissionReply("once")
+
+        async def not_repeated(part: ToolPart, answered: Callable[[Consent], None]) -> None:
+            del part, answered  # one call is no loop
+
+        def context(part: ToolPart, progress: Callable[[str], None]) -> ToolContext:
+            return ToolContext(
+                session_id=session.id,
+                root_id=session.id,
+                message_id=message.id,
+                call_id=part.call_id,
+                agent=session.agent,
+                directory=session.directory,
+                project=session.project,
+                files=self._files,
+                progress=progress,
+                ask=granted,
+                by_user=True,
+            )
+
+        return StepExecutor(
+            ExecutorDeps(
+                store=self._deps.store,
+                pipeline=self._deps.pipeline,
+                doom=DoomLoop(self._deps.limits.repeats),
+                context=context,
+                ask_repeat=not_repeated,
+                clock=self._clock,
+            )
+        )
+
+
+def _titled(session: Session, command: str) -> Session:
+    """A session that begins with a command is listed by it."""
+    return replace(session, title=session.title or title_of(f"! {command}"))
