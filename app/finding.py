@@ -7,7 +7,7 @@ from app.screens.session import SessionScreen
 from app.tasks import Tasks
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.tools.file_index import FileIndex
+    from agent.tools.search.file_index import FileIndex
 
 
 RESOURCES = 5
@@ -37,7 +37,7 @@ class Finding:
             self.files(self._early)
 
     async def _find(self, typed: str) -> None:
-        from agent.tools.file_index import FileIndex  # noqa: PLC0415 - when a file is named
+        from agent.tools.search.file_index import FileIndex  # noqa: PLC0415 - when a file is named
 
         runtime = self._live.runtime
         if self._index is None:

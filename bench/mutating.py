@@ -80,7 +80,7 @@ GROUPS = {
         ),
     ),
     "edit": Group(
-        ("agent/tools/edit_match/*.py", "agent/tools/editing.py", "agent/tools/edit.py"),
+        ("agent/tools/edit_match/*.py", "agent/tools/files/edits.py", "agent/tools/edit.py"),
         ("tests/tools/edit_match", "tests/tools/test_edit.py", "tests/tools/test_multiedit.py"),
     ),
     "processor": Group(

@@ -10,7 +10,7 @@ from statistics import median
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 from agent.tools.glob import GlobArgs, GlobTool
 from bench.place import Place, settle, watch
 from bench.row import Row, lags, verdict

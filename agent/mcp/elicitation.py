@@ -13,8 +13,8 @@ from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from agent.tools.base import ToolContext
-from agent.tools.web_text import visible
+from agent.tools.core.base import ToolContext
+from agent.tools.web.visible import visible
 
 MOST_FIELDS = 30
 TRIES = 3

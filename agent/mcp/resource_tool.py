@@ -10,9 +10,9 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.schema import parameters
-from agent.tools.web_text import visible
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.schema import parameters
+from agent.tools.web.visible import visible
 
 NAME = "read_mcp_resource"
 LISTED = 40

@@ -13,8 +13,8 @@ from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, 
 from agent.mcp.sampling import Refused, Sample, Sampled
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.tools.base import ToolContext
-from agent.tools.web_text import visible
+from agent.tools.core.base import ToolContext
+from agent.tools.web.visible import visible
 
 if TYPE_CHECKING:  # brings the SDK
     from agent.mcp.client import Link

@@ -15,8 +15,8 @@ from agent.mcp.validation import check, fitted
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.web_text import visible
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.web.visible import visible
 
 DESCRIBED = 4_000
 """Characters of a description that the model is given."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookAnswer, HookEvent, HookFunction
 from agent.plugins.function_tool import Function, FunctionTool
 from agent.records.json import Json
-from agent.tools.base import Tool
+from agent.tools.core.base import Tool
 
 AnyTool = Tool[Any, Any]
 FunctionT = TypeVar("FunctionT", bound=Function)
@@ -50,7 +50,7 @@ class Plugin:
         return added if function is None else added(function)
 
     def add_tool(self, tool: AnyTool) -> None:
-        """Add a tool that follows the whole protocol (``agent.tools.base``)."""
+        """Add a tool that follows the whole protocol (``agent.tools.core.base``)."""
         self.tools.append(tool)
 
     def hook(

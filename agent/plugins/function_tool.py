@@ -12,8 +12,8 @@ from pydantic import Field, create_model
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.schema import parameters
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.schema import parameters
 
 CONTEXT = "context"
 """A parameter of this name gets the ``ToolContext`` of the call; the model knows nothing of it."""

@@ -59,10 +59,10 @@ from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.turn import StopHook, TurnDeps
 from agent.store.store import Store
+from agent.tools.core.question_service import QuestionService
 from agent.tools.pipeline import Pipeline
-from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry, build_tools, build_truncator
-from agent.tools.shells import Shells
+from agent.tools.shell.shells import Shells
 from agent.tracing import Tracing
 
 log = logging.getLogger(__name__)

@@ -26,11 +26,11 @@ from agent.session.guards import TurnLimits
 from agent.session.turn.compactor import RoomRules
 from agent.session.turn.turn import StopHook
 from agent.store.store import Store
-from agent.tools.addresses import Allowed
 from agent.tools.registry import Registry, ToolDeps
-from agent.tools.shells import Shells
+from agent.tools.shell.shells import Shells
 from agent.tools.task import SubagentInfo
-from agent.tools.web import Web, WebLimits
+from agent.tools.web.allowed_addresses import Allowed
+from agent.tools.web.client import Web, WebLimits
 from agent.tools.websearch import ENGINES, engine_of
 
 

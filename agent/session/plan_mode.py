@@ -4,8 +4,8 @@ from agent.agents import Agents
 from agent.permission.service import PermissionService
 from agent.session.api import PromptInput
 from agent.session.service import SessionService
+from agent.tools.core.question_service import QuestionService
 from agent.tools.plan_exit import PLAN, PlanExitTool
-from agent.tools.questioning import QuestionService
 
 
 def plan_tools(

@@ -25,7 +25,7 @@ from agent.session.runner import Runner
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
 from agent.session.turn.loop_state import TurnEnd
 from agent.session.turn.turn import Turn, TurnDeps
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 
 WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
 STOPPED = "Stopped by the user."

@@ -13,15 +13,15 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.change import ChangedMeanwhile, Done, check_as_shown, formatted
-from agent.tools.diffing import make_diff
-from agent.tools.filetext import Loaded, check_leads_there
-from agent.tools.patch_plan import FileChange, plan_patch, show_blocks
-from agent.tools.patch_text import Section, parse_patch
-from agent.tools.patch_write import write_patch
-from agent.tools.paths import ToolPath, edit_needs
-from agent.tools.writing import keep_unsaved
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.change import ChangedMeanwhile, Done, check_as_shown, formatted
+from agent.tools.files.diffs import make_diff
+from agent.tools.files.filetext import Loaded, check_leads_there
+from agent.tools.files.patch_plan import FileChange, plan_patch, show_blocks
+from agent.tools.files.patch_text import Section, parse_patch
+from agent.tools.files.patch_write import write_patch
+from agent.tools.files.paths import ToolPath, edit_needs
+from agent.tools.files.writer import keep_unsaved
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""

@@ -30,12 +30,12 @@ from agent.process import (
 from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.exit_codes import exit_one_answers
-from agent.tools.paths import ToolPath, outside_need, resolve_path
-from agent.tools.shell_text import describe_shell, seconds, shell_block, shell_output
-from agent.tools.shells import Shells
-from agent.tools.truncate import Truncated, Truncator
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.truncate import Truncated, Truncator
+from agent.tools.files.paths import ToolPath, outside_need, resolve_path
+from agent.tools.shell.exit_codes import exit_one_answers
+from agent.tools.shell.output import describe_shell, seconds, shell_block, shell_output
+from agent.tools.shell.shells import Shells
 
 log = logging.getLogger(__name__)
 

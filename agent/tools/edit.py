@@ -1,8 +1,8 @@
 """The ``edit`` tool: one piece of a file's text replaced by another (spec 3, 3.3)."""
 
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.editing import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.files.edits import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
 
 
 class EditArgs(Replacing, OnFile):

@@ -12,8 +12,15 @@ from pydantic import Field
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.globs import (
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.paths import (
+    ToolPath,
+    missing,
+    resolve_path,
+    search_needs,
+    show_path,
+)
+from agent.tools.search.globs import (
     check_glob,
     is_magic,
     literal_part,
@@ -21,17 +28,10 @@ from agent.tools.globs import (
     matcher,
     names_hidden,
 )
-from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, Newest
-from agent.tools.paths import (
-    ToolPath,
-    missing,
-    resolve_path,
-    search_needs,
-    show_path,
-)
-from agent.tools.search import Outcome, Searcher, find_rg
-from agent.tools.search_worker import Order
-from agent.tools.tree import find_links, is_ignored
+from agent.tools.search.newest import LIMIT, PARTIAL, TIMED_OUT, Newest
+from agent.tools.search.search import Outcome, Searcher, find_rg
+from agent.tools.search.search_worker import Order
+from agent.tools.search.tree import find_links, is_ignored
 
 
 class GlobArgs(ToolArgs):

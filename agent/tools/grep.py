@@ -11,19 +11,19 @@ from agent.permission.protected import is_secret
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.globs import check_glob
-from agent.tools.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
-from agent.tools.paths import (
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.paths import (
     ToolPath,
     missing,
     resolve_path,
     search_needs,
     show_path,
 )
-from agent.tools.search import MAX_COUNT, Outcome, Searcher, find_rg
-from agent.tools.search_worker import Order
-from agent.tools.tree import Ignore, find_links, is_ignored
+from agent.tools.search.globs import check_glob
+from agent.tools.search.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
+from agent.tools.search.search import MAX_COUNT, Outcome, Searcher, find_rg
+from agent.tools.search.search_worker import Order
+from agent.tools.search.tree import Ignore, find_links, is_ignored
 
 MAX_COLUMNS = 500
 """Characters shown of a matching line: 100 of them stay below the limit of one output (T5)."""

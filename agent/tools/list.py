@@ -12,10 +12,8 @@ from pydantic import Field
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.globs import check_glob, matcher
-from agent.tools.newest import LIMIT, mtime_of
-from agent.tools.paths import (
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.paths import (
     ToolPath,
     explain,
     missing,
@@ -23,7 +21,9 @@ from agent.tools.paths import (
     resolve_path,
     search_needs,
 )
-from agent.tools.tree import Ignore, is_ignored
+from agent.tools.search.globs import check_glob, matcher
+from agent.tools.search.newest import LIMIT, mtime_of
+from agent.tools.search.tree import Ignore, is_ignored
 
 MAX_FOLDER = 20_000
 """Entries of one folder that are looked at."""

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.editing import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.files.edits import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
 
 
 class MultiEditArgs(OnFile):

@@ -23,12 +23,12 @@ from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.json import JsonObject
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import Need, PermissionReply
-from agent.tools.arguments import parse_arguments, validate, with_command
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext
-from agent.tools.encodable import encodable, encodable_record
-from agent.tools.hooking import Before, CallHooks
+from agent.tools.core.arguments import parse_arguments, validate, with_command
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
+from agent.tools.core.encodable import encodable, encodable_record
+from agent.tools.core.hooks import Before, CallHooks
+from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.registry import AnyTool, Registry
-from agent.tools.truncate import Truncated, Truncator
 from agent.tracing import Tracing
 
 log = logging.getLogger(__name__)

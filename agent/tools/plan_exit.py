@@ -10,9 +10,9 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply, Question, QuestionOption
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.paths import resolve_path, show_path
-from agent.tools.questioning import QuestionService
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.question_service import QuestionService
+from agent.tools.files.paths import resolve_path, show_path
 
 PLAN = "plan"
 """The agent whose mode it ends."""

@@ -8,8 +8,8 @@ from agent.records.blocks import TableBlock, ToolLabel
 from agent.records.errors import PermissionRejected
 from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply, Question, QuestionOption, QuestionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.questioning import QuestionService
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.question_service import QuestionService
 
 MOST_QUESTIONS = 6
 MOST_OPTIONS = 12

@@ -12,12 +12,12 @@ from agent.files import FileStamp, Snapshot, load
 from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.attaching import Attached, attach, load_media
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.filetext import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
-from agent.tools.media import media_type
-from agent.tools.notebook import is_notebook, render
-from agent.tools.paging import (
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.attachments import Attached, attach, load_media
+from agent.tools.files.filetext import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
+from agent.tools.files.media import media_type
+from agent.tools.files.notebook import is_notebook, render
+from agent.tools.files.pages import (
     MAX_BYTES,
     MAX_COLUMNS,
     MAX_LINES,
@@ -26,7 +26,7 @@ from agent.tools.paging import (
     page_of,
     read_page,
 )
-from agent.tools.paths import (
+from agent.tools.files.paths import (
     ToolPath,
     explain,
     missing,
@@ -36,7 +36,7 @@ from agent.tools.paths import (
     resolve_path,
     within,
 )
-from agent.tools.signatures import refuse_misnamed
+from agent.tools.files.signatures import refuse_misnamed
 
 SHOWN_LINES = 200
 """Lines kept in the transcript's block."""

@@ -13,11 +13,14 @@ from agent.provider.client import ToolSchema
 from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.base import Described, Tool
 from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
-from agent.tools.describe import describe
+from agent.tools.core.base import Described, Tool
+from agent.tools.core.description import describe
+from agent.tools.core.question_service import QuestionService
+from agent.tools.core.schema import parameters
+from agent.tools.core.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
 from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
@@ -25,17 +28,14 @@ from agent.tools.list import ListTool
 from agent.tools.lsp import LspTool
 from agent.tools.multiedit import MultiEditTool
 from agent.tools.question import QuestionTool
-from agent.tools.questioning import QuestionService
 from agent.tools.read import ReadTool
-from agent.tools.schema import parameters
-from agent.tools.shells import Shells
+from agent.tools.shell.shells import Shells
 from agent.tools.skill import SkillTool
 from agent.tools.task import SubagentInfo, TaskTool
 from agent.tools.task_output import TaskOutputTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.tool_search import ToolSearchTool
-from agent.tools.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
-from agent.tools.web import Web
+from agent.tools.web.client import Web
 from agent.tools.webfetch import WebfetchTool
 from agent.tools.websearch import Engine, WebsearchTool
 from agent.tools.write import WriteTool

@@ -11,8 +11,8 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
 from agent.skills import Skill, Skills, sampled
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.paths import printable, show_path
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.files.paths import printable, show_path
 
 
 class SkillArgs(ToolArgs):

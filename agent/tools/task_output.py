@@ -7,9 +7,9 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.shell_text import seconds
-from agent.tools.spawning import Standing
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.spawning import Standing
+from agent.tools.shell.output import seconds
 from agent.tools.task import NO_TEXT, facts_of, report_text
 
 MOST_WAIT = 600_000

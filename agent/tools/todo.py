@@ -8,7 +8,7 @@ from pydantic import Field
 from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MAX_ITEMS = 200
 MAX_CONTENT = 2_000

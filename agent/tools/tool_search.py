@@ -8,7 +8,7 @@ from pydantic import Field
 from agent.provider.client import ToolSchema
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MOST = 8
 DESCRIBED = 300

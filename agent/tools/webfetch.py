@@ -16,13 +16,13 @@ from agent.files import decode
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.tools.attaching import attach, check_wanted, checked
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.encodable import encodable
-from agent.tools.media import media_type
-from agent.tools.web import MEGABYTE, Answer, Web
-from agent.tools.web_address import host_of, parse_url
-from agent.tools.web_text import visible
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.encodable import encodable
+from agent.tools.files.attachments import attach, check_wanted, checked
+from agent.tools.files.media import media_type
+from agent.tools.web.client import MEGABYTE, Answer, Web
+from agent.tools.web.url import host_of, parse_url
+from agent.tools.web.visible import visible
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2
@@ -205,7 +205,7 @@ async def _converted(html: str, base: str, wanted: Format, seconds: float) -> st
     """The page as text, made in a process of its own that can be stopped."""
     code = (
         f"import sys; sys.path.insert(0, {_ROOT!r}); "
-        "from agent.tools.html_markdown import main; sys.exit(main())"
+        "from agent.tools.web.html_markdown import main; sys.exit(main())"
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -11,12 +11,12 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
-from agent.tools.addresses import Allowed
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.encodable import encodable
-from agent.tools.web import Web
-from agent.tools.web_address import host_of, parse_url
-from agent.tools.web_text import visible
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.encodable import encodable
+from agent.tools.web.allowed_addresses import Allowed
+from agent.tools.web.client import Web
+from agent.tools.web.url import host_of, parse_url
+from agent.tools.web.visible import visible
 
 MOST = 10
 """Results of one search."""

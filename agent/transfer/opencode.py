@@ -30,7 +30,7 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
-from agent.tools.diffing import make_diff
+from agent.tools.files.diffs import make_diff
 from agent.transfer.bundle import Bundle
 
 FINISHES: tuple[Finish, ...] = get_args(Finish)

@@ -15,7 +15,7 @@ from agent.mcp.records import Server, Standing
 from agent.mcp.service import McpDeps, McpService
 from agent.records.events import Event, McpChanged
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Result, ToolContext
+from agent.tools.core.base import Result, ToolContext
 from agent.tools.registry import AnyTool, Registry
 
 SERVERS = Path(__file__).with_name("servers")

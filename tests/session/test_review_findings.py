@@ -23,9 +23,9 @@ from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.api import PromptInput
 from agent.session.guards import DoomLoop
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
+from agent.tools.core.truncate import Truncator
 from agent.tools.pipeline import CallFailed, Pipeline
 from agent.tools.registry import ToolDeps, build_truncator
-from agent.tools.truncate import Truncator
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 

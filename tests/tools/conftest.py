@@ -9,7 +9,7 @@ import pytest
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 
 
 class MakeContext(Protocol):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 
 class ProbeArgs(ToolArgs):

@@ -3,8 +3,8 @@
 import pytest
 
 from agent.records.errors import ToolError
-from agent.tools.addresses import Allowed, is_public, parse
-from agent.tools.web_address import environment_proxy, host_of, parse_url
+from agent.tools.web.allowed_addresses import Allowed, is_public, parse
+from agent.tools.web.url import environment_proxy, host_of, parse_url
 
 
 @pytest.mark.parametrize(

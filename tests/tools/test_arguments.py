@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent.records.errors import InvalidArguments
 from agent.records.json import JsonObject
-from agent.tools.arguments import parse_arguments, validate
-from agent.tools.base import ToolArgs
+from agent.tools.core.arguments import parse_arguments, validate
+from agent.tools.core.base import ToolArgs
 
 
 class Item(BaseModel):

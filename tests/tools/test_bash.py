@@ -12,12 +12,12 @@ from agent.permission.rules import Rule, judge
 from agent.process import SpillStore, kill_all
 from agent.records.blocks import ShellBlock
 from agent.records.errors import InvalidArguments, ToolError
-from agent.tools.arguments import validate
-from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashArgs, BashSettings, BashTool
-from agent.tools.exit_codes import exit_one_answers
-from agent.tools.shells import Shells
-from agent.tools.truncate import Limits, Truncator
+from agent.tools.core.arguments import validate
+from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.shell.exit_codes import exit_one_answers
+from agent.tools.shell.shells import Shells
 from tests.tools.conftest import MakeContext
 
 

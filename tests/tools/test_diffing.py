@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.records.blocks import DiffBlock
-from agent.tools.diffing import MAX_LINES, apply_hunks, change_note, make_diff
+from agent.tools.files.diffs import MAX_LINES, apply_hunks, change_note, make_diff
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "x\r"]), max_size=30).map("\n".join)
 

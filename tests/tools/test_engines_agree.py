@@ -10,9 +10,9 @@ import pytest
 from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
-from agent.tools.ignore_rules import Rules
-from agent.tools.search import Searcher, find_rg
-from agent.tools.tree import Ignore
+from agent.tools.search.ignore_rules import Rules
+from agent.tools.search.search import Searcher, find_rg
+from agent.tools.search.tree import Ignore
 from tests.support.random_tree import make_tree
 from tests.tools.conftest import MakeContext
 from tests.tools.run import run

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools.html_markdown import convert
+from agent.tools.web.html_markdown import convert
 
 BASE = "https://example.org/docs/"
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent.records.blocks import ImageBlock
 from agent.records.errors import ToolError
-from agent.tools.media import BrokenMedia, Media, examine
+from agent.tools.files.media import BrokenMedia, Media, examine
 from agent.tools.read import ReadTool
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer

@@ -7,7 +7,7 @@ import pytest
 
 from agent.records.errors import ToolError
 from agent.tools.edit import EditTool
-from agent.tools.notebook import render
+from agent.tools.files.notebook import render
 from agent.tools.read import ReadTool
 from tests.tools.conftest import MakeContext
 from tests.tools.run import run

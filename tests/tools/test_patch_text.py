@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.records.errors import ToolError
-from agent.tools.patch_text import AddFile, Chunk, DeleteFile, UpdateFile, parse_patch
+from agent.tools.files.patch_text import AddFile, Chunk, DeleteFile, UpdateFile, parse_patch
 
 PATCH = """\
 *** Begin Patch

@@ -7,7 +7,7 @@ import pytest
 
 from agent.permission.protected import is_guarded, is_secret
 from agent.records.errors import ToolError
-from agent.tools.paths import (
+from agent.tools.files.paths import (
     edit_needs,
     explain,
     missing,

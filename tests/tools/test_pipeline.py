@@ -17,8 +17,9 @@ from agent.records.consent import Consent
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
-from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashSettings, BashTool
+from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import (
     CallCompleted,
     CallFailed,
@@ -27,8 +28,7 @@ from agent.tools.pipeline import (
     ResolvedCall,
 )
 from agent.tools.registry import AnyTool, Registry
-from agent.tools.shells import Shells
-from agent.tools.truncate import Limits, Truncator
+from agent.tools.shell.shells import Shells
 from tests.tools.conftest import MakeContext
 from tests.tools.probe import ProbeTool
 

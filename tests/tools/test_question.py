@@ -11,9 +11,9 @@ from agent.records.blocks import TableBlock, ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.events import QuestionAsked, QuestionReplied
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from agent.tools.arguments import validate
+from agent.tools.core.arguments import validate
+from agent.tools.core.question_service import QuestionService
 from agent.tools.question import QuestionTool
-from agent.tools.questioning import QuestionService
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 from tests.tools.conftest import MakeContext

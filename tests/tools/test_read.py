@@ -8,10 +8,10 @@ import pytest
 from agent.files import decode
 from agent.records.blocks import CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.tools.files.pages import COUNTED
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
-from agent.tools.paging import COUNTED
 from agent.tools.read import ReadTool
 from agent.tools.write import WriteTool
 from tests.tools.conftest import MakeContext

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from agent.bus import Bus
 from agent.store.store import Store
-from agent.tools.base import ToolArgs, ToolSpec
-from agent.tools.describe import fill
+from agent.tools.core.base import ToolArgs, ToolSpec
+from agent.tools.core.description import fill
+from agent.tools.core.schema import parameters
 from agent.tools.registry import Registry, ToolDeps, build_tools
-from agent.tools.schema import parameters
-from agent.tools.shells import Shells
+from agent.tools.shell.shells import Shells
 from tests.tools.probe import ProbeTool
 
 

@@ -12,12 +12,12 @@ from agent.bus import Bus
 from agent.process import SpillStore, kill_all
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
-from agent.tools.base import Result, ToolContext
 from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
-from agent.tools.shells import Shells
-from agent.tools.truncate import Limits, Truncator
+from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.shell.shells import Shells
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 from tests.tools.conftest import MakeContext

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.process import Captured, Spilled, SpillStore
-from agent.tools.truncate import Limits, Truncator, count_lines, cut, fits
+from agent.tools.core.truncate import Limits, Truncator, count_lines, cut, fits
 
 LIMITS = Limits(lines=10, bytes=4_000, line_chars=1_000)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import ToolError
-from agent.tools.web import Web
+from agent.tools.web.client import Web
 from agent.tools.websearch import ENGINES, Engine, WebsearchTool, engine_of
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer

@@ -10,7 +10,7 @@ from agent.records.blocks import DiffBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
-from agent.tools.paths import explain, resolve_path
+from agent.tools.files.paths import explain, resolve_path
 from agent.tools.read import ReadTool
 from agent.tools.write import WriteTool
 from tests.tools.conftest import MakeContext

@@ -9,8 +9,8 @@ import pytest
 from agent.records.messages import TextPart
 from agent.session.api import Mention
 from agent.session.prompt.mentions import mentions_in
-from agent.tools.file_index import CHUNK, FileIndex, best, listed
-from agent.tools.search import Searcher
+from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
+from agent.tools.search.search import Searcher
 from app.mentions import quoted
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer

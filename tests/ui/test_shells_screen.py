@@ -8,7 +8,7 @@ import pytest
 from agent.files import FileTracker
 from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
 from agent.records.shells import ShellInfo
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, standing
 from app.widgets.working import WorkingLine
 from tests.support.snapshots import assert_in_light, assert_snapshot

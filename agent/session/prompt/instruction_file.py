@@ -13,8 +13,8 @@ from pathlib import Path
 
 from agent.files import decode, is_binary, load
 from agent.permission.protected import is_secret
-from agent.tools.encodable import encodable
-from agent.tools.paths import printable
+from agent.tools.core.encodable import encodable
+from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000
 """Characters of one file (some 10,000 tokens); the rest is left out with a note."""

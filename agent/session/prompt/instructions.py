@@ -20,7 +20,7 @@ from agent.permission.trust.trust import Standing
 from agent.records.messages import Completed
 from agent.session.prompt.instruction_file import Bounds, Reading, read_instructions
 from agent.session.prompt.remote import fetch_text
-from agent.tools.paths import printable
+from agent.tools.files.paths import printable
 
 MAX_TOTAL = 120_000
 """Characters of all files together (some 30,000 tokens); what comes after is left out."""

@@ -15,10 +15,10 @@ from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
 from agent.session.prompt.instructions import Mode, project_files
-from agent.tools.base import ToolContext
-from agent.tools.change import Change, apply_change, check_text, plan_change
-from agent.tools.filetext import load_text
-from agent.tools.paths import resolve_path
+from agent.tools.core.base import ToolContext
+from agent.tools.files.change import Change, apply_change, check_text, plan_change
+from agent.tools.files.filetext import load_text
+from agent.tools.files.paths import resolve_path
 
 NEW_FILE = "# Instructions for coding agents\n\n"
 """What a new file begins with."""

@@ -10,7 +10,7 @@ from agent.records.messages import Completed, MessageWithParts, PatchPart, Pendi
 from agent.session.context.compaction import is_request
 from agent.session.snapshots.snapshots import Snapshots
 from agent.store.store import Store
-from agent.tools.diffing import make_diff
+from agent.tools.files.diffs import make_diff
 
 LARGEST = 400_000
 """Characters of a file above which only its edits are shown, not the difference."""

@@ -22,9 +22,9 @@ from agent.records.usage import Usage
 from agent.session.queue import Queues
 from agent.store.errands import report_of, waiting_report
 from agent.store.store import Store
-from agent.tools.spawning import SpawnRequest, SpawnResult
+from agent.tools.core.spawning import SpawnRequest, SpawnResult
+from agent.tools.core.truncate import Truncator
 from agent.tools.task import facts_of
-from agent.tools.truncate import Truncator
 
 MOST = 10
 """Sub-agents that work in the background for one session at once."""

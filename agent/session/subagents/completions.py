@@ -12,7 +12,7 @@ from agent.provider.complete import answer_to
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.usage import Update, spend
-from agent.tools.base import Completion
+from agent.tools.core.base import Completion
 
 THINKING = 2_000
 """Tokens that a model gets at least which thinks before it answers."""

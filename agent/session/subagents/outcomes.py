@@ -13,7 +13,7 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.subagents.last_answer import last_answer
-from agent.tools.spawning import SpawnResult
+from agent.tools.core.spawning import SpawnResult
 
 WHY: dict[ErrandState, str] = {
     "running": "",

@@ -19,7 +19,7 @@ from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
 from agent.session.usage import plus
 from agent.store.store import Store
-from agent.tools.base import Aftercare, BeforeChange, ToolContext
+from agent.tools.core.base import Aftercare, BeforeChange, ToolContext
 from agent.tools.pipeline import Pipeline
 
 

@@ -22,7 +22,7 @@ from agent.session.context.request_turns import ABORTED, result_text
 from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction, no_instructions, with_instructions
 from agent.store.store import Store
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
 
 MAX_PARALLEL = 10

@@ -49,12 +49,12 @@ from agent.session.turn.step import Step, StepDeps, StepResult
 from agent.session.turn.subtask import SubtaskClient, subtasks_due
 from agent.session.usage import Update, noted, spend
 from agent.store.store import Store
-from agent.tools.base import Aftercare
+from agent.tools.core.base import Aftercare
+from agent.tools.core.question_service import QuestionService
 from agent.tools.pipeline import Pipeline
-from agent.tools.questioning import QuestionService
 from agent.tools.registry import Registry
-from agent.tools.shells import Shells
-from agent.tools.shells import works as shell_works
+from agent.tools.shell.shells import Shells
+from agent.tools.shell.shells import works as shell_works
 from agent.tracing import Tracing
 
 NO_SUMMARY = "The session could not be summed up. "

@@ -3,7 +3,7 @@
 from agent.process import Taken
 from agent.records.blocks import ShellBlock
 from agent.records.shells import ShellInfo
-from agent.tools.truncate import Limits, count_lines, cut
+from agent.tools.core.truncate import Limits, count_lines, cut
 
 SHOWN = Limits(lines=200, bytes=10_000)
 """What the transcript keeps of an output."""

@@ -7,11 +7,18 @@ from pydantic import AliasChoices, Field
 
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Result, ToolArgs, ToolContext
-from agent.tools.change import Change, ChangedMeanwhile, Done, apply_change, check_text, plan_change
+from agent.tools.core.base import Result, ToolArgs, ToolContext
 from agent.tools.edit_match import Edit, EditRefused, apply_edit
-from agent.tools.filetext import Loaded, check_unchanged, load_text
-from agent.tools.paths import ToolPath, missing, resolve_path
+from agent.tools.files.change import (
+    Change,
+    ChangedMeanwhile,
+    Done,
+    apply_change,
+    check_text,
+    plan_change,
+)
+from agent.tools.files.filetext import Loaded, check_unchanged, load_text
+from agent.tools.files.paths import ToolPath, missing, resolve_path
 
 
 class OnFile(ToolArgs):

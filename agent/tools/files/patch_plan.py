@@ -7,13 +7,13 @@ from pathlib import Path
 from agent.files import Put, Remove, Step
 from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
-from agent.tools.base import ToolContext
-from agent.tools.change import check_text
-from agent.tools.diffing import FileDiff, apply_hunks, make_diff
+from agent.tools.core.base import ToolContext
 from agent.tools.edit_match import EditRefused, Placing, place_lines
-from agent.tools.filetext import Loaded, check_unchanged, encode_text, load_text
-from agent.tools.patch_text import AddFile, Chunk, DeleteFile, Section, UpdateFile
-from agent.tools.paths import ToolPath, explain, missing, resolve_path
+from agent.tools.files.change import check_text
+from agent.tools.files.diffs import FileDiff, apply_hunks, make_diff
+from agent.tools.files.filetext import Loaded, check_unchanged, encode_text, load_text
+from agent.tools.files.patch_text import AddFile, Chunk, DeleteFile, Section, UpdateFile
+from agent.tools.files.paths import ToolPath, explain, missing, resolve_path
 
 
 @dataclass(frozen=True, slots=True)

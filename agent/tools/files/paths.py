@@ -17,7 +17,7 @@ from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell.paths import offered_folder
 from agent.records.errors import ToolError
 from agent.records.requests import Action, Need
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 
 SENSITIVE_REASON = "may hold secrets"
 PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
@@ -234,7 +234,7 @@ def near_names(target: ToolPath) -> list[str]:
 def same_names(target: ToolPath, project: str) -> list[str]:
     """Up to three files of the same name elsewhere in *project*: a folder is easily forgotten."""
     # Loaded for a mistyped name only.
-    from agent.tools.tree import walk  # noqa: PLC0415 - brings pathspec
+    from agent.tools.search.tree import walk  # noqa: PLC0415 - brings pathspec
 
     name = os.path.basename(target.path)  # noqa: PTH119 - compared with 10,000 others
     found = itertools.islice(walk(project, hidden=True, ignored=False), WALKED)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from agent.files import FileStamp, Step, StepFailed, change_all, uninterrupted
 from agent.records.errors import ToolError
-from agent.tools.base import ToolContext
-from agent.tools.filetext import encode_text, writer
-from agent.tools.patch_plan import FileChange
-from agent.tools.paths import explain
-from agent.tools.writing import write_back
+from agent.tools.core.base import ToolContext
+from agent.tools.files.filetext import encode_text, writer
+from agent.tools.files.patch_plan import FileChange
+from agent.tools.files.paths import explain
+from agent.tools.files.writer import write_back
 
 
 async def write_patch(changes: tuple[FileChange, ...], ctx: ToolContext) -> tuple[FileChange, ...]:

@@ -8,9 +8,9 @@ from agent.records.blocks import ImageBlock
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.messages import FilePart
-from agent.tools.base import Result, ToolContext
-from agent.tools.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenMedia, Media, examine
-from agent.tools.paths import ToolPath
+from agent.tools.core.base import Result, ToolContext
+from agent.tools.files.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenMedia, Media, examine
+from agent.tools.files.paths import ToolPath
 
 
 @dataclass(frozen=True, slots=True)

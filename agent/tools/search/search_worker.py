@@ -14,8 +14,8 @@ from os import fsencode
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.tools.globs import matcher
-from agent.tools.tree import walk
+from agent.tools.search.globs import matcher
+from agent.tools.search.tree import walk
 
 MAX_LINE = 8_192
 """Bytes of a line that are written."""

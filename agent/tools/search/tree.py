@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from posixpath import dirname, join
 
-from agent.tools.ignore_rules import Rules
+from agent.tools.search.ignore_rules import Rules
 
 IGNORE_FILES = (".ignore", ".gitignore")
 """In order of strength, as in ripgrep."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.errors import ToolError
-from agent.tools.search_worker import MAX_LINE, Order, encode_order
-from agent.tools.tree import Ignore
+from agent.tools.search.search_worker import MAX_LINE, Order, encode_order
+from agent.tools.search.tree import Ignore
 
 TIME_LIMIT = 30.0
 """Seconds after which a search ends with what it has found."""
@@ -26,7 +26,7 @@ MAX_COUNT = 100
 
 _MAX_RECORD = 64 * 1024
 _CHUNK = 64 * 1024
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[3])
 
 
 def find_rg() -> str | None:
@@ -114,7 +114,7 @@ class Searcher:
     def _own_argv(self) -> list[str]:
         code = (
             f"import sys; sys.path.insert(0, {_ROOT!r}); "
-            "from agent.tools.search_worker import main; sys.exit(main())"
+            "from agent.tools.search.search_worker import main; sys.exit(main())"
         )
         return [sys.executable, "-I", "-c", code]
 

@@ -19,8 +19,8 @@ from agent.files import (
     uninterrupted,
 )
 from agent.records.errors import ToolError
-from agent.tools.base import ToolContext
-from agent.tools.filetext import (
+from agent.tools.core.base import ToolContext
+from agent.tools.files.filetext import (
     Loaded,
     check_leads_there,
     in_utf8,
@@ -28,7 +28,7 @@ from agent.tools.filetext import (
     plain,
     writer,
 )
-from agent.tools.paths import ToolPath, explain
+from agent.tools.files.paths import ToolPath, explain
 
 
 async def write_back(

@@ -8,7 +8,7 @@ from agent.hooks.service import Hooks
 from agent.records.errors import PermissionRejected
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action, Need
-from agent.tools.base import Result, ToolContext
+from agent.tools.core.base import Result, ToolContext
 
 MOST_TOLD = 500_000
 """Characters of a result that a hook is told."""

@@ -3,7 +3,7 @@
 from typing import cast
 
 from agent.records.json import Json, JsonObject
-from agent.tools.base import ToolArgs
+from agent.tools.core.base import ToolArgs
 
 
 def parameters(model: type[ToolArgs]) -> JsonObject:

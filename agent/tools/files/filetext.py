@@ -11,9 +11,9 @@ from pathlib import PurePath
 from agent.files import Editor, FileStamp, Snapshot, TextFile, decode, is_binary, load
 from agent.files.disk import digest_of
 from agent.records.errors import ToolError
-from agent.tools.base import ToolContext
-from agent.tools.encodable import encodable
-from agent.tools.paths import ToolPath, explain, refuse_system, within
+from agent.tools.core.base import ToolContext
+from agent.tools.core.encodable import encodable
+from agent.tools.files.paths import ToolPath, explain, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024
 """Bytes of a file up to which it is changed in memory."""

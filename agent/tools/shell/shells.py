@@ -16,7 +16,7 @@ from agent.process import Background, Started, Taken
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
 from agent.records.shells import ShellInfo
-from agent.tools.base import ToolContext
+from agent.tools.core.base import ToolContext
 
 MOST_RUNNING = 16
 """Shells that run at once; a model that starts more has lost count."""

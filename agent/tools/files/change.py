@@ -12,9 +12,9 @@ from agent.files import FileStamp, TextFile
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.base import Plan, Result, ToolContext
-from agent.tools.diffing import FileDiff, Span, apply_hunks, change_note, make_diff
-from agent.tools.filetext import (
+from agent.tools.core.base import Plan, Result, ToolContext
+from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
+from agent.tools.files.filetext import (
     Loaded,
     check_surrogates,
     encode_text,
@@ -22,8 +22,8 @@ from agent.tools.filetext import (
     load_bytes,
     load_text,
 )
-from agent.tools.paths import ToolPath, edit_needs
-from agent.tools.writing import keep_unsaved, write_back
+from agent.tools.files.paths import ToolPath, edit_needs
+from agent.tools.files.writer import keep_unsaved, write_back
 
 PayloadT = TypeVar("PayloadT")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.tools.base import Tool
+from agent.tools.core.base import Tool
 
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 

@@ -1,0 +1,1 @@
+"""What every tool builds on: the base protocol, arguments, schemas and truncation."""

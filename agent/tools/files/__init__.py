@@ -1,0 +1,1 @@
+"""Files for tools: paths, text, pages, changes, patches and attachments."""

@@ -1,0 +1,1 @@
+"""Shell commands for tools: background shells, output and exit codes."""

@@ -1,0 +1,1 @@
+"""The web for tools: the HTTP client, allowed addresses and HTML to Markdown."""
