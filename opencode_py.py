@@ -52,7 +52,7 @@ def main() -> int:
     """Run the command line and return its exit code."""
     _leave_on_signals()
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
-    from app.cli import main as run  # noqa: PLC0415
+    from app.cli.main import main as run  # noqa: PLC0415
 
     code = run(sys.argv[1:])
     gc.freeze()  # the process ends here: nothing is gained by looking for garbage once more

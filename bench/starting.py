@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from app.cli import COMMANDS
+from app.cli.main import COMMANDS
 from bench.place import COMMAND, PROMPT, Place, ask, cpu
 from bench.row import Row, ms, ratio, spread, verdict
 from tests.support.terminal import Terminal

@@ -105,8 +105,8 @@ def keys_and_commands() -> str:
 
 def command_line() -> str:
     """Every command with its arguments, as ``--help`` tells them."""
-    from app.cli import COMMANDS
-    from app.cli import parser as whole
+    from app.cli.main import COMMANDS
+    from app.cli.main import parser as whole
 
     lines = ["# Command line", NOTE, "", "What `--help` says.", "", *_help(whole())]
     for _, (module, _what) in sorted(COMMANDS.items()):

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import ConfigError
-from app.answering import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, answer
+from app.cli.runner import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, answer
 from tests.support.harness import environment
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = "import json, sys; from app.cli import main; sys.exit(main(json.loads(sys.argv[1])))"
+RUN = "import json, sys; from app.cli.main import main; sys.exit(main(json.loads(sys.argv[1])))"
 PRINTS = [
     ["agent", "list"],
     ["auth", "list", "--all"],

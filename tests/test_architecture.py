@@ -150,7 +150,7 @@ def test_a1_the_harness_loads_no_terminal_and_no_litellm() -> None:
 
 def test_a1_help_loads_next_to_nothing() -> None:
     names = loaded(
-        "import sys, io, contextlib\nfrom app.cli import main\n"
+        "import sys, io, contextlib\nfrom app.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         "    main(['--help'])"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import COMMANDS, NOT_HERE
+from app.cli.main import COMMANDS, NOT_HERE
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
@@ -30,7 +30,7 @@ HEAVY = {
 
 ASK = """\
 import json, sys
-from app.cli import main
+from app.cli.main import main
 code = main(json.loads(sys.argv[1]))
 print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 """

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from app.answering import answer, say
+from app.cli.runner import answer, say
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import COMMANDS
-from app.completion.command import known
-from app.completion.scripts import SCRIPTS
+from app.cli.completion.command import known
+from app.cli.completion.scripts import SCRIPTS
+from app.cli.main import COMMANDS
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[2] / "opencode_py.py"), "completion"]
 

@@ -18,9 +18,9 @@ from agent.agents import Agents
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
 from agent.skills import Skills
-from app.cli import COMMANDS
+from app.cli.main import COMMANDS
+from app.cli.run import json_lines
 from app.commands import names
-from app.run import lines as json_lines
 from app.user_themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import Place, ServerThread

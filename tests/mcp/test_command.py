@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
+from app.cli.main import main
 from tests.mcp.shop import SERVERS
 from tests.support.harness import environment
 

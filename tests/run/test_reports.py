@@ -4,8 +4,8 @@ import io
 import json
 
 from agent.records.events import PartUpdated
+from app.cli.run.json_lines import JsonLines
 from app.printing import Printer
-from app.run.lines import JsonLines
 from tests.support import records
 
 WAITING = PartUpdated(records.report("msg_a", "None has \x1b[31mit."))

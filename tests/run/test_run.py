@@ -270,7 +270,7 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-@pytest.mark.parametrize("loaded", ["app.cli", "argparse", "asyncio", "agent.records.events"])
+@pytest.mark.parametrize("loaded", ["app.cli.main", "argparse", "asyncio", "agent.records.events"])
 def test_f2_a_signal_while_it_loads_ends_it_with_a_word(
     place: Place, scripted: ServerThread, loaded: str, number: int, code: int
 ) -> None:

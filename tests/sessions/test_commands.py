@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
-from app.sessions.opening import table
+from app.cli.session.store import table
 from tests.support import records
 from tests.support.installed import Place
 from tests.support.transcripts import history, moved

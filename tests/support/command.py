@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.harness import environment
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = "import sys; from app.cli import main; sys.exit(main(sys.argv[1:]))"
+PROGRAM = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 def run(arguments: list[str], *, cwd: Path, home: Path) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import COMMANDS, NOT_HERE, main
+from app.cli.main import COMMANDS, NOT_HERE, main
 
 ROOT = Path(__file__).parents[2]
 GUARD = 60.0
@@ -87,7 +87,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
     loaded = python(
         """
         import sys
-        from app.cli import main
+        from app.cli.main import main
         for words in (["--help"], ["--version"], ["auth", "--help"], ["models", "--help"],
                       ["mcp", "--help"]):
             main(words)
@@ -193,7 +193,7 @@ def test_f2_without_the_full_screen_none_of_it_is_loaded(tmp_path: Path) -> None
     loaded = python(
         """
         import sys
-        from app.cli import main
+        from app.cli.main import main
         code = main(["run", "list", "-m", "demo/offline", "-C", sys.argv[1]])
         print("code", code, sorted({"textual", "rich"} & sys.modules.keys()))
         """,
@@ -229,7 +229,7 @@ def test_plain_answers_asks_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert not (tmp_path / "not.txt").exists()
 
 
-RUN = "import sys; from app.cli import main; sys.exit(main(sys.argv[1:]))"
+RUN = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 CRASH = """
 import os, sys
@@ -242,7 +242,7 @@ class Broken(OpencodeApp):
         raise ValueError("a fault [/]")
 
 application.OpencodeApp = Broken
-from app.cli import main
+from app.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

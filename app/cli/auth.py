@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.answering import USAGE, answer, say
+from app.cli.runner import USAGE, answer, say
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from app.providers.opening import catalog_here  # noqa: PLC0415 - brings the harness
+    from app.cli.catalog import catalog_here  # noqa: PLC0415 - brings the harness
 
     catalog, _ = catalog_here(Path.cwd(), os.environ)
     if given.part == "login":
@@ -105,7 +105,7 @@ def _logout(catalog: "Catalog", provider: str) -> int:
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
     from app.clean import clean  # noqa: PLC0415 - for this part only
-    from app.providers.keys import key_rows  # noqa: PLC0415 - as above
+    from app.cli.provider_keys import key_rows  # noqa: PLC0415 - as above
 
     rows = key_rows(catalog, everything=everything)
     if as_json:

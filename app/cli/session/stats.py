@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.sessions.opening import here, run
+from app.cli.session.store import here, run
 
 if TYPE_CHECKING:
     from agent.store.store import Store

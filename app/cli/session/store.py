@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.answering import DONE, answer
+from app.cli.runner import DONE, answer
 
 if TYPE_CHECKING:
     from agent.store.store import Store

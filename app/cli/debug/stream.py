@@ -14,7 +14,7 @@ from agent.provider.clients import Clients
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import OpencodePyError
 from agent.records.json import JsonObject
-from app.debug.collecting import Collected
+from app.cli.debug.stream_collector import Collected
 
 AT_ONCE = 8
 TOOL = ToolSchema(

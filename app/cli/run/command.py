@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app import garbage
-from app.answering import USAGE, answer, say
+from app.cli.runner import USAGE, answer, say
 
 if TYPE_CHECKING:
     from agent.records.events import Event
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent.runtime.headless import Ending, Headless
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
-    from app.run.stopping import Stopping
+    from app.cli.run.signals import Stopping
 
 MOST_INPUT = 10_000_000
 """Characters of standard input that are taken."""
@@ -141,7 +141,7 @@ def _piped(source: TextIO) -> str:
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
-    from app.run.stopping import Stopping  # noqa: PLC0415 - brings the harness
+    from app.cli.run.signals import Stopping  # noqa: PLC0415 - brings the harness
 
     stopping = Stopping()
     garbage.put_off()
@@ -165,7 +165,7 @@ async def _made_ready(
 ) -> "Ready":
     """Everything that comes before the turn. What is to be closed is put on *opened*."""
     from agent.runtime.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
-    from app.run.prompt import prompt_of  # noqa: PLC0415 - as above
+    from app.cli.run.prompt import prompt_of  # noqa: PLC0415 - as above
 
     runtime = await _open(given)
     opened.push_async_callback(runtime.close)
@@ -219,9 +219,9 @@ async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping")
 
 def _writer(given: argparse.Namespace) -> Writer:
     if given.format == "json":
-        from app.run.lines import JsonLines  # noqa: PLC0415 - one of the two forms
+        from app.cli.run.json_lines import JsonLines  # noqa: PLC0415 - one of the two forms
 
         return JsonLines(sys.stdout, deltas=given.deltas)
-    from app.run.text import TextWriter  # noqa: PLC0415 - one of the two forms
+    from app.cli.run.text import TextWriter  # noqa: PLC0415 - one of the two forms
 
     return TextWriter(sys.stdout, sys.stderr)

@@ -12,7 +12,7 @@ from agent.mcp.service import mcp_service
 from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
 from app.clean import clean, clean_line
-from app.mcp.reading import read_servers
+from app.cli.mcp.servers import read_servers
 
 SECONDS = 120.0
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from app.answering import answer
+from app.cli.runner import answer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -66,11 +66,11 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
     here = Path.cwd()
     match given.part:
         case "list":
-            from app.mcp.listing import show_servers  # noqa: PLC0415 - each part loads its own
+            from app.cli.mcp.list import show_servers  # noqa: PLC0415 - each part loads its own
 
             return show_servers(here, os.environ, as_json=given.json)
         case "add":
-            from app.mcp.adding import add_server, take_over  # noqa: PLC0415 - as above
+            from app.cli.mcp.add import add_server, take_over  # noqa: PLC0415 - as above
 
             if given.from_claude_code:
                 return take_over(given.name, os.environ, here)
@@ -83,14 +83,14 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
                 command=[*given.command, *behind],
             )
         case "auth":
-            from app.mcp.logging_in import log_in  # noqa: PLC0415 - as above
+            from app.cli.mcp.auth import log_in  # noqa: PLC0415 - as above
 
             return log_in(here, os.environ, given.name)
         case "logout":
-            from app.mcp.logging_in import log_out  # noqa: PLC0415 - as above
+            from app.cli.mcp.auth import log_out  # noqa: PLC0415 - as above
 
             return log_out(here, os.environ, given.name)
         case _:
-            from app.mcp.probing import probe  # noqa: PLC0415 - as above
+            from app.cli.mcp.debug import probe  # noqa: PLC0415 - as above
 
             return probe(here, os.environ, given.name)

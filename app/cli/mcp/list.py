@@ -12,7 +12,7 @@ from agent.config.mcp_json import servers_of_claude_code
 from agent.mcp.records import Server
 from agent.records.json import JsonObject
 from app.clean import clean, clean_line
-from app.mcp.reading import read_servers
+from app.cli.mcp.servers import read_servers
 
 NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.answering import DONE, FAILED, USAGE, answer, say
 from app.clean import clean, clean_line
+from app.cli.runner import DONE, FAILED, USAGE, answer, say
 
 if TYPE_CHECKING:
     from agent.agents import AgentInfo
@@ -52,7 +52,7 @@ def show(*, as_json: bool) -> int:
     import asyncio  # noqa: PLC0415 - not needed by --help
 
     from agent.agents import Agents  # noqa: PLC0415 - brings the harness
-    from app.debug.settings import settings_here  # noqa: PLC0415 - as above
+    from app.cli.debug.config import settings_here  # noqa: PLC0415 - as above
 
     loaded, _ = asyncio.run(settings_here(Path.cwd()))
     agents = Agents(loaded)

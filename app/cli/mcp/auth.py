@@ -9,7 +9,7 @@ from agent.mcp.tokens import TokenFile
 from agent.records.errors import ConfigError
 from app.browser import browser_of
 from app.clean import clean_line
-from app.mcp.reading import read_servers
+from app.cli.mcp.servers import read_servers
 
 WAIT = "Waiting for the browser. Ctrl+C gives up."
 

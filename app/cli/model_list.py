@@ -12,7 +12,7 @@ from agent.provider.client import ModelInfo
 from agent.provider.clients import Clients
 from agent.provider.local_servers import look_for_servers
 from agent.records.errors import OpencodePyError
-from app.providers.opening import open_catalog
+from app.cli.catalog import open_catalog
 
 
 @dataclass(frozen=True, slots=True)

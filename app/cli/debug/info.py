@@ -12,8 +12,8 @@ from pathlib import Path
 from agent.config.paths import Paths
 from agent.records.json import Json, JsonObject
 from app.clean import clean_line
-from app.cli import version as own_version
-from app.debug.settings import settings_here
+from app.cli.debug.config import settings_here
+from app.cli.main import version as own_version
 
 PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
 PROGRAMS = ("git", "rg", "bash")

@@ -14,17 +14,17 @@ DONE, USAGE = 0, 2
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "acp": ("app.acp.command", "work for an editor, over the Agent Client Protocol"),
-    "agent": ("app.agents.command", "list and make agents"),
-    "auth": ("app.providers.auth", "keys of providers: list, log in, log out"),
-    "completion": ("app.completion.command", "completion for bash, zsh and fish"),
-    "debug": ("app.debug.command", "what the program knows and how it decides"),
-    "mcp": ("app.mcp.command", "MCP servers: list, add, log in"),
-    "models": ("app.providers.models", "list the models"),
-    "run": ("app.run.command", "one prompt without the screen, for scripts"),
-    "session": ("app.sessions.command", "list, read, search and delete sessions"),
-    "export": ("app.sessions.exporting", "write a session to a file"),
-    "import": ("app.sessions.importing", "read a session from a file"),
-    "stats": ("app.sessions.stats", "what was used: tokens, cost, by day and model"),
+    "agent": ("app.cli.agent", "list and make agents"),
+    "auth": ("app.cli.auth", "keys of providers: list, log in, log out"),
+    "completion": ("app.cli.completion.command", "completion for bash, zsh and fish"),
+    "debug": ("app.cli.debug.command", "what the program knows and how it decides"),
+    "mcp": ("app.cli.mcp.command", "MCP servers: list, add, log in"),
+    "models": ("app.cli.models", "list the models"),
+    "run": ("app.cli.run.command", "one prompt without the screen, for scripts"),
+    "session": ("app.cli.session.command", "list, read, search and delete sessions"),
+    "export": ("app.cli.session.export", "write a session to a file"),
+    "import": ("app.cli.session.import_", "read a session from a file"),
+    "stats": ("app.cli.session.stats", "what was used: tokens, cost, by day and model"),
 }
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
 exit code, and what it is for, in the help. A folder of that name is opened as ``./run``."""
@@ -104,7 +104,7 @@ def main(argv: list[str]) -> int:
         import importlib  # noqa: PLC0415 - for commands only
 
         return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
-    from app.answering import answer, say  # noqa: PLC0415 - kept off the way of commands
+    from app.cli.runner import answer, say  # noqa: PLC0415 - kept off the way of commands
 
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return say(NOT_HERE[argv[0]], USAGE)
@@ -115,7 +115,7 @@ def main(argv: list[str]) -> int:
 
 def _open(arguments: "argparse.Namespace") -> int:
     """Open the screen, or the lines, that *arguments* ask for."""
-    from app.answering import say  # noqa: PLC0415 - loaded by now
+    from app.cli.runner import say  # noqa: PLC0415 - loaded by now
 
     if arguments.version:
         sys.stdout.write(f"opencode-py {version()}\n")

@@ -4,11 +4,11 @@ import argparse
 import importlib
 import sys
 
-from app.answering import DONE, answer
-from app.cli import COMMANDS
-from app.cli import parser as whole
-from app.completion.scripts import SCRIPTS
-from app.completion.words import Place, places
+from app.cli.completion.scripts import SCRIPTS
+from app.cli.completion.vocabulary import Place, places
+from app.cli.main import COMMANDS
+from app.cli.main import parser as whole
+from app.cli.runner import DONE, answer
 
 HOW = """\
 bash: add to ~/.bashrc    source <(opencode-py completion bash)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.answering import answer, say
+from app.cli.runner import answer, say
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from app.providers.asking import models_here  # noqa: PLC0415 - brings the harness
+    from app.cli.model_list import models_here  # noqa: PLC0415 - brings the harness
 
     asked = models_here(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
     for sentence in asked.told:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from shlex import quote
 
-from app.completion.words import Place
+from app.cli.completion.vocabulary import Place
 
 BASH = """\
 # Completes the words of opencode-py in bash; files where no word fits.

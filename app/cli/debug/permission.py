@@ -13,7 +13,7 @@ from agent.permission.shell.cases import Case, verdict
 from agent.process import shell
 from agent.records.requests import JudgedNeed, Need
 from app.clean import clean
-from app.debug.settings import settings_here
+from app.cli.debug.config import settings_here
 
 SHOWN = 5
 """Other names of one command that are told."""

@@ -1,1 +1,0 @@
-"""``opencode-py agent``: what agents there are, and making one."""
