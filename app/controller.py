@@ -22,12 +22,14 @@ from agent.records.events import (
 )
 from agent.records.messages import Delivery, Session
 from agent.records.requests import QuestionReply
-from app import keymap, themes
+from app import themes
+from app.actions.custom import own_actions
 from app.actions.shells import key_offered
 from app.asking import Answer, Asking
 from app.clean import clean
-from app.commands import Action, actions, find, provide
-from app.context import Context
+from app.commands import keymap
+from app.commands.context import Context
+from app.commands.registry import Action, actions, find, provide
 from app.family import Family
 from app.finding import Finding
 from app.folder import Folder, Opener
@@ -38,7 +40,6 @@ from app.live import LiveSession
 from app.look import wear
 from app.modes import Modes
 from app.once import Once
-from app.own_commands import own_actions
 from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen

@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # brings the whole harness
 
 Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
 
-BUSY = "The agent works. Try again when it is done."
-
 
 class Folder:
     """Opens the folder of *launch*, at the start and again when its settings are to be read

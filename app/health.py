@@ -4,8 +4,8 @@ from asyncio import Task
 from typing import TYPE_CHECKING
 
 from agent.records.events import Event, LspChanged, McpChanged
-from app.commands import actions, provide
-from app.server_prompts import prompt_actions
+from app.actions.custom import prompt_actions
+from app.commands.registry import actions, provide
 from app.servers import languages_of, servers_of
 
 if TYPE_CHECKING:  # bring the harness

@@ -66,8 +66,8 @@ def configuration() -> str:
 
 def keys_and_commands() -> str:
     """Every action of the full screen, from the registry."""
-    from app.commands import GROUPS, actions
-    from app.keymap import FIXED, LEADER
+    from app.commands.keymap import FIXED, LEADER
+    from app.commands.registry import GROUPS, actions
 
     importlib.import_module("app.actions")
     lines = [

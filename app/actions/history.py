@@ -4,8 +4,8 @@ from agent.records.messages import UserMessage
 from agent.redact import secrets_of
 from agent.session.review.timeline import words_of
 from app.actions.transfer import export_session
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.review import ReviewChoice, ReviewScreen
 from app.tasks import ask
 

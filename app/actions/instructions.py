@@ -6,8 +6,8 @@ from textual.content import Content
 
 from agent.records.messages import Completed, ToolPart
 from app.clean import clean, clean_line
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.page import PageScreen
 from app.screens.permission import PermissionScreen
 from app.state import SessionView

@@ -1,7 +1,7 @@
 """Actions on language servers."""
 
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.tasks import ask
 
 

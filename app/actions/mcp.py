@@ -8,8 +8,8 @@ from agent.records.errors import OpencodePyError
 from agent.records.events import Event, McpChanged
 from app.browser import browser_of
 from app.clean import clean, clean_line
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
 from app.tasks import ask
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from agent.permission.rules import ALWAYS, Rule
 from app.clean import clean_line
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.permissions import PermissionsScreen, rule_rows
 from app.screens.picker import Row
 from app.tasks import ask

@@ -4,8 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
-from app.commands import action, actions, find
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action, actions, find
 from app.look import AUTO, choose_theme, look_of
 from app.screens.help import HelpScreen
 from app.screens.palette import PaletteScreen

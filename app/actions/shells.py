@@ -3,9 +3,9 @@
 import time
 
 from agent.records.events import Event, ShellChanged
-from app.commands import DETACH, action
-from app.context import Context
-from app.keymap import Keymap
+from app.commands.context import Context
+from app.commands.keymap import Keymap
+from app.commands.registry import DETACH, action
 from app.live import LiveSession
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
 from app.tasks import ask

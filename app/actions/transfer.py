@@ -6,8 +6,8 @@ from pathlib import Path
 from agent.records.errors import NothingToDo
 from agent.redact import secrets_of
 from app.clean import clean_line
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.page import PageScreen
 from app.screens.text import TextScreen
 from app.stats import DAYS, page

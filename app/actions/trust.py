@@ -1,8 +1,7 @@
 """Actions on the folder that is open."""
 
-from app.commands import action
-from app.context import Context
-from app.folder import BUSY
+from app.commands.context import BUSY, Context
+from app.commands.registry import action
 from app.screens.trust import TrustScreen
 from app.tasks import ask
 

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from app.commands import GROUPS, Action
+from app.commands.registry import GROUPS, Action
 from app.screens.dialog import Dialog
 from app.screens.page import Laid
 

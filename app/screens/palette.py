@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.commands import Action
+from app.commands.registry import Action
 from app.screens.picker import Picker, Row
 
 

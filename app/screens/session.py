@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import AwaitMount
 
-from app.commands import TAKE_BACK, Action, by_slash, find, parse
+from app.commands.registry import TAKE_BACK, Action, by_slash, find, parse
 from app.mentions import TYPED, quoted
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt

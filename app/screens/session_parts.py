@@ -4,7 +4,7 @@ only once there is something to show in it (spec 9, Q1)."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.commands import Action
+from app.commands.registry import Action
 from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.sidebar import Sidebar
 from app.widgets.slash import Entry, SlashList

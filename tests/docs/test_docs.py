@@ -20,7 +20,7 @@ from agent.config.paths import Paths
 from agent.skills import Skills
 from app.cli.main import COMMANDS
 from app.cli.run import json_lines
-from app.commands import names
+from app.commands.registry import names
 from app.user_themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import Place, ServerThread

@@ -1,6 +1,6 @@
 """``!`` and ``/btw`` on the screen (U8, U10)."""
 
-from app.commands import SHELL, parse
+from app.commands.registry import SHELL, parse
 from tests.support.model_server import ModelServer
 from tests.support.script import Failure, Hold, Text, answer
 from tests.ui.conftest import Starter

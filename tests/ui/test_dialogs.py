@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 
 import app.screens
-from app.commands import actions
+from app.commands.registry import actions
 from app.screens.confirm import ConfirmScreen
 from app.screens.dialog import Dialog
 from app.screens.error import ErrorScreen

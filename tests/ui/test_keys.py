@@ -7,8 +7,8 @@ from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
 import app.actions  # noqa: F401 - fills the registry
-from app import keymap
-from app.commands import actions
+from app.commands import keymap
+from app.commands.registry import actions
 from app.driver import ALT_ENTER, KeyParser, unmarked_paste
 from app.widgets.prompt import NEWLINE_KEYS
 

@@ -10,8 +10,8 @@ import pytest
 
 from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
 from agent.records.errors import ToolError
+from app.actions.custom import filled
 from app.screens.mcp import McpScreen, ServerScreen, server_row
-from app.server_prompts import filled
 from app.servers import Servers, servers_of
 from app.widgets.status import Status, lay_out
 from tests.mcp.shop import SERVERS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands import by_slash
+from app.commands.registry import by_slash
 from app.screens.help import HelpScreen
 from app.screens.picker import Picker
 from tests.support.model_server import ModelServer

@@ -16,9 +16,9 @@ from textual.keys import KEY_ALIASES, _character_to_key
 import app.actions
 import app.screens
 import app.widgets
-from app import keymap
 from app.application import OpencodeApp
-from app.commands import Action, actions
+from app.commands import keymap
+from app.commands.registry import Action, actions
 from app.driver import ALT_ENTER
 from app.widgets.prompt import NEWLINE_KEYS
 

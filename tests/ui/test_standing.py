@@ -3,7 +3,7 @@
 import pytest
 
 from agent.records.blocks import TodoItem
-from app.commands import by_slash
+from app.commands.registry import by_slash
 from app.screens.standing import todo_text
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

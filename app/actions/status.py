@@ -2,8 +2,8 @@
 
 from importlib.metadata import version
 
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.page import PageScreen
 from app.screens.standing import Fact, standing_text, todo_text
 from app.servers import languages_of, servers_of

@@ -1,8 +1,8 @@
 """Actions on the prompt (spec 8, U7 and U9)."""
 
 from agent.records.errors import OpencodePyError
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.prompts import PromptsScreen
 from app.tasks import ask
 

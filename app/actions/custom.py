@@ -1,4 +1,4 @@
-"""Prompts of MCP servers as slash commands: ``/server:prompt`` (spec 10, X4)."""
+"""The user's own slash commands as actions, beside those of the program (spec 10, K8)."""
 
 import shlex
 from collections.abc import Iterable
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
 from app.clean import clean_line
-from app.commands import Action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import Action
 
 if TYPE_CHECKING:  # the first frame needs none of it
+    from agent.commands import CommandInfo
     from agent.mcp.records import Prompt, Standing
     from agent.records.messages import Session
     from agent.session.api import PromptInput
@@ -22,7 +23,7 @@ def prompt_actions(standings: "Iterable[Standing]") -> list[Action]:
     for standing in standings:
         if standing.state == "connected":
             for prompt in standing.prompts:
-                made = _action(standing.server.name, prompt)
+                made = _server_action(standing.server.name, prompt)
                 found.setdefault(made.id, made)
     return list(found.values())
 
@@ -55,7 +56,7 @@ def filled(prompt: "Prompt", argument: str) -> dict[str, str]:
     return given
 
 
-def _action(server: str, prompt: "Prompt") -> Action:
+def _server_action(server: str, prompt: "Prompt") -> Action:
     name = "".join(f"{server}:{prompt.name}".split())
 
     async def run(context: Context, argument: str) -> None:
@@ -89,4 +90,41 @@ def _action(server: str, prompt: "Prompt") -> Action:
         argument=clean_line(" ".join(hints)),
         prompts=True,
         note=clean_line(f"the prompt of the MCP server {server}"),
+    )
+
+
+PREFIX = "command."
+"""What their ids begin with; the name follows, for keybinds."""
+
+
+def own_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
+    """An action for each of *commands*."""
+    return [_action(command) for command in commands]
+
+
+def _action(command: "CommandInfo") -> Action:
+    name = command.name
+
+    async def run(context: Context, argument: str) -> None:
+        typed = f"/{name} {argument}".strip()
+        runtime = context.live.runtime
+        try:
+            await context.live.send(
+                typed,
+                make=lambda session, base: runtime.commands.prompt(name, argument, session, base),
+            )
+        except OpencodePyError:
+            if not context.prompt.text:
+                context.prompt.put(typed)
+            raise
+
+    return Action(
+        id=f"{PREFIX}{name}",
+        title=clean_line(command.description) or f"The {command.kind} {clean_line(name)}",
+        run=run,
+        group="Commands",
+        slash=(name,),
+        argument=clean_line(command.hint),
+        prompts=True,
+        note=clean_line(f"the {command.kind} in {command.source}"),
     )

@@ -1,8 +1,8 @@
 """Pinning messages: what is pinned survives every summary word for word (spec 2, C4)."""
 
 from app.actions.session import NONE_OPEN
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.glance import glance
 from app.screens.picker import Picker, Row
 from app.tasks import ask

@@ -7,7 +7,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.keys import masked, wrong_key
 from agent.provider.catalog.providers import KNOWN
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
-from app.context import Context
+from app.commands.context import Context
 from app.screens.key import KeyScreen
 from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen
 from app.screens.picker import Picker, Row

@@ -13,6 +13,8 @@ from app.tasks import Tasks
 from app.widgets.prompt import Prompt
 from app.widgets.transcript.view import Transcript
 
+BUSY = "The agent works. Try again when it is done."
+
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from app.commands import Action
+from app.commands.registry import Action
 
 LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.driver import take_mouse
 from app.look import DiffStyle, look_of, show_look
 from app.screens.copying import CopyScreen

@@ -1,8 +1,8 @@
 """Actions on messages that are sent while a turn runs (spec 1, L3; spec 8, U10)."""
 
 from agent.records.messages import Delivery, UserMessage
-from app.commands import TAKE_BACK, action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import TAKE_BACK, action
 from app.queueing import spoken
 from app.screens.waiting import Waiting, WaitingScreen
 from app.tasks import ask

@@ -3,8 +3,8 @@
 from functools import partial
 
 from app.actions.session import NONE_OPEN
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens import cost as cost_page
 from app.screens.contents import page
 from app.screens.page import PageScreen

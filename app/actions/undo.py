@@ -1,8 +1,8 @@
 """Undo and redo (spec 7, D5)."""
 
 from app.clean import clean_line
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.screens.undo import UndoScreen
 from app.tasks import ask
 

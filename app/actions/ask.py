@@ -1,8 +1,8 @@
 """Actions beside the agent's work: a command of the user's own, a question in passing."""
 
 from agent.records.errors import SessionBusy
-from app.commands import SHELL, action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import SHELL, action
 from app.screens.aside import AsideScreen
 from app.tasks import ask
 

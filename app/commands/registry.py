@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # the first frame asks what a command is, and is without what commands use
-    from app.context import Context
+    from app.commands.context import Context
     from app.live import LiveSession
     from app.widgets.prompt import Prompt
 

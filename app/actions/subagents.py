@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from agent.records.events import SessionStatusChanged
 from agent.records.messages import Idle, Session
-from app.commands import action
-from app.context import Context
+from app.commands.context import Context
+from app.commands.registry import action
 from app.family import kin_of
 from app.screens.picker import Row
 from app.screens.subagents import SubagentsScreen
