@@ -24,16 +24,16 @@ from textual.widget import AwaitMount
 
 from app.ahead import Ahead
 from app.copying import copy_and_tell
-from app.driver import TerminalDriver, takes_frame
-from app.launch import Launch
-from app.logs import start_log
-from app.look import Look, background_told
-from app.opening import load
 from app.place import Place, short_folder
-from app.replies import TerminalBackground, hinted_dark
 from app.screens.dialog import QUIET
 from app.screens.session import SessionScreen
-from app.themes import register
+from app.startup.logs import start_log
+from app.startup.options import Launch
+from app.startup.runtime import load
+from app.theme.preferences import Look, background_told
+from app.theme.themes import register
+from app.toolkit.driver import TerminalDriver, takes_frame
+from app.toolkit.osc_replies import TerminalBackground, hinted_dark
 from app.widgets.home import HomeFacts
 
 if TYPE_CHECKING:  # the first frame is without

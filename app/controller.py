@@ -22,11 +22,9 @@ from agent.records.events import (
 )
 from agent.records.messages import Delivery, Session
 from agent.records.requests import QuestionReply
-from app import themes
 from app.actions.custom import own_actions
 from app.actions.shells import key_offered
 from app.asking import Answer, Asking
-from app.clean import clean
 from app.commands import keymap
 from app.commands.context import Context
 from app.commands.registry import Action, actions, find, provide
@@ -35,11 +33,8 @@ from app.finding import Finding
 from app.folder import Folder, Opener
 from app.health import Health
 from app.interrupting import Interrupting
-from app.launch import Launch
 from app.live import LiveSession
-from app.look import wear
 from app.modes import Modes
-from app.once import Once
 from app.paging import Paging
 from app.place import Place, look, short_folder
 from app.screens.error import ErrorScreen
@@ -47,11 +42,16 @@ from app.screens.session import SessionScreen
 from app.screens.session_parts import parts_for
 from app.siding import Siding
 from app.spent import cached_of, context_used, spent_of
+from app.startup.options import Launch
+from app.startup.warmup import warm
 from app.state import Change, SessionView
 from app.stopping import Stopping
-from app.tasks import Tasks
 from app.terminal import Terminal
-from app.warming import warm
+from app.text.sanitize import clean
+from app.theme import themes
+from app.theme.preferences import wear
+from app.toolkit.dedupe import Once
+from app.toolkit.tasks import Tasks
 from app.widgets.home import HomeFacts, local_servers, model_reason
 
 if TYPE_CHECKING:  # brings the whole harness

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from textual.app import App
 
 from app.terminal import passed_through, write_to
-from app.words import count
+from app.text.units import count
 
 LARGEST = 74_994
 """Bytes of text that a terminal is sent: with OSC 52 around it, the 100,000 that most take."""

@@ -7,7 +7,7 @@ from agent.records.errors import SessionNotFound
 from agent.records.messages import Session
 from app.live import LiveSession
 from app.state import SessionView
-from app.tasks import Tasks
+from app.toolkit.tasks import Tasks
 
 
 @dataclass(frozen=True, slots=True)

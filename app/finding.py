@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from app.live import LiveSession
 from app.screens.session import SessionScreen
-from app.tasks import Tasks
+from app.toolkit.tasks import Tasks
 
 if TYPE_CHECKING:  # brings the harness
     from agent.tools.search.file_index import FileIndex

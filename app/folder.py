@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from app.launch import Launch
 from app.live import LiveSession
 from app.screens.trust import TrustScreen
-from app.tasks import ask
+from app.startup.options import Launch
+from app.toolkit.tasks import ask
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo

@@ -11,7 +11,7 @@ from app.servers import languages_of, servers_of
 if TYPE_CHECKING:  # bring the harness
     from agent.runtime.runtime import Runtime
     from app.screens.session import SessionScreen
-    from app.tasks import Tasks
+    from app.toolkit.tasks import Tasks
 
 OWNER = "mcp"
 """The owner of the servers' prompts among the actions."""

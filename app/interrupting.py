@@ -9,7 +9,7 @@ from textual.screen import ModalScreen
 from app.live import LiveSession
 from app.screens.session import SessionScreen
 from app.stopping import Stopping
-from app.words import count
+from app.text.units import count
 
 AGAIN = 2.0
 """Seconds within which a second press on an empty prompt leaves the program."""

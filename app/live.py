@@ -10,14 +10,14 @@ from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
 from app.bridge import pump
-from app.launch import Launch
 from app.preparing import Preparing
+from app.startup.options import Launch
 from app.state import NOTHING, Change, SessionView
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
-    from app.tasks import Tasks
+    from app.toolkit.tasks import Tasks
 
 
 Make = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]

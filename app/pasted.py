@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from app.mentions import quoted
-from app.words import count
+from app.text.mentions import quoted
+from app.text.units import count
 
 LINES = 5
 """Lines of pasted text up to which it is shown as it is."""

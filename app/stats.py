@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from app.clean import clean_line
-from app.words import count, money, tokens
+from app.text.sanitize import clean_line
+from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.stats import Total, Used

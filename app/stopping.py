@@ -7,8 +7,8 @@ from collections.abc import Callable
 from textual.app import App
 
 from app.live import LiveSession
-from app.tasks import Tasks
-from app.words import count
+from app.text.units import count
+from app.toolkit.tasks import Tasks
 
 AGAIN = 3.0
 """Seconds within which a second press means the background too."""

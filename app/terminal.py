@@ -2,8 +2,8 @@
 
 from textual.app import App
 
-from app.clean import clean_line
-from app.look import Notify, look_of
+from app.text.sanitize import clean_line
+from app.theme.preferences import Notify, look_of
 
 TITLE_CELLS = 40
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"

@@ -21,7 +21,7 @@ from agent.runtime.runtime import Runtime
 from app.acp.blocks import content_of, locations_of, text_content
 from app.acp.forms import ask
 from app.acp.telling import KINDS, Teller, title_of
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from agent.records.json import JsonObject
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file or folder."""

@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
 def _work(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         say("This speaks to an editor, not to people: end it with ctrl+d.")
-    from app.logs import start_log  # noqa: PLC0415 - not needed by --help
+    from app.startup.logs import start_log  # noqa: PLC0415 - not needed by --help
 
     source, sink = _kept_apart()
     start_log(os.environ)

@@ -15,7 +15,7 @@ from acp.schema import (
 )
 
 from agent.records.requests import Question, QuestionReply
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 CHOICE, TEXT = "choice", "text"
 

@@ -20,7 +20,7 @@ from acp.schema import (
 from agent.records.errors import ModelNotFound
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime
-from app.clean import clean_line
+from app.text.sanitize import clean_line
 
 Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
 

@@ -22,7 +22,7 @@ from agent.records.messages import FilePart
 from agent.session.api import PromptInput
 from agent.session.prompt.attachments import ATTACHED
 from agent.session.prompt.mentions import agents_in, mentions_in
-from app.mentions import quoted
+from app.text.mentions import quoted
 
 Content: TypeAlias = (
     TextContentBlock

@@ -44,7 +44,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from app.acp.blocks import content_of, locations_of, output_content, text_content
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 Update: TypeAlias = (
     UserMessageChunk

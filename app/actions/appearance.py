@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.driver import take_mouse
-from app.look import DiffStyle, look_of, show_look
 from app.screens.copying import CopyScreen
-from app.tasks import ask
+from app.theme.preferences import DiffStyle, look_of, show_look
+from app.toolkit.driver import take_mouse
+from app.toolkit.tasks import ask
 from app.widgets.sidebar import LEAST, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}

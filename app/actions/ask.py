@@ -4,7 +4,7 @@ from agent.records.errors import SessionBusy
 from app.commands.context import Context
 from app.commands.registry import SHELL, action
 from app.screens.aside import AsideScreen
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 
 @action(SHELL, "Run a command of your own", "Prompt", slash=("shell",), argument="<command>")

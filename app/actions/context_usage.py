@@ -8,7 +8,7 @@ from app.commands.registry import action
 from app.screens import cost as cost_page
 from app.screens.contents import page
 from app.screens.page import PageScreen
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 
 @action(

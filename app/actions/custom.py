@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
-from app.clean import clean_line
 from app.commands.context import Context
 from app.commands.registry import Action
+from app.text.sanitize import clean_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.commands import CommandInfo

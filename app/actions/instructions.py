@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from agent.records.messages import Completed, ToolPart
-from app.clean import clean, clean_line
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.page import PageScreen
 from app.screens.permission import PermissionScreen
 from app.state import SessionView
-from app.tasks import ask
+from app.text.sanitize import clean, clean_line
+from app.toolkit.tasks import ask
 
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are left out. /trust changes that."

@@ -2,7 +2,7 @@
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))

@@ -6,12 +6,12 @@ import os
 from agent.mcp.records import Standing
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, McpChanged
-from app.browser import browser_of
-from app.clean import clean, clean_line
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
-from app.tasks import ask
+from app.text.sanitize import clean, clean_line
+from app.toolkit.browser import browser_of
+from app.toolkit.tasks import ask
 
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))

@@ -11,7 +11,7 @@ from app.commands.context import Context
 from app.screens.key import KeyScreen
 from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen
 from app.screens.picker import Picker, Row
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 CHECK_SECONDS = 10.0
 """How long a provider may take to say that it takes a new key."""

@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 from agent.permission.rules import ALWAYS, Rule
-from app.clean import clean_line
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.permissions import PermissionsScreen, rule_rows
 from app.screens.picker import Row
-from app.tasks import ask
+from app.text.sanitize import clean_line
+from app.toolkit.tasks import ask
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
 AUTO = "Whatever asks is allowed now. What is denied stays denied."

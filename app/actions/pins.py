@@ -3,9 +3,9 @@
 from app.actions.session import NONE_OPEN
 from app.commands.context import Context
 from app.commands.registry import action
-from app.glance import glance
 from app.screens.picker import Picker, Row
-from app.tasks import ask
+from app.text.excerpt import glance
+from app.toolkit.tasks import ask
 
 SHOWN = 200
 """Characters of a message that its row begins with, more than fit one line."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from app.commands.context import Context
 from app.commands.registry import action, actions, find
-from app.look import AUTO, choose_theme, look_of
 from app.screens.help import HelpScreen
 from app.screens.palette import PaletteScreen
 from app.screens.theme import ThemeScreen
-from app.tasks import ask
+from app.theme.preferences import AUTO, choose_theme, look_of
+from app.toolkit.tasks import ask
 
 
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))

@@ -5,7 +5,7 @@ from app.commands.context import Context
 from app.commands.registry import TAKE_BACK, action
 from app.queueing import spoken
 from app.screens.waiting import Waiting, WaitingScreen
-from app.tasks import ask
+from app.toolkit.tasks import ask
 from app.widgets.transcript.messages import user_text
 
 NONE_WAITS = "No message waits."

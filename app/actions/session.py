@@ -9,7 +9,7 @@ from app.screens.confirm import ConfirmScreen
 from app.screens.sessions import SessionsScreen
 from app.screens.text import TextScreen
 from app.state import SessionView
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 NONE_OPEN = "No session is open yet: send a prompt first."
 

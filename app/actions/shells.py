@@ -8,9 +8,9 @@ from app.commands.keymap import Keymap
 from app.commands.registry import DETACH, action
 from app.live import LiveSession
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
-from app.tasks import ask
+from app.text.units import count
+from app.toolkit.tasks import ask
 from app.widgets.prompt import Prompt
-from app.words import count
 
 NOTHING_RUNS = "Nothing runs that could go to the background."
 

@@ -8,8 +8,8 @@ from app.screens.page import PageScreen
 from app.screens.standing import Fact, standing_text, todo_text
 from app.servers import languages_of, servers_of
 from app.spent import spent_of
-from app.tasks import ask
-from app.words import count, money
+from app.text.units import count, money
+from app.toolkit.tasks import ask
 
 UNTRUSTED = "not trusted: /trust tells what is left out"
 

@@ -9,7 +9,7 @@ from app.commands.registry import action
 from app.family import kin_of
 from app.screens.picker import Row
 from app.screens.subagents import SubagentsScreen
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 NONE = "No sub-agent has worked for this session."
 OWN = "This is no sub-agent's session."

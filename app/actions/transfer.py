@@ -5,13 +5,13 @@ from pathlib import Path
 
 from agent.records.errors import NothingToDo
 from agent.redact import secrets_of
-from app.clean import clean_line
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.page import PageScreen
 from app.screens.text import TextScreen
 from app.stats import DAYS, page
-from app.tasks import ask
+from app.text.sanitize import clean_line
+from app.toolkit.tasks import ask
 
 DAY = 86_400.0
 

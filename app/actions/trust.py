@@ -3,7 +3,7 @@
 from app.commands.context import BUSY, Context
 from app.commands.registry import action
 from app.screens.trust import TrustScreen
-from app.tasks import ask
+from app.toolkit.tasks import ask
 
 
 @action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))

@@ -1,10 +1,10 @@
 """Undo and redo (spec 7, D5)."""
 
-from app.clean import clean_line
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.undo import UndoScreen
-from app.tasks import ask
+from app.text.sanitize import clean_line
+from app.toolkit.tasks import ask
 
 NOTHING = "There is nothing to take back."
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.clean import clean, clean_line
 from app.cli.runner import DONE, FAILED, USAGE, answer, say
+from app.text.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from agent.agents import AgentInfo

@@ -104,8 +104,8 @@ def _logout(catalog: "Catalog", provider: str) -> int:
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
-    from app.clean import clean  # noqa: PLC0415 - for this part only
     from app.cli.provider_keys import key_rows  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # noqa: PLC0415 - for this part only
 
     rows = key_rows(catalog, everything=everything)
     if as_json:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from app.launch import Launch
+    from app.startup.options import Launch
 
 DONE, USAGE = 0, 2
 
@@ -123,16 +123,16 @@ def _open(arguments: "argparse.Namespace") -> int:
     launch = _launch(arguments)
     if isinstance(launch, str):
         return say(launch, USAGE)
-    from app import garbage  # noqa: PLC0415 - not needed by --help
+    from app.startup import gc  # noqa: PLC0415 - not needed by --help
 
-    garbage.put_off()  # until the harness is loaded: see ``opening.load``
+    gc.put_off()  # until the harness is loaded: see ``opening.load``
     if launch.plain:
-        from app.plain import run_plain  # noqa: PLC0415 - the other front end
+        from app.console.plain import run_plain  # noqa: PLC0415 - the other front end
 
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return say("The full screen needs a terminal. Use --plain without one.", USAGE)
-    from app.early import keys_kept  # noqa: PLC0415 - for the full screen only
+    from app.startup.raw_mode import keys_kept  # noqa: PLC0415 - for the full screen only
 
     with keys_kept(sys.stdin.fileno()):
         return _load_screen()(launch, os.environ)
@@ -148,7 +148,7 @@ def _nearest(words: list[str]) -> str:
     """What a user may have meant who typed *words*, the first of which is unknown."""
     from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
 
-    from app.clean import clean  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # noqa: PLC0415 - as above
 
     first, *rest = words
     near = get_close_matches(first.lower(), [*COMMANDS, *NOT_HERE], n=3, cutoff=0.65)
@@ -167,7 +167,7 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
     """The launch that *arguments* ask for, or a sentence on why they can't be."""
     from pathlib import Path  # noqa: PLC0415 - not needed by --help and --version
 
-    from app.launch import Launch  # noqa: PLC0415 - as above
+    from app.startup.options import Launch  # noqa: PLC0415 - as above
 
     try:
         folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)

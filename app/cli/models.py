@@ -85,8 +85,8 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.clean import clean  # noqa: PLC0415 - for this part only
-    from app.words import aligned, price, tokens, widths_of  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # noqa: PLC0415 - for this part only
+    from app.text.units import aligned, price, tokens, widths_of  # noqa: PLC0415 - as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
     for model in models:

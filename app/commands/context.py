@@ -9,7 +9,7 @@ from agent.records.messages import Delivery
 from app.live import LiveSession
 from app.modes import Modes
 from app.paging import Paging
-from app.tasks import Tasks
+from app.toolkit.tasks import Tasks
 from app.widgets.prompt import Prompt
 from app.widgets.transcript.view import Transcript
 

@@ -6,10 +6,10 @@ from textual.content import Content
 
 from agent.records.messages import AssistantMessage, ToolPart
 from agent.session.review.timeline import Step, TurnLine, answers_of
-from app.clean import clean_line
 from app.review.marks import Mark, Shown
 from app.review.reviewed import Reviewed
-from app.words import count, duration, money, tokens
+from app.text.sanitize import clean_line
+from app.text.units import count, duration, money, tokens
 
 KEYS = (
     ("/", "search"),

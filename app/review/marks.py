@@ -30,10 +30,10 @@ from agent.session.review.timeline import (
     said_by,
     words_of,
 )
-from app.clean import clean_line
-from app.glance import glance
 from app.review.reviewed import Below, Reviewed
-from app.words import clock, count, duration, money, tokens
+from app.text.excerpt import glance
+from app.text.sanitize import clean_line
+from app.text.units import clock, count, duration, money, tokens
 
 DEEPEST = 8
 """Sub-agents of sub-agents that are unfolded below each other."""

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from agent.records.errors import OpencodePyError
-from app.clean import clean
 from app.screens.dialog import Dialog
+from app.text.sanitize import clean
 
 WAITING = "Asking …"
 KEPT = "Neither the question nor the answer becomes part of the session."

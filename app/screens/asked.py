@@ -8,7 +8,7 @@ from textual.content import Content
 
 from agent.records.blocks import ShellBlock
 from agent.records.requests import JudgedNeed, PermissionRequest
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 VERDICT = 6
 """Cells of the word that says how a part was judged, with the blank behind it."""

@@ -20,8 +20,8 @@ from agent.records.messages import (
 from agent.session.api import SessionSnapshot
 from app.screens.dialog import Dialog
 from app.state import SessionView
+from app.text.units import count
 from app.widgets.transcript.view import Transcript
-from app.words import count
 
 VERBS = {"modify": "Changed", "create": "Made", "delete": "Deleted", "move": "Moved"}
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from app.clean import clean_line
+from app.text.sanitize import clean_line
+from app.text.units import tokens
 from app.widgets.status import short_model
-from app.words import tokens
 
 if TYPE_CHECKING:  # brings the harness
     from agent.session.review.context_usage import Contents, Group

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from app.clean import clean_line
 from app.spent import hit_rate
+from app.text.sanitize import clean_line
+from app.text.units import money, tokens
 from app.widgets.status import short_model
-from app.words import money, tokens
 
 if TYPE_CHECKING:  # brings the harness
     from agent.session.review.costs import Costs, Spent

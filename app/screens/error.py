@@ -8,9 +8,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from app.clean import clean
 from app.screens.dialog import QUIET
 from app.screens.unbidden import Unbidden
+from app.text.sanitize import clean
 
 
 class ErrorScreen(Unbidden[bool]):

@@ -8,9 +8,9 @@ from textual.content import Content
 
 from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
-from app.clean import clean_line
 from app.screens.page import PageScreen
-from app.words import count
+from app.text.sanitize import clean_line
+from app.text.units import count
 
 GLYPHS = {"starting": "◐", "ready": "●", "failed": "✕", "ended": "○"}
 TONES = {

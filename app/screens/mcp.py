@@ -7,11 +7,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from agent.mcp.records import Definition, Standing
-from app.clean import clean, clean_line
 from app.screens.page import PageScreen
 from app.screens.picker import Picker, Row
+from app.text.sanitize import clean, clean_line
+from app.text.units import count
 from app.widgets.transcript.lines import cut
-from app.words import count
 
 GLYPHS = {
     "connected": "●",

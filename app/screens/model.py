@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from agent.provider.client import ModelInfo
 from app.screens.picker import Picker, Row
-from app.words import price, tokens
+from app.text.units import price, tokens
 
 CONNECT = "connect:"
 """Begins the key of a provider that is chosen instead of a model; its id follows."""

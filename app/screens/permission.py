@@ -13,11 +13,11 @@ from textual.widgets import Input, Static
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
-from app.clean import clean
 from app.screens.asked import hung, need_rows, offer, reach
 from app.screens.dialog import QUIET
 from app.screens.page import Laid
 from app.screens.unbidden import Unbidden
+from app.text.sanitize import clean
 from app.widgets.command_editor import CommandEditor
 from app.widgets.field import Field
 from app.widgets.subject import Subject

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from app.clean import clean
-from app.fuzzy import fitting
 from app.screens.dialog import Dialog
+from app.text.fuzzy import fitting
+from app.text.sanitize import clean
 from app.widgets.field import Field
 from app.widgets.sided import Sided
 

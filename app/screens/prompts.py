@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.screens.picker import Picker, Row
-from app.words import count
+from app.text.units import count
 
 
 class PromptsScreen(Picker):

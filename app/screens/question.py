@@ -10,9 +10,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.clean import clean, clean_line
 from app.screens.dialog import QUIET
 from app.screens.unbidden import Unbidden
+from app.text.sanitize import clean, clean_line
 from app.widgets.field import Field
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None

@@ -17,15 +17,15 @@ from agent.records.errors import NothingToDo
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.review.timeline import found_in
-from app.clean import clean_line
 from app.review.lines import facts_line, keys_lines, top_line
 from app.review.marks import Mark, Shown, marks
 from app.review.reviewed import Reviewed, read
 from app.review.taking import copied, saved
 from app.screens.dialog import Dialog
 from app.screens.text import TextScreen
-from app.tasks import Tasks, ask
-from app.typed import app_of
+from app.text.sanitize import clean_line
+from app.toolkit.app_of import app_of
+from app.toolkit.tasks import Tasks, ask
 from app.widgets.field import Field
 from app.widgets.transcript.view import Transcript
 

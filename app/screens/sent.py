@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from agent.records.messages import AssistantMessage, MessageWithParts
-from app.clean import clean
 from app.screens.page import PageScreen
+from app.text.sanitize import clean
 
 MOST = 60_000
 """Characters of a section that are shown: a page is laid out whole."""

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.commands.registry import TAKE_BACK, Action, by_slash, find, parse
-from app.mentions import TYPED, quoted
+from app.text.mentions import TYPED, quoted
 from app.widgets.home import Home, HomeFacts
 from app.widgets.prompt import Prompt
 from app.widgets.status import StatusLine, tone_of

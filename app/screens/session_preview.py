@@ -7,8 +7,8 @@ from textual.content import Content
 
 from agent.records.errors import SessionNotFound
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
-from app.clean import clean, clean_line
-from app.glance import glance
+from app.text.excerpt import glance
+from app.text.sanitize import clean, clean_line
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.store import Store

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.screens.picker import LIMIT, Row
+from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
-from app.words import clock, count, day, money
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.listing import SessionHit, SessionLine

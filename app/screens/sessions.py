@@ -11,15 +11,15 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
-from app.clean import clean_line
 from app.screens.confirm import ConfirmScreen
 from app.screens.picker import Picker, Row
 from app.screens.session_rows import Wanted, arranged, close
 from app.screens.text import TextScreen
-from app.tasks import Tasks, ask
-from app.typed import app_of
+from app.text.sanitize import clean_line
+from app.text.units import count
+from app.toolkit.app_of import app_of
+from app.toolkit.tasks import Tasks, ask
 from app.widgets.sided import Sided
-from app.words import count
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime.runtime import Runtime

@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent.records.shells import ShellInfo
-from app.clean import clean, clean_line
 from app.screens.dialog import Dialog
 from app.screens.picker import Picker, Row
-from app.words import duration
+from app.text.sanitize import clean, clean_line
+from app.text.units import duration
 
 
 def shell_row(shell: ShellInfo, now: float) -> Row:

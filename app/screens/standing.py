@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
-from app.clean import clean_line
+from app.text.sanitize import clean_line
 
 _GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
 LEFT = 14

@@ -8,8 +8,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from app.clean import clean
 from app.screens.dialog import Dialog
+from app.text.sanitize import clean
 from app.widgets.field import Field
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from app.look import AUTO, look_of
 from app.screens.picker import Picker, Row
-from app.themes import for_ground
-from app.typed import app_of
+from app.theme.preferences import AUTO, look_of
+from app.theme.themes import for_ground
+from app.toolkit.app_of import app_of
 
 
 class ThemeScreen(Picker):

@@ -9,10 +9,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.clean import clean, clean_line
 from app.screens.dialog import QUIET
 from app.screens.permission import SCROLLS
 from app.screens.unbidden import Unbidden
+from app.text.sanitize import clean, clean_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.permission.trust.project_files import Steers

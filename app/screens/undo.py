@@ -10,9 +10,9 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.clean import clean, clean_line
 from app.screens.dialog import Dialog
-from app.words import count
+from app.text.sanitize import clean, clean_line
+from app.text.units import count
 
 if TYPE_CHECKING:  # brings the harness
     from agent.session.undo import UndoPlan

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.queueing import when_sent
 from app.screens.picker import Picker, Row
-from app.tasks import Tasks
+from app.toolkit.tasks import Tasks
 
 CHANGES = (("tab", "change when"),)
 

@@ -3,8 +3,8 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from app.clean import clean_line
 from app.family import Kin
+from app.text.sanitize import clean_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"
 LEAST = 24

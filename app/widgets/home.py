@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from app.clean import clean
 from app.place import Place
-from app.words import count, day
+from app.text.sanitize import clean
+from app.text.units import count, day
 
 if TYPE_CHECKING:  # for their names alone
     from agent.records.messages import Session
-    from app.launch import Launch
     from app.live import LiveSession
+    from app.startup.options import Launch
 
 TRIES: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),

@@ -13,13 +13,13 @@ from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
 from agent.records.shells import ShellInfo
 from agent.session.api import ErrandLine
-from app.clean import clean_line
-from app.look import look_of
 from app.servers import Languages, Servers
 from app.state import Change, SessionView
-from app.typed import app_of
+from app.text.sanitize import clean_line
+from app.text.units import count, money, tokens
+from app.theme.preferences import look_of
+from app.toolkit.app_of import app_of
 from app.widgets.transcript.lines import cut
-from app.words import count, money, tokens
 
 LEAST = 60
 """Columns below which there is no room for one."""

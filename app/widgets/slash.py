@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from app.clean import clean_line
+from app.text.sanitize import clean_line
 
 LIMIT = 8
 """Rows shown at once; the rest scrolls."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from textual.content import Content
 from textual.widget import Widget
 
-from app.clean import clean, clean_line
 from app.servers import Languages, Servers
-from app.words import count, money, tokens
+from app.text.sanitize import clean, clean_line
+from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # for its name alone
     from agent.records.requests import PermissionMode

@@ -15,9 +15,9 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.records.blocks import Block, DiffBlock, Hunk
-from app.look import look_of
-from app.themes import DARK_TONES, Tones, tones_for
-from app.typed import app_of
+from app.theme.preferences import look_of
+from app.theme.themes import DARK_TONES, Tones, tones_for
+from app.toolkit.app_of import app_of
 from app.widgets.transcript.blocks import Shown, draw
 from app.widgets.transcript.diff import diff_lines, title_line
 from app.widgets.transcript.lines import Line, Page, blank, make_line

@@ -18,10 +18,10 @@ from agent.records.messages import (
     SessionStatus,
     ToolPart,
 )
-from app.clean import clean
 from app.queueing import spoken
-from app.typed import app_of
-from app.words import count, duration, tokens
+from app.text.sanitize import clean
+from app.text.units import count, duration, tokens
+from app.toolkit.app_of import app_of
 
 if TYPE_CHECKING:  # for its name alone
     from app.state import SessionView

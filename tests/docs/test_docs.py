@@ -21,7 +21,7 @@ from agent.skills import Skills
 from app.cli.main import COMMANDS
 from app.cli.run import json_lines
 from app.commands.registry import names
-from app.user_themes import load_themes
+from app.theme.user_themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import Place, ServerThread
 from tests.support.script import Call, Text, answer

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.themes import contrast
+from app.theme.themes import contrast
 from tests.e2e.conftest import COMMAND, READY, Place, Runner, ServerThread
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Hold, Text, answer

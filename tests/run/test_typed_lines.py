@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.typed_lines import Lines
+from app.console.stdin_lines import Lines
 
 
 def lines(*held: str | None, types: bool) -> Lines:

@@ -10,7 +10,7 @@ from rich.console import Console
 from textual.app import App
 from textual.pilot import Pilot
 
-from app.themes import LIGHT
+from app.theme.themes import LIGHT
 
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots"
 

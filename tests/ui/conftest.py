@@ -18,8 +18,8 @@ from agent.records.messages import Idle
 if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
 from app.application import OpencodeApp
-from app.launch import Launch
-from app.opening import load
+from app.startup.options import Launch
+from app.startup.runtime import load
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
 from tests.support.settling import wait_until_at_rest

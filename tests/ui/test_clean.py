@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clean import PLAIN, AnsiStyle, clean, clean_ansi, clean_line
+from app.text.sanitize import PLAIN, AnsiStyle, clean, clean_ansi, clean_line
 
 EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
 

@@ -109,7 +109,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
         from pathlib import Path
         from agent.records.errors import StoreTooNew
         from app.application import OpencodeApp
-        from app.launch import Launch
+        from app.startup.options import Launch
 
         async def opener(launch, env, ask_trust):
             late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
@@ -138,7 +138,7 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
         from textual.screen import Screen
         from textual.widget import Widget
         from app.application import OpencodeApp
-        from app.launch import Launch
+        from app.startup.options import Launch
 
         watched = {
             Stylesheet.reparse.__code__: "reparsed",

@@ -6,7 +6,7 @@ import pytest
 from textual.theme import BUILTIN_THEMES
 
 from agent.records.blocks import DiffBlock
-from app.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
+from app.theme.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
 from app.widgets.transcript.blocks import DIFF_LINES, Shown, draw
 from app.widgets.transcript.diff import diff_head, diff_lines, split_fits
 from app.widgets.transcript.lines import Line, Page

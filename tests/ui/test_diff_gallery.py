@@ -3,9 +3,9 @@ chooses between them."""
 
 import pytest
 
-from app import themes
-from app.look import look_of
 from app.state import SessionView
+from app.theme import themes
+from app.theme.preferences import look_of
 from tests.support.records import completed, diff, open_assistant, snapshot, tool
 from tests.support.snapshots import assert_snapshot
 from tests.support.transcripts import TranscriptApp

@@ -11,7 +11,7 @@ from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
 from app.family import Kin
 from app.state import SessionView
-from app.themes import DARK, LIGHT
+from app.theme.themes import DARK, LIGHT
 from app.widgets.breadcrumbs import lay_out
 from app.widgets.transcript.view import Transcript
 from tests.support import records

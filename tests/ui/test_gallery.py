@@ -10,7 +10,6 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
-from app import themes
 from app.screens.aside import AsideScreen
 from app.screens.changes import ChangesScreen
 from app.screens.confirm import ConfirmScreen
@@ -24,7 +23,8 @@ from app.screens.shells import ShellsScreen
 from app.screens.standing import Fact, standing_text, todo_text
 from app.screens.text import TextScreen
 from app.screens.waiting import Waiting, WaitingScreen
-from app.tasks import Tasks
+from app.theme import themes
+from app.toolkit.tasks import Tasks
 from tests.support.hosting import Host
 from tests.support.records import diff
 from tests.support.snapshots import assert_pictures

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.glance import glance
+from app.text.excerpt import glance
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 import app.actions  # noqa: F401 - fills the registry
 from app.commands import keymap
 from app.commands.registry import actions
-from app.driver import ALT_ENTER, KeyParser, unmarked_paste
+from app.toolkit.driver import ALT_ENTER, KeyParser, unmarked_paste
 from app.widgets.prompt import NEWLINE_KEYS
 
 

@@ -11,7 +11,7 @@ from agent.session.api import Mention
 from agent.session.prompt.mentions import mentions_in
 from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
 from agent.tools.search.search import Searcher
-from app.mentions import quoted
+from app.text.mentions import quoted
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
 from tests.ui.conftest import Starter

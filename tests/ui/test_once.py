@@ -1,6 +1,6 @@
 """What may come many times at once is told once, and not kept for good."""
 
-from app.once import Once
+from app.toolkit.dedupe import Once
 
 
 def test_a_sentence_is_told_again_when_the_last_one_is_gone() -> None:

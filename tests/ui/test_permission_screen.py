@@ -10,7 +10,7 @@ from agent.records.requests import JudgedNeed, Need, PermissionReply, Permission
 from app.asking import Asking
 from app.screens.asked import look_alikes
 from app.screens.permission import PermissionScreen
-from app.themes import register
+from app.theme.themes import register
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 

@@ -4,7 +4,7 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from app.themes import register
+from app.theme.themes import register
 from app.widgets.prompt import Prompt
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.editor import EditorError, editor_command, written
 from app.screens.prompts import prompt_row
+from app.toolkit.external_editor import EditorError, editor_command, written
 from app.widgets.transcript.messages import user_text
 from tests.ui.conftest import Starter
 

@@ -19,7 +19,7 @@ import app.widgets
 from app.application import OpencodeApp
 from app.commands import keymap
 from app.commands.registry import Action, actions
-from app.driver import ALT_ENTER
+from app.toolkit.driver import ALT_ENTER
 from app.widgets.prompt import NEWLINE_KEYS
 
 PRINTED = {_character_to_key(chr(code)) for code in range(0x20, 0x7F)}

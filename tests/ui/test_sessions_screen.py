@@ -6,7 +6,7 @@ from agent.store.listing import SessionHit, SessionLine
 from agent.store.search import SearchHit
 from app.screens.session_preview import excerpt, marked
 from app.screens.session_rows import Wanted, arranged, close, session_row
-from app.words import day, duration
+from app.text.units import day, duration
 from tests.support import records
 from tests.support.transcripts import history, moved
 from tests.ui.conftest import Running, Starter

@@ -7,8 +7,8 @@ from textual.app import App, ComposeResult
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.widgets import Input, OptionList
 
-from app import themes
-from app.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
+from app.theme import themes
+from app.theme.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
 
 TEXTS = ("text", "muted", "accent", "plan", "blue", "ok", "warn", "err")
 PAIRS = [

@@ -17,7 +17,7 @@ from agent.records.blocks import (
 )
 from agent.records.messages import Part, ToolState
 from app.state import SessionView
-from app.themes import DARK_TONES
+from app.theme.themes import DARK_TONES
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.tools import FRAMES, Moment, duration, tool_lines, tool_row

@@ -9,9 +9,9 @@ from agent.records.blocks import ShellBlock
 from agent.records.events import (
     PartUpdated,
 )
-from app import themes
 from app.state import SessionView
-from app.themes import DARK_TONES
+from app.theme import themes
+from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import CACHED, NEAR, Layout
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.view import Transcript

@@ -18,7 +18,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Busy, UserMessage
 from app.state import NOTHING, SessionView
-from app.themes import DARK_TONES
+from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.tools import Moment

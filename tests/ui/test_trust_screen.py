@@ -13,11 +13,11 @@ from agent.permission.trust.project_files import Findings, Steers
 from agent.permission.trust.project_programs import Runs
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
-from app.plain import ask_trust
-from app.printing import Printer
+from app.console.plain import ask_trust
+from app.console.printer import Printer
+from app.console.stdin_lines import Lines
 from app.screens.trust import TrustScreen
-from app.themes import LIGHT
-from app.typed_lines import Lines
+from app.theme.themes import LIGHT
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter
 

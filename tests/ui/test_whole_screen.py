@@ -10,7 +10,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from agent.records.messages import Session
-from app.themes import DARK, LIGHT, contrast
+from app.theme.themes import DARK, LIGHT, contrast
 from app.widgets.prompt import Prompt
 from tests.support import records
 from tests.support.model_server import ModelServer

@@ -30,7 +30,7 @@ from app.screens.question import QuestionScreen
 from app.screens.standing import Fact, standing_text, todo_text
 from app.screens.text import TextScreen
 from app.state import SessionView
-from app.themes import DARK_TONES
+from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
 from tests.support.records import (

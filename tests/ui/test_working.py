@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.content import Content
 
 from agent.records.messages import Busy, Retry
-from app import themes
+from app.theme import themes
 from app.widgets.working import Work, WorkingLine, lay_out
 
 LONG = "the provider's own words, which go on and on and on and on and on and on and on"

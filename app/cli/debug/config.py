@@ -13,7 +13,7 @@ from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Loaded, load_plugins
 from agent.records.json import Json, JsonObject
 from agent.runtime.settings import read_settings
-from app.clean import clean
+from app.text.sanitize import clean
 
 SHOWN = 200
 """Characters of one value."""

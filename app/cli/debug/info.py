@@ -11,9 +11,9 @@ from pathlib import Path
 
 from agent.config.paths import Paths
 from agent.records.json import Json, JsonObject
-from app.clean import clean_line
 from app.cli.debug.config import settings_here
 from app.cli.main import version as own_version
+from app.text.sanitize import clean_line
 
 PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
 PROGRAMS = ("git", "rg", "bash")

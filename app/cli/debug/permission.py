@@ -12,8 +12,8 @@ from agent.permission.shell.analysis import bash_needs
 from agent.permission.shell.cases import Case, verdict
 from agent.process import shell
 from agent.records.requests import JudgedNeed, Need
-from app.clean import clean
 from app.cli.debug.config import settings_here
+from app.text.sanitize import clean
 
 SHOWN = 5
 """Other names of one command that are told."""

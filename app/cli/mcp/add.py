@@ -8,8 +8,8 @@ from agent.config.mcp_json import servers_of_claude_code
 from agent.config.paths import Paths
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
-from app.clean import clean_line
 from app.cli.runner import USAGE, say
+from app.text.sanitize import clean_line
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
 from agent.records.errors import ConfigError
-from app.browser import browser_of
-from app.clean import clean_line
 from app.cli.mcp.servers import read_servers
+from app.text.sanitize import clean_line
+from app.toolkit.browser import browser_of
 
 WAIT = "Waiting for the browser. Ctrl+C gives up."
 

@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
 
 def _answer(given: argparse.Namespace, behind: list[str]) -> int:
     """*behind* are the words behind ``--``."""
-    from app.logs import start_log  # noqa: PLC0415 - not needed by --help
+    from app.startup.logs import start_log  # noqa: PLC0415 - not needed by --help
 
     if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
         start_log(os.environ)

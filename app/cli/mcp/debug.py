@@ -11,8 +11,8 @@ from agent.mcp.records import Standing
 from agent.mcp.service import mcp_service
 from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
-from app.clean import clean, clean_line
 from app.cli.mcp.servers import read_servers
+from app.text.sanitize import clean, clean_line
 
 SECONDS = 120.0
 

@@ -11,8 +11,8 @@ from agent.config.loading import LoadedConfig
 from agent.config.mcp_json import servers_of_claude_code
 from agent.mcp.records import Server
 from agent.records.json import JsonObject
-from app.clean import clean, clean_line
 from app.cli.mcp.servers import read_servers
+from app.text.sanitize import clean, clean_line
 
 NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from app import garbage
 from app.cli.runner import USAGE, answer, say
+from app.startup import gc
 
 if TYPE_CHECKING:
     from agent.records.events import Event
@@ -144,10 +144,10 @@ async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
     from app.cli.run.signals import Stopping  # noqa: PLC0415 - brings the harness
 
     stopping = Stopping()
-    garbage.put_off()
+    gc.put_off()
     from agent.records.errors import NothingToDo  # noqa: PLC0415 - brings the harness
-    from app.logs import start_log  # noqa: PLC0415 - as above
     from app.preparing import STOPPED  # noqa: PLC0415 - as above
+    from app.startup.logs import start_log  # noqa: PLC0415 - as above
 
     start_log(os.environ)
     async with contextlib.AsyncExitStack() as opened:
@@ -204,7 +204,7 @@ async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping")
     headless, session = ready.headless, ready.session
     stopping.cancels(lambda: headless.stop(session))
     writer = _writer(given)
-    garbage.resume()
+    gc.resume()
     default = headless.runtime.catalog.default_model()
     writer.start(session, given.model or session.model or default)
     async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:

@@ -5,8 +5,8 @@ from typing import TextIO
 from agent.records.events import Event, PartDelta, PartUpdated, SessionIdle
 from agent.records.messages import Session, TextPart
 from agent.runtime.headless import Ending
-from app.clean import clean
-from app.printing import Printer
+from app.console.printer import Printer
+from app.text.sanitize import clean
 
 
 class TextWriter:

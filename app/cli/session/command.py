@@ -55,7 +55,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 async def _list(store: "Store", given: argparse.Namespace) -> None:
     from agent.store.listing import Scope  # noqa: PLC0415 - not needed by --help
-    from app.words import money  # noqa: PLC0415 - as above
+    from app.text.units import money  # noqa: PLC0415 - as above
 
     found = await store.lines(Scope(None if given.all else here(), given.archived))
     found = found[: max(0, given.max_count)]
@@ -97,7 +97,7 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
 async def _show(store: "Store", given: argparse.Namespace) -> None:
     from agent.transfer.bundle import collect  # noqa: PLC0415 - not needed by --help
     from agent.transfer.writing import text_of  # noqa: PLC0415 - as above
-    from app.clean import clean  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # noqa: PLC0415 - as above
 
     text = text_of(await collect(store, given.id), "json" if given.json else "md")
     sys.stdout.write(text if given.json else clean(text))
@@ -105,7 +105,7 @@ async def _show(store: "Store", given: argparse.Namespace) -> None:
 
 async def _delete(store: "Store", given: argparse.Namespace) -> None:
     from agent.records.errors import SessionBusy  # noqa: PLC0415 - not needed by --help
-    from app.clean import clean_line  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean_line  # noqa: PLC0415 - as above
 
     for session_id in given.id:
         session = await store.session(session_id)

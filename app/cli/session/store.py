@@ -57,8 +57,8 @@ def named(name: str) -> Path:
 
 def table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
-    from app.clean import clean_line  # noqa: PLC0415 - not needed by --help
-    from app.words import aligned, widths_of  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean_line  # noqa: PLC0415 - not needed by --help
+    from app.text.units import aligned, widths_of  # noqa: PLC0415 - as above
 
     cleaned = [tuple(map(clean_line, row)) for row in rows]
     widths = widths_of(cleaned)

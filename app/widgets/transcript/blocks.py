@@ -26,8 +26,8 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
-from app.clean import AnsiStyle, clean, clean_ansi, clean_line
-from app.themes import Tones, readable
+from app.text.sanitize import AnsiStyle, clean, clean_ansi, clean_line
+from app.theme.themes import Tones, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
 from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap

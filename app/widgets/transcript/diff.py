@@ -12,7 +12,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from agent.records.blocks import DiffBlock, Hunk
-from app.clean import clean_line
+from app.text.sanitize import clean_line
 from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
 from app.widgets.transcript.words import Marked, WordMarks

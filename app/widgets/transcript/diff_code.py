@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from agent.records.blocks import DiffLine, Hunk
-from app.clean import clean_line
-from app.themes import Tones
+from app.text.sanitize import clean_line
+from app.theme.themes import Tones
 from app.widgets.transcript.highlight import LIMIT, Piece, token_lines, token_style
 from app.widgets.transcript.words import Marked
 

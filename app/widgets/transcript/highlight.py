@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from rich.text import Text
 
-from app.themes import Tones
+from app.theme.themes import Tones
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from app.clean import clean, clean_line
-from app.themes import Tones
+from app.text.sanitize import clean, clean_line
+from app.theme.themes import Tones
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

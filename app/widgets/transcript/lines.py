@@ -16,8 +16,8 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from app.look import DiffStyle
-from app.themes import Tones
+from app.theme.preferences import DiffStyle
+from app.theme.themes import Tones
 
 TEXT_WIDTH = 110
 """Prose never runs wider than this, in cells; code, diffs and tables may."""

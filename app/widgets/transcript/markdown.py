@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from app.clean import clean
+from app.text.sanitize import clean
 from app.widgets.transcript.inline import reference_definitions
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown_blocks import BlockWriter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.text import Text
 
-from app.clean import clean
+from app.text.sanitize import clean
 from app.widgets.transcript.highlight import highlight
 from app.widgets.transcript.inline import inline_text
 from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap

@@ -21,13 +21,13 @@ from agent.records.messages import (
     TextPart,
     UserMessage,
 )
-from app.clean import clean, clean_line
-from app.glance import glance
+from app.text.excerpt import glance
+from app.text.sanitize import clean, clean_line
+from app.text.units import tokens
 from app.widgets.transcript.blocks import Drawn, Shown, draw
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tools import Moment, duration
-from app.words import tokens
 
 USER_LINES = 24
 """Rows of a message of the user before it folds."""

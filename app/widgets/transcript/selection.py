@@ -7,7 +7,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
-from app.themes import readable
+from app.theme.themes import readable
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Line
 

@@ -16,10 +16,10 @@ from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, Too
 from agent.records.consent import told
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
+from app.text.units import tokens
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
-from app.words import tokens
 
 FRAMES = "◐◓◑◒"
 FACTS_FROM = 60

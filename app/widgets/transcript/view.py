@@ -20,9 +20,9 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from app.look import look_of
 from app.state import Change, SessionView
-from app.themes import tones_for
+from app.theme.preferences import look_of
+from app.theme.themes import tones_for
 from app.widgets.transcript.items import Item, leads_to
 from app.widgets.transcript.layout import Layout, earlier
 from app.widgets.transcript.lines import Page

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from agent.records.blocks import DiffLine
-from app.clean import clean_line
+from app.text.sanitize import clean_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 

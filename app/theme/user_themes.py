@@ -2,7 +2,7 @@
 
 A file is one object. ``base`` names the theme that it changes (``opencode-py-dark`` or
 ``opencode-py-light``, the dark one if it says none); every other key is a tone of
-``app.themes.Tones`` with its colour as ``#rrggbb``. The file's name is the theme's.
+``app.theme.themes.Tones`` with its colour as ``#rrggbb``. The file's name is the theme's.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import cast
 
 from textual.theme import Theme
 
-from app.clean import clean_line
-from app.themes import DARK, OWN_TONES, Tones, own_theme
+from app.text.sanitize import clean_line
+from app.theme.themes import DARK, OWN_TONES, Tones, own_theme
 
 LARGEST = 64 * 1024
 """Bytes above which a file is no theme."""

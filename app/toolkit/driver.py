@@ -29,8 +29,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
 
-from app.early import lend
-from app.replies import ASK_BACKGROUND, REST_WAIT, Replies
+from app.startup.raw_mode import lend
+from app.toolkit.osc_replies import ASK_BACKGROUND, REST_WAIT, Replies
 
 if TYPE_CHECKING:
     from queue import Queue

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from agent.records.json import Json
-from app import garbage
-from app.launch import Launch
+from app.startup import gc
+from app.startup.options import Launch
 
 if TYPE_CHECKING:
     from agent.permission.trust.trust import AskTrust
@@ -25,7 +25,7 @@ async def load(
     is asked about what the folder's files would run; without it nobody is there to ask. *holds*:
     turns wait for their sub-agents in the background."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")
-    garbage.resume()
+    gc.resume()
     from agent.runtime.runtime import open_runtime  # noqa: PLC0415 - loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}

@@ -12,10 +12,10 @@ from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.theme import Theme
 
-from app import themes
-from app.clean import clean_line
-from app.driver import take_mouse
-from app.typed import app_of
+from app.text.sanitize import clean_line
+from app.theme import themes
+from app.toolkit.app_of import app_of
+from app.toolkit.driver import take_mouse
 
 if TYPE_CHECKING:  # the front end is painted before settings are read
     from agent.config.model import Config
@@ -67,7 +67,7 @@ def show_look(app: App[int], look: Look) -> None:
 def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
     """Take over what the settings say of the look, with the user's themes in *folder*; returns
     a sentence for each thing that could not be."""
-    from app.user_themes import load_themes  # noqa: PLC0415 - the first frame is without
+    from app.theme.user_themes import load_themes  # noqa: PLC0415 - the first frame is without
 
     own, faults = load_themes(folder)
     for theme in own:

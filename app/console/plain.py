@@ -22,14 +22,14 @@ from agent.records.events import (
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.api import PromptInput
-from app.launch import Launch
-from app.logs import start_log
-from app.opening import load
+from app.console.printer import Printer
+from app.console.stdin_lines import Lines, read_lines
 from app.preparing import Preparing
-from app.printing import Printer
 from app.spent import spent_of
-from app.typed_lines import Lines, read_lines
-from app.words import money
+from app.startup.logs import start_log
+from app.startup.options import Launch
+from app.startup.runtime import load
+from app.text.units import money
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.bus import Subscription

@@ -25,7 +25,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.requests import PermissionRequest, Question
-from app.clean import clean, clean_line
+from app.text.sanitize import clean, clean_line
 
 
 class Printer:

@@ -1,0 +1,1 @@
+"""Sanitizing untrusted text; amounts, durations and excerpts."""

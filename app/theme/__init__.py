@@ -1,0 +1,1 @@
+"""Colors, themes and display preferences."""

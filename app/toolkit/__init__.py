@@ -1,0 +1,1 @@
+"""Adapters for Textual and the terminal."""
