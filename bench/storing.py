@@ -30,7 +30,7 @@ from agent.records.messages import (
 from agent.store.listing import Scope
 from agent.store.records import Record, write
 from agent.store.store import Store
-from app.screens.session_rows import Wanted, arranged, close
+from app.screens.sessions.rows import Wanted, arranged, close
 from bench.row import Row, calibration, ms, show, verdict
 
 SESSIONS = 10_000

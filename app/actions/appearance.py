@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.copying import CopyScreen
+from app.screens.copy_mode import CopyScreen
 from app.theme.preferences import DiffStyle, look_of, show_look
 from app.toolkit.driver import take_mouse
 from app.toolkit.tasks import ask

@@ -3,7 +3,7 @@
 from agent.records.errors import SessionBusy
 from app.commands.context import Context
 from app.commands.registry import SHELL, action
-from app.screens.aside import AsideScreen
+from app.screens.quick_question import AsideScreen
 from app.toolkit.tasks import ask
 
 

@@ -6,8 +6,8 @@ from app.actions.session import NONE_OPEN
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens import cost as cost_page
-from app.screens.contents import page
-from app.screens.page import PageScreen
+from app.screens.base.page import PageScreen
+from app.screens.context_usage import page
 from app.toolkit.tasks import ask
 
 

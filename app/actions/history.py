@@ -6,7 +6,7 @@ from agent.session.review.timeline import words_of
 from app.actions.transfer import export_session
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.review import ReviewChoice, ReviewScreen
+from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.toolkit.tasks import ask
 
 NONE_OPEN = "No session is open: /sessions lists them, ctrl+o there reviews one."

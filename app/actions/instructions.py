@@ -7,9 +7,9 @@ from textual.content import Content
 from agent.records.messages import Completed, ToolPart
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.page import PageScreen
-from app.screens.permission import PermissionScreen
-from app.state import SessionView
+from app.screens.base.page import PageScreen
+from app.screens.permission.screen import PermissionScreen
+from app.session.view import SessionView
 from app.text.sanitize import clean, clean_line
 from app.toolkit.tasks import ask
 

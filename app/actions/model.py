@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 from app.toolkit.tasks import ask
 
 if TYPE_CHECKING:  # brings the harness

@@ -8,9 +8,9 @@ from agent.provider.catalog.keys import masked, wrong_key
 from agent.provider.catalog.providers import KNOWN
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.commands.context import Context
-from app.screens.key import KeyScreen
+from app.screens.api_key import KeyScreen
+from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen
-from app.screens.picker import Picker, Row
 from app.toolkit.tasks import ask
 
 CHECK_SECONDS = 10.0

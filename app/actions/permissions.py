@@ -6,8 +6,8 @@ from pathlib import Path
 from agent.permission.rules import ALWAYS, Rule
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.permissions import PermissionsScreen, rule_rows
-from app.screens.picker import Row
+from app.screens.base.picker import Row
+from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.text.sanitize import clean_line
 from app.toolkit.tasks import ask
 

@@ -3,7 +3,7 @@
 from app.actions.session import NONE_OPEN
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 from app.text.excerpt import glance
 from app.toolkit.tasks import ask
 

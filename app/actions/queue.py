@@ -3,8 +3,8 @@
 from agent.records.messages import Delivery, UserMessage
 from app.commands.context import Context
 from app.commands.registry import TAKE_BACK, action
-from app.queueing import spoken
-from app.screens.waiting import Waiting, WaitingScreen
+from app.screens.queue import Waiting, WaitingScreen
+from app.session.queue_text import spoken
 from app.toolkit.tasks import ask
 from app.widgets.transcript.messages import user_text
 

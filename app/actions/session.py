@@ -5,10 +5,10 @@ from agent.session.subagents.last_answer import last_answer
 from app.actions.history import review
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.confirm import ConfirmScreen
-from app.screens.sessions import SessionsScreen
-from app.screens.text import TextScreen
-from app.state import SessionView
+from app.screens.base.confirm import ConfirmScreen
+from app.screens.base.text_input import TextScreen
+from app.screens.sessions.screen import SessionsScreen
+from app.session.view import SessionView
 from app.toolkit.tasks import ask
 
 NONE_OPEN = "No session is open yet: send a prompt first."

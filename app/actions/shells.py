@@ -6,11 +6,11 @@ from agent.records.events import Event, ShellChanged
 from app.commands.context import Context
 from app.commands.keymap import Keymap
 from app.commands.registry import DETACH, action
-from app.live import LiveSession
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
+from app.session.live import LiveSession
 from app.text.units import count
 from app.toolkit.tasks import ask
-from app.widgets.prompt import Prompt
+from app.widgets.input.prompt import Prompt
 
 NOTHING_RUNS = "Nothing runs that could go to the background."
 

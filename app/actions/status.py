@@ -4,10 +4,10 @@ from importlib.metadata import version
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.page import PageScreen
-from app.screens.standing import Fact, standing_text, todo_text
-from app.servers import languages_of, servers_of
-from app.spent import spent_of
+from app.screens.base.page import PageScreen
+from app.screens.status import Fact, standing_text, todo_text
+from app.session.server_status import languages_of, servers_of
+from app.session.usage import spent_of
 from app.text.units import count, money
 from app.toolkit.tasks import ask
 

@@ -6,9 +6,9 @@ from agent.records.events import SessionStatusChanged
 from agent.records.messages import Idle, Session
 from app.commands.context import Context
 from app.commands.registry import action
-from app.family import kin_of
-from app.screens.picker import Row
+from app.screens.base.picker import Row
 from app.screens.subagents import SubagentsScreen
+from app.session.subagents import kin_of
 from app.toolkit.tasks import ask
 
 NONE = "No sub-agent has worked for this session."

@@ -7,9 +7,9 @@ from agent.records.errors import NothingToDo
 from agent.redact import secrets_of
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.page import PageScreen
-from app.screens.text import TextScreen
-from app.stats import DAYS, page
+from app.screens.base.page import PageScreen
+from app.screens.base.text_input import TextScreen
+from app.session.stats import DAYS, page
 from app.text.sanitize import clean_line
 from app.toolkit.tasks import ask
 

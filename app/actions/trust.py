@@ -2,7 +2,7 @@
 
 from app.commands.context import BUSY, Context
 from app.commands.registry import action
-from app.screens.trust import TrustScreen
+from app.screens.permission.trust import TrustScreen
 from app.toolkit.tasks import ask
 
 

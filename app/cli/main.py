@@ -202,7 +202,7 @@ def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
     """
     given = os.environ.get("TEXTUAL_FPS")
     os.environ.setdefault("TEXTUAL_FPS", "240")
-    from app.application import run_app  # noqa: PLC0415 - Textual: 0.3 s
+    from app.tui.app import run_app  # noqa: PLC0415 - Textual: 0.3 s
 
     if given is None:  # commands that are run from here don't inherit it
         del os.environ["TEXTUAL_FPS"]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from textual.app import App
 
 from agent.records.messages import Delivery
-from app.live import LiveSession
-from app.modes import Modes
-from app.paging import Paging
+from app.session.live import LiveSession
+from app.session.permission_mode import Modes
 from app.toolkit.tasks import Tasks
-from app.widgets.prompt import Prompt
-from app.widgets.transcript.view import Transcript
+from app.widgets.input.prompt import Prompt
+from app.widgets.transcript.paging import Paging
+from app.widgets.transcript.transcript import Transcript
 
 BUSY = "The agent works. Try again when it is done."
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # the first frame asks what a command is, and is without what commands use
     from app.commands.context import Context
-    from app.live import LiveSession
-    from app.widgets.prompt import Prompt
+    from app.session.live import LiveSession
+    from app.widgets.input.prompt import Prompt
 
 Handler = Callable[["Context", str], Awaitable[None]]
 When = Callable[["LiveSession", "Prompt"], bool]

@@ -24,8 +24,8 @@ from agent.records.requests import PermissionReply, PermissionRequest, Question,
 from agent.session.api import PromptInput
 from app.console.printer import Printer
 from app.console.stdin_lines import Lines, read_lines
-from app.preparing import Preparing
-from app.spent import spent_of
+from app.session.command_expansion import Preparing
+from app.session.usage import spent_of
 from app.startup.logs import start_log
 from app.startup.options import Launch
 from app.startup.runtime import load
@@ -75,7 +75,7 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
 
 async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
-    from app.screens.trust import EXPLAINED, lay_out  # noqa: PLC0415 - Textual: for this alone
+    from app.screens.permission.trust import EXPLAINED, lay_out  # noqa: PLC0415 - Textual: for this alone
 
     lines.asks()
     printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")

@@ -11,8 +11,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
 from app.commands.registry import GROUPS, Action
-from app.screens.dialog import Dialog
-from app.screens.page import Laid
+from app.screens.base.dialog import Dialog
+from app.screens.base.page import Laid
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
-from app.screens.page import PageScreen
+from app.screens.base.page import PageScreen
 from app.text.sanitize import clean_line
 from app.text.units import count
 

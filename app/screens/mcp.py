@@ -7,8 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from agent.mcp.records import Definition, Standing
-from app.screens.page import PageScreen
-from app.screens.picker import Picker, Row
+from app.screens.base.page import PageScreen
+from app.screens.base.picker import Picker, Row
 from app.text.sanitize import clean, clean_line
 from app.text.units import count
 from app.widgets.transcript.lines import cut

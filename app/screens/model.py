@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from agent.provider.client import ModelInfo
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 from app.text.units import price, tokens
 
 CONNECT = "connect:"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from app.commands.registry import Action
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 
 
 class PaletteScreen(Picker):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 from app.text.units import count
 
 

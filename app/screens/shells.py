@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent.records.shells import ShellInfo
-from app.screens.dialog import Dialog
-from app.screens.picker import Picker, Row
+from app.screens.base.dialog import Dialog
+from app.screens.base.picker import Picker, Row
 from app.text.sanitize import clean, clean_line
 from app.text.units import duration
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 
 
 class SubagentsScreen(Picker):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.screens.picker import Picker, Row
+from app.screens.base.picker import Picker, Row
 from app.theme.preferences import AUTO, look_of
 from app.theme.themes import for_ground
 from app.toolkit.app_of import app_of

@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.screens.dialog import Dialog
+from app.screens.base.dialog import Dialog
 from app.text.sanitize import clean, clean_line
 from app.text.units import count
 
@@ -30,7 +30,7 @@ class UndoChoice:
 class UndoScreen(Dialog[UndoChoice | None]):
     """Shows a plan; gives back what of it is wanted, None for nothing."""
 
-    CSS_PATH = "dialog.tcss"
+    CSS_PATH = "base/dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,b", "choose(True, True)", "Both"),
         Binding("c", "choose(False, True)", "Only the conversation"),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from app.place import Place
+from app.session.workspace import Place
 from app.text.sanitize import clean
 from app.text.units import count, day
 
 if TYPE_CHECKING:  # for their names alone
     from agent.records.messages import Session
-    from app.live import LiveSession
+    from app.session.live import LiveSession
     from app.startup.options import Launch
 
 TRIES: tuple[tuple[str, str], ...] = (

@@ -13,8 +13,8 @@ from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
 from agent.records.shells import ShellInfo
 from agent.session.api import ErrandLine
-from app.servers import Languages, Servers
-from app.state import Change, SessionView
+from app.session.server_status import Languages, Servers
+from app.session.view import Change, SessionView
 from app.text.sanitize import clean_line
 from app.text.units import count, money, tokens
 from app.theme.preferences import look_of

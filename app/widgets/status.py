@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.content import Content
 from textual.widget import Widget
 
-from app.servers import Languages, Servers
+from app.session.server_status import Languages, Servers
 from app.text.sanitize import clean, clean_line
 from app.text.units import count, money, tokens
 

@@ -11,7 +11,7 @@ from agent.bus import Subscription
 from agent.records.events import Event
 from agent.records.messages import Session
 from agent.session.api import SessionSnapshot
-from app.state import SessionView
+from app.session.view import SessionView
 from tests.session.test_cancel_anywhere import EACH, LONGEST, SCENARIOS, answer_everything
 from tests.support.aftermath import trial
 from tests.support.counting_loop import CountingLoop, run

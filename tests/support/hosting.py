@@ -6,8 +6,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from app.application import OpencodeApp
 from app.theme import themes
+from app.tui.app import OpencodeApp
 
 
 class Host(App[None]):

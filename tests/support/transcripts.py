@@ -8,9 +8,9 @@ from textual.app import App, ComposeResult
 from agent.records.blocks import ShellBlock
 from agent.records.events import Event, PartDelta
 from agent.records.messages import MessageWithParts, TextPart
-from app.state import NOTHING, SessionView
+from app.session.view import NOTHING, SessionView
 from app.theme import themes
-from app.widgets.transcript.view import Transcript
+from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
     SESSION,
     START,

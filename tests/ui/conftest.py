@@ -17,9 +17,9 @@ from agent.records.messages import Idle
 
 if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
-from app.application import OpencodeApp
 from app.startup.options import Launch
 from app.startup.runtime import load
+from app.tui.app import OpencodeApp
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
 from tests.support.settling import wait_until_at_rest

@@ -9,11 +9,11 @@ from textual import events
 from textual.screen import Screen
 
 from agent.records.requests import Question, QuestionOption
-from app.screens.error import ErrorScreen
-from app.screens.permission import PermissionScreen
-from app.screens.question import QuestionScreen
-from app.screens.trust import TrustScreen
-from app.screens.unbidden import Grace
+from app.screens.base.auto_dialog import Grace
+from app.screens.base.error import ErrorScreen
+from app.screens.permission.question import QuestionScreen
+from app.screens.permission.screen import PermissionScreen
+from app.screens.permission.trust import TrustScreen
 from tests.ui.conftest import Running, Starter
 from tests.ui.test_permission_screen import request
 from tests.ui.test_trust_screen import EXAMPLE

@@ -6,7 +6,7 @@ import pytest
 from textual.content import Content
 
 from agent.records.requests import JudgedNeed, Need
-from app.screens.asked import VERDICT, hung, need_rows, offer, reach
+from app.screens.permission.details import VERDICT, hung, need_rows, offer, reach
 from tests.ui.test_permission_screen import request
 
 LONG = "uv run pytest tests/ui/test_permission_screen.py -q -k 'long or wide' --maxfail=1"

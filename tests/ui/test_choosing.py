@@ -9,9 +9,9 @@ from agent.provider.catalog.favourites import FILE, Picks
 from agent.provider.catalog.keys import AuthFile
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
-from app.screens.key import KeyScreen
+from app.screens.api_key import KeyScreen
+from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT, Listed, rows_of
-from app.screens.picker import Picker, Row
 from app.text.fuzzy import fitting
 from tests.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
 from tests.support.snapshots import assert_pictures

@@ -108,7 +108,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
         import asyncio, sys
         from pathlib import Path
         from agent.records.errors import StoreTooNew
-        from app.application import OpencodeApp
+        from app.tui.app import OpencodeApp
         from app.startup.options import Launch
 
         async def opener(launch, env, ask_trust):
@@ -137,7 +137,7 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
         from textual.css.stylesheet import Stylesheet
         from textual.screen import Screen
         from textual.widget import Widget
-        from app.application import OpencodeApp
+        from app.tui.app import OpencodeApp
         from app.startup.options import Launch
 
         watched = {
@@ -168,7 +168,8 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
         app = First(Launch(directory=Path(".")), {}, None)
         sys.setprofile(called)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
-        late = ("app.controller", "app.actions", "app.widgets.transcript.view", "app.vim.keys",
+        late = ("app.tui.controller", "app.actions", "app.widgets.transcript.transcript",
+                "app.widgets.input.vim.keys",
                 "agent.records.messages", "agent.records.events",
                 "textual.widgets._markdown", "markdown_it", "pygments", "importlib.metadata")
         told["loaded"] = [name for name in late if name in sys.modules]
@@ -234,8 +235,8 @@ RUN = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))"
 CRASH = """
 import os, sys
 from pathlib import Path
-from app.application import OpencodeApp
-import app.application as application
+from app.tui.app import OpencodeApp
+import app.tui.app as application
 
 class Broken(OpencodeApp):
     def on_session_screen_sent(self, event):

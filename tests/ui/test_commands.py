@@ -6,7 +6,7 @@ import app.actions  # noqa: F401 - fills the registry
 from app.commands.keymap import build
 from app.commands.registry import FIRST, GROUPS, action, actions, by_slash, parse
 from app.screens.help import help_text
-from app.screens.session_parts import entries_of
+from app.screens.session.layout import entries_of
 from app.widgets.slash import Entry, matching
 from tests.ui.conftest import Starter
 

@@ -2,8 +2,8 @@
 
 from agent.records.messages import ErrorInfo, MessageWithParts
 from agent.records.usage import Usage
-from app.spent import context_used
-from app.state import SessionView
+from app.session.usage import context_used
+from app.session.view import SessionView
 from tests.support.model_server import ModelServer
 from tests.support.records import assistant, open_assistant, snapshot, text_part, user
 from tests.support.script import Hold, Text, answer

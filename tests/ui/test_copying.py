@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.copying import LARGEST, osc52, writers
-from app.screens.copying import CopyScreen
-from app.widgets.copying import CopyTranscript
+from app.screens.copy_mode import CopyScreen
+from app.tui.clipboard import LARGEST, osc52, writers
+from app.widgets.transcript.copy_cursor import CopyTranscript
 from tests.support import records
 from tests.support.snapshots import SIZES, assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter

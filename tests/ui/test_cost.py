@@ -7,9 +7,9 @@ import pytest
 
 from agent.records.usage import Usage
 from agent.session.review.costs import Costs, Spent
+from app.screens.base.page import PageScreen
 from app.screens.cost import page
-from app.screens.page import PageScreen
-from app.spent import cached_of, spent_of
+from app.session.usage import cached_of, spent_of
 from app.widgets.status import Status, lay_out
 from tests.support.model_server import ModelServer
 from tests.support.records import session

@@ -14,16 +14,16 @@ from textual.screen import ModalScreen
 
 import app.screens
 from app.commands.registry import actions
-from app.screens.confirm import ConfirmScreen
-from app.screens.dialog import Dialog
-from app.screens.error import ErrorScreen
+from app.screens.api_key import KeyScreen
+from app.screens.base.confirm import ConfirmScreen
+from app.screens.base.dialog import Dialog
+from app.screens.base.error import ErrorScreen
+from app.screens.base.page import PageScreen
+from app.screens.base.picker import Picker, Row
+from app.screens.base.text_input import TextScreen
 from app.screens.help import HelpScreen
-from app.screens.key import KeyScreen
-from app.screens.page import PageScreen
 from app.screens.palette import PaletteScreen
-from app.screens.permission import PermissionScreen
-from app.screens.picker import Picker, Row
-from app.screens.text import TextScreen
+from app.screens.permission.screen import PermissionScreen
 from tests.support.hosting import Host
 from tests.ui.conftest import Starter
 from tests.ui.test_permission_screen import request

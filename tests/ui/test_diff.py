@@ -10,7 +10,7 @@ from app.theme.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast,
 from app.widgets.transcript.blocks import DIFF_LINES, Shown, draw
 from app.widgets.transcript.diff import diff_head, diff_lines, split_fits
 from app.widgets.transcript.lines import Line, Page
-from app.widgets.transcript.words import changed_words
+from app.widgets.transcript.word_diff import changed_words
 from tests.support.records import diff
 
 PAGE = Page(80, DARK_TONES)

@@ -3,7 +3,7 @@ chooses between them."""
 
 import pytest
 
-from app.state import SessionView
+from app.session.view import SessionView
 from app.theme import themes
 from app.theme.preferences import look_of
 from tests.support.records import completed, diff, open_assistant, snapshot, tool

@@ -6,7 +6,7 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.context_parts import Errand, ErrandState
 from agent.records.messages import Idle, ToolPart
 from agent.session.api import ErrandLine, Errands
-from app.state import SessionView
+from app.session.view import SessionView
 from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Hold, Text, answer

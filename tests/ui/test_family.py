@@ -9,11 +9,11 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
-from app.family import Kin
-from app.state import SessionView
+from app.session.subagents import Kin
+from app.session.view import SessionView
 from app.theme.themes import DARK, LIGHT
 from app.widgets.breadcrumbs import lay_out
-from app.widgets.transcript.view import Transcript
+from app.widgets.transcript.transcript import Transcript
 from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Call, Hold, Text, answer

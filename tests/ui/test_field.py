@@ -4,9 +4,9 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from app.widgets.characters import edges
-from app.widgets.field import Field
-from app.widgets.graphemes import GraphemeArea
+from app.widgets.input.characters import edges
+from app.widgets.input.field import Field
+from app.widgets.input.graphemes import GraphemeArea
 
 FAMILY, ACCENTED, FLAG = (
     "\U0001f469\u200d\U0001f469\u200d\U0001f467",

@@ -10,19 +10,19 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
-from app.screens.aside import AsideScreen
-from app.screens.changes import ChangesScreen
-from app.screens.confirm import ConfirmScreen
-from app.screens.error import ErrorScreen
+from app.screens.base.confirm import ConfirmScreen
+from app.screens.base.error import ErrorScreen
+from app.screens.base.page import PageScreen
+from app.screens.base.picker import Picker, Row
+from app.screens.base.text_input import TextScreen
 from app.screens.lsp import LspScreen, lsp_text
 from app.screens.mcp import LoginScreen, McpScreen
-from app.screens.page import PageScreen
-from app.screens.picker import Picker, Row
 from app.screens.prompts import PromptsScreen
+from app.screens.queue import Waiting, WaitingScreen
+from app.screens.quick_question import AsideScreen
+from app.screens.review.changes import ChangesScreen
 from app.screens.shells import ShellsScreen
-from app.screens.standing import Fact, standing_text, todo_text
-from app.screens.text import TextScreen
-from app.screens.waiting import Waiting, WaitingScreen
+from app.screens.status import Fact, standing_text, todo_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.support.hosting import Host

@@ -10,7 +10,7 @@ import app.actions  # noqa: F401 - fills the registry
 from app.commands import keymap
 from app.commands.registry import actions
 from app.toolkit.driver import ALT_ENTER, KeyParser, unmarked_paste
-from app.widgets.prompt import NEWLINE_KEYS
+from app.widgets.input.prompt import NEWLINE_KEYS
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from app.terminal import notify_sequence
 from app.theme.preferences import look_of
 from app.theme.themes import DARK, DARK_TONES, LIGHT, OWN_TONES, tones_for
 from app.theme.user_themes import load_themes
 from app.toolkit.osc_replies import Replies, TerminalBackground, hinted_dark, is_dark
+from app.tui.notifier import notify_sequence
 from tests.ui.conftest import Running, Starter
 from tests.ui.test_screens import show_session
 

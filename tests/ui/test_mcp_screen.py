@@ -12,7 +12,7 @@ from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Serv
 from agent.records.errors import ToolError
 from app.actions.custom import filled
 from app.screens.mcp import McpScreen, ServerScreen, server_row
-from app.servers import Servers, servers_of
+from app.session.server_status import Servers, servers_of
 from app.widgets.status import Status, lay_out
 from tests.mcp.shop import SERVERS
 from tests.support.hosting import Host

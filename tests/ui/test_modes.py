@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.requests import PermissionMode
-from app.modes import Modes
+from app.session.permission_mode import Modes
 from app.widgets.status import Status, lay_out
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.commands.registry import by_slash
+from app.screens.base.picker import Picker
 from app.screens.help import HelpScreen
-from app.screens.picker import Picker
 from tests.support.model_server import ModelServer
 from tests.support.processes import gone, pids_in
 from tests.support.script import Text, answer

@@ -5,8 +5,8 @@ import pytest
 import app.actions  # noqa: F401 - fills the registry
 from app.commands.keymap import build
 from app.commands.registry import GROUPS, actions
+from app.screens.base.picker import Row
 from app.screens.palette import PaletteScreen, action_row, rank
-from app.screens.picker import Row
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter
 from tests.ui.test_cost import Host

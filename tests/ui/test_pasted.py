@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from app.pasted import CHARACTERS, LINES, Pasted, dropped
 from app.toolkit.clipboard_images import PNG, image, readers
+from app.widgets.input.paste import CHARACTERS, LINES, Pasted, dropped
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
 from tests.ui.conftest import Running, Starter

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Failed, ToolPart
-from app.screens.permission import PermissionScreen
+from app.screens.permission.screen import PermissionScreen
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 from tests.ui.conftest import Running, Starter

@@ -7,10 +7,10 @@ from textual.app import App
 
 from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
-from app.asking import Asking
-from app.screens.asked import look_alikes
-from app.screens.permission import PermissionScreen
+from app.screens.permission.details import look_alikes
+from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
+from app.tui.dialogs import Asking
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 

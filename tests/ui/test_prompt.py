@@ -5,7 +5,7 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from app.theme.themes import register
-from app.widgets.prompt import Prompt
+from app.widgets.input.prompt import Prompt
 
 
 class Host(App[None]):

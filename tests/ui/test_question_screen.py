@@ -8,10 +8,10 @@ from textual.app import App
 
 from agent.records.messages import ToolPart
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.asking import Asking
 from app.console.plain import chosen
-from app.screens.question import QuestionScreen
+from app.screens.permission.question import QuestionScreen
 from app.theme.themes import register
+from app.tui.dialogs import Asking
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

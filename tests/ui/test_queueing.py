@@ -3,7 +3,7 @@
 import pytest
 
 from agent.records.messages import Busy, Delivery, Idle, Retry, SessionStatus
-from app.queueing import standing
+from app.session.queue_text import standing
 
 
 @pytest.mark.parametrize(

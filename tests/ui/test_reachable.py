@@ -16,11 +16,11 @@ from textual.keys import KEY_ALIASES, _character_to_key
 import app.actions
 import app.screens
 import app.widgets
-from app.application import OpencodeApp
 from app.commands import keymap
 from app.commands.registry import Action, actions
 from app.toolkit.driver import ALT_ENTER
-from app.widgets.prompt import NEWLINE_KEYS
+from app.tui.app import OpencodeApp
+from app.widgets.input.prompt import NEWLINE_KEYS
 
 PRINTED = {_character_to_key(chr(code)) for code in range(0x20, 0x7F)}
 SENT = {

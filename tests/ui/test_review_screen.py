@@ -10,8 +10,8 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.consent import Consent
 from agent.records.context_parts import ReportPart
 from agent.records.messages import AssistantMessage, Completed, MessageWithParts, Usage
-from app.screens.review import ReviewScreen
-from app.widgets.transcript.view import Transcript
+from app.screens.review.screen import ReviewScreen
+from app.widgets.transcript.transcript import Transcript
 from tests.support import records
 from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.support.transcripts import history

@@ -15,8 +15,8 @@ import pytest
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import Usage
 from agent.records.requests import JudgedNeed, Need, PermissionRequest
-from app.screens.error import ErrorScreen
-from app.screens.permission import PermissionScreen
+from app.screens.base.error import ErrorScreen
+from app.screens.permission.screen import PermissionScreen
 from tests.support import records
 from tests.support.snapshots import SIZES, assert_in_light, assert_pictures, assert_snapshot
 from tests.ui.conftest import Running, Starter

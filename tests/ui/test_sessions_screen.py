@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from agent.store.listing import SessionHit, SessionLine
 from agent.store.search import SearchHit
-from app.screens.session_preview import excerpt, marked
-from app.screens.session_rows import Wanted, arranged, close, session_row
+from app.screens.sessions.preview import excerpt, marked
+from app.screens.sessions.rows import Wanted, arranged, close, session_row
 from app.text.units import day, duration
 from tests.support import records
 from tests.support.transcripts import history, moved

@@ -10,7 +10,7 @@ from agent.process import Capture, Command, SpillStore, child_environment, shell
 from agent.records.shells import ShellInfo
 from agent.tools.core.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, standing
-from app.widgets.working import WorkingLine
+from app.widgets.activity import WorkingLine
 from tests.support.snapshots import assert_in_light, assert_snapshot
 from tests.ui.conftest import Running, Starter
 

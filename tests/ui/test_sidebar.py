@@ -9,8 +9,8 @@ from agent.lsp.records import LspStatus
 from agent.records.blocks import TodoItem
 from agent.records.events import TodoUpdated
 from agent.records.shells import ShellInfo
-from app.servers import Languages, Servers, languages_of
-from app.state import NOTHING, SessionView
+from app.session.server_status import Languages, Servers, languages_of
+from app.session.view import NOTHING, SessionView
 from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out
 from app.widgets.status import Status
 from app.widgets.status import lay_out as status_line

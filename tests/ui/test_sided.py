@@ -3,7 +3,7 @@
 import pytest
 from textual.content import Content
 
-from app.widgets.sided import Sided
+from app.widgets.two_column_row import Sided
 
 
 @pytest.mark.parametrize(

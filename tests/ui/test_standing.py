@@ -4,7 +4,7 @@ import pytest
 
 from agent.records.blocks import TodoItem
 from app.commands.registry import by_slash
-from app.screens.standing import todo_text
+from app.screens.status import todo_text
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 from tests.ui.conftest import Starter

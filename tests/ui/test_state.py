@@ -37,7 +37,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest, Question
 from agent.session.api import SessionSnapshot
-from app.state import KEPT, MOST, Change, SessionView
+from app.session.view import KEPT, MOST, Change, SessionView
 from tests.support.records import (
     SESSION,
     assistant,

@@ -16,7 +16,7 @@ from agent.records.blocks import (
     TodoItem,
 )
 from agent.records.messages import Part, ToolState
-from app.state import SessionView
+from app.session.view import SessionView
 from app.theme.themes import DARK_TONES
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
 from app.widgets.transcript.lines import Page

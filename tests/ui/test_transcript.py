@@ -9,12 +9,12 @@ from agent.records.blocks import ShellBlock
 from agent.records.events import (
     PartUpdated,
 )
-from app.state import SessionView
+from app.session.view import SessionView
 from app.theme import themes
 from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import CACHED, NEAR, Layout
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.view import Transcript
+from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
     completed,
     pending,

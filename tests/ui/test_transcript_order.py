@@ -17,7 +17,7 @@ from agent.records.events import (
     QueueChanged,
 )
 from agent.records.messages import Busy, UserMessage
-from app.state import NOTHING, SessionView
+from app.session.view import NOTHING, SessionView
 from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page

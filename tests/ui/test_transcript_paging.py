@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from agent.records.events import MessageRemoved, MessageUpdated
 from agent.records.messages import MessageWithParts, TextPart
-from app.state import KEPT, MOST, SessionView
-from app.widgets.transcript.view import Transcript
+from app.session.view import KEPT, MOST, SessionView
+from app.widgets.transcript.transcript import Transcript
 from tests.support import records
 from tests.support.records import SESSION, snapshot
 from tests.support.transcripts import TranscriptApp, grow, history, painted, say, streaming

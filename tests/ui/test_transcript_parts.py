@@ -5,8 +5,8 @@ from textual.selection import Selection
 
 from agent.records.blocks import CodeBlock, ShellBlock
 from agent.records.messages import Busy, ErrorInfo, SubtaskPart
-from app.state import SessionView
-from app.widgets.transcript.view import Transcript
+from app.session.view import SessionView
+from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
     SESSION,
     assistant,

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.messages import Usage
 from agent.store.stats import Used
 from app.commands.registry import find
-from app.stats import bar, page
+from app.session.stats import bar, page
 from tests.support import records
 from tests.ui.conftest import Starter
 

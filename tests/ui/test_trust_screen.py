@@ -16,7 +16,7 @@ from agent.records.messages import UserMessage
 from app.console.plain import ask_trust
 from app.console.printer import Printer
 from app.console.stdin_lines import Lines
-from app.screens.trust import TrustScreen
+from app.screens.permission.trust import TrustScreen
 from app.theme.themes import LIGHT
 from tests.support.snapshots import assert_snapshot
 from tests.ui.conftest import Running, Starter

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.vim.keys import Vim
+from app.widgets.input.vim.keys import Vim
 from tests.ui.conftest import Starter
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "vim_keys.json").read_text())

@@ -11,7 +11,7 @@ from textual.selection import Selection
 
 from agent.records.messages import Session
 from app.theme.themes import DARK, LIGHT, contrast
-from app.widgets.prompt import Prompt
+from app.widgets.input.prompt import Prompt
 from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Text, answer

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from agent.records.messages import Session
-from app.family import Kin
+from app.session.subagents import Kin
 from app.widgets.breadcrumbs import lay_out
 from tests.support import records
 from tests.support.model_server import ModelServer

@@ -21,15 +21,15 @@ from agent.records.blocks import (
     TodoItem,
     ToolLabel,
 )
-from app.screens.confirm import ConfirmScreen
-from app.screens.page import PageScreen
-from app.screens.permission import PermissionScreen
-from app.screens.picker import Picker, Row
+from app.screens.base.confirm import ConfirmScreen
+from app.screens.base.page import PageScreen
+from app.screens.base.picker import Picker, Row
+from app.screens.base.text_input import TextScreen
+from app.screens.permission.question import QuestionScreen
+from app.screens.permission.screen import PermissionScreen
 from app.screens.prompts import PromptsScreen
-from app.screens.question import QuestionScreen
-from app.screens.standing import Fact, standing_text, todo_text
-from app.screens.text import TextScreen
-from app.state import SessionView
+from app.screens.status import Fact, standing_text, todo_text
+from app.session.view import SessionView
 from app.theme.themes import DARK_TONES
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page

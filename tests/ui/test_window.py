@@ -7,8 +7,8 @@ import pytest
 
 from agent.records.messages import CompactionPart
 from agent.session.review.context_usage import Contents, Source
-from app.screens.contents import bar, page
-from app.screens.page import PageScreen
+from app.screens.base.page import PageScreen
+from app.screens.context_usage import bar, page
 from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Reason, Text, Tokens, answer

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from agent.records.messages import Busy, Retry
 from app.theme import themes
-from app.widgets.working import Work, WorkingLine, lay_out
+from app.widgets.activity import Work, WorkingLine, lay_out
 
 LONG = "the provider's own words, which go on and on and on and on and on and on and on"
 

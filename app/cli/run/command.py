@@ -146,7 +146,7 @@ async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
     stopping = Stopping()
     gc.put_off()
     from agent.records.errors import NothingToDo  # noqa: PLC0415 - brings the harness
-    from app.preparing import STOPPED  # noqa: PLC0415 - as above
+    from app.session.command_expansion import STOPPED  # noqa: PLC0415 - as above
     from app.startup.logs import start_log  # noqa: PLC0415 - as above
 
     start_log(os.environ)

@@ -51,7 +51,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
-    from app.stats import page  # noqa: PLC0415 - brings Textual
+    from app.session.stats import page  # noqa: PLC0415 - brings Textual
 
     width = min(100, shutil.get_terminal_size().columns)
     print(f"The last {given.days} days\n\n{page(rows, width).plain}")

@@ -15,7 +15,7 @@ from agent.records.blocks import DiffBlock, Hunk
 from app.text.sanitize import clean_line
 from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
-from app.widgets.transcript.words import Marked, WordMarks
+from app.widgets.transcript.word_diff import Marked, WordMarks
 
 SPLIT_FROM = 112
 """Cells for a diff from which its sides stand beside each other: a terminal of about 120."""

@@ -8,7 +8,7 @@ from agent.records.blocks import DiffLine, Hunk
 from app.text.sanitize import clean_line
 from app.theme.themes import Tones
 from app.widgets.transcript.highlight import LIMIT, Piece, token_lines, token_style
-from app.widgets.transcript.words import Marked
+from app.widgets.transcript.word_diff import Marked
 
 _GROUND = {"context": "ground", "add": "added", "remove": "removed"}
 _PLAIN = {"context": "muted", "add": "added_text", "remove": "removed_text"}

@@ -32,13 +32,13 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from app.queueing import standing, when_told
-from app.state import Entry, SessionView
+from app.session.queue_text import standing, when_told
+from app.session.view import Entry, SessionView
+from app.widgets.transcript.background_calls import as_it_stands, opens
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
-from app.widgets.transcript.standing import as_it_stands, opens
 
 Kind = Literal["user", "text", "reasoning", "tool", "note"]
 

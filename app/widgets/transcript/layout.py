@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from rich.segment import Segment
 
 from agent.records.messages import ReportPart
-from app.state import Change, Entry, SessionView
+from app.session.view import Change, Entry, SessionView
 from app.widgets.transcript.drawing import Folds, draw_first, draw_item
 from app.widgets.transcript.items import Item, UserRecord, askers, calls_of, estimate, gap, items_of
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line

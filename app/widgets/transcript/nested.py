@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rich.segment import Segment
 from textual.strip import Strip
 
-from app.state import Entry, SessionView
+from app.session.view import Entry, SessionView
 from app.widgets.transcript.items import Item, items_of
 from app.widgets.transcript.lines import Line, Page
 

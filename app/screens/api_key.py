@@ -1,0 +1,54 @@
+"""Asks for the key of a provider; what is typed or pasted is not shown (spec 8, U11)."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from app.screens.base.dialog import Dialog
+from app.text.sanitize import clean
+from app.widgets.input.field import Field
+
+
+class KeyScreen(Dialog[str | None]):
+    """Gives back the key, or None when it was closed. *title* names the provider, *where* the
+    page where keys are made, *fault* says why the last one was not taken."""
+
+    CSS_PATH = "base/dialog.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
+
+    def __init__(self, title: str, where: str = "", fault: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._where = where
+        self._fault = fault
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(Content.styled(f"Key of {clean(self._title)}", "bold"))
+            lines = [f"Keys are made at {clean(self._where)}"] if self._where else []
+            lines.append("It is kept in a file that only you can read")
+            yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
+            yield Field(password=True, placeholder="Paste the key", classes="dialog-input")
+            fault = Static(Content.styled(clean(self._fault), "$tone-err"), id="key-fault")
+            fault.display = bool(self._fault)
+            yield fault
+            keys = Content.assemble(
+                ("enter", "bold"), (" keep it   ", "$tone-muted"),
+                ("esc", "bold"), (" close", "$tone-muted"),
+            )  # fmt: skip
+            yield Static(keys, classes="dialog-keys")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if key := event.value.strip():
+            self.dismiss(key)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,1 @@
+"""Base screens: dialogs, pages, pickers and text input."""

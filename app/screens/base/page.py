@@ -1,0 +1,80 @@
+"""A page of text to look at: scrolls, and any of the usual keys closes it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+from textual.widgets import Static
+
+from app.screens.base.dialog import Dialog
+
+
+class PageScreen(Dialog[None]):
+    """Shows *text* (cleaned by who made it) under *title*; what depends on the width in cells
+    is given as a function of it. *hints* are further keys with what they do."""
+
+    CSS_PATH = str(Path(__file__).with_name("page.tcss"))
+    AUTO_FOCUS = "#page-text"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
+
+    def __init__(
+        self,
+        title: str,
+        text: Content | Callable[[int], Content],
+        *,
+        hints: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__()
+        self._hints = (*hints, ("esc", "close"))
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="page"):
+            yield Static(Content.styled(self._title, "bold"), id="page-title")
+            with VerticalScroll(id="page-text"):
+                yield Static(self._text) if isinstance(self._text, Content) else Laid(self._text)
+            keys = [
+                Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
+                for key, what in self._hints
+            ]
+            yield Static(Content("   ").join(keys), id="page-keys")
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.dismiss(None)
+
+
+class Laid(Widget):
+    """Text that is laid out for the width that there is."""
+
+    DEFAULT_CSS = "Laid { height: auto; }"
+
+    def __init__(
+        self,
+        lay_out: Callable[[int], Content],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._lay_out = lay_out
+
+    def show(self, lay_out: Callable[[int], Content]) -> None:
+        """Show another text."""
+        self._lay_out = lay_out
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._lay_out(width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        return self._lay_out(max(1, self.content_size.width))

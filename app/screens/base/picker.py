@@ -1,0 +1,205 @@
+"""A list to choose from: type to filter, Enter takes, Esc closes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from app.screens.base.dialog import Dialog
+from app.text.fuzzy import fitting
+from app.text.sanitize import clean
+from app.widgets.input.field import Field
+from app.widgets.two_column_row import Sided
+
+LIMIT = 500
+"""Rows drawn at once; more must be filtered for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One choice. *key* is what choosing it gives; *group* a heading over its neighbours;
+    *aside* what stands at the right edge; *hidden* more text that the filter looks at."""
+
+    key: str
+    title: str
+    note: str = ""
+    group: str = ""
+    aside: str = ""
+    hidden: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is searched."""
+        return f"{self.title} {self.note} {self.group} {self.key} {self.aside} {self.hidden}"
+
+
+class Picker(Dialog[str | None]):
+    """Gives back the key of the chosen row, or None."""
+
+    CSS_PATH = str(Path(__file__).with_name("picker.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        Binding("up,ctrl+p", "move(-1)", "Up", priority=True),
+        Binding("down,ctrl+n", "move(1)", "Down", priority=True),
+        Binding("pageup", "move(-10)", "Page up", priority=True),
+        Binding("pagedown", "move(10)", "Page down", priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        rows: Sequence[Row],
+        *,
+        current: str | None = None,
+        hints: Sequence[tuple[str, str]] = (),
+        enter: str = "choose",
+        empty: str = "Nothing here yet",
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._rows = tuple(rows)
+        self._current = current
+        self._hints = tuple(hints)
+        self._enter = enter
+        self._empty = empty
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self._rows
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield Static(Content.styled(clean(self._title), "bold"), id="picker-title")
+            yield Field(placeholder="Type to filter", id="picker-filter")
+            yield OptionList(id="picker-list", markup=False, compact=True)
+            yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
+            yield from self.below()
+            yield Static(self._keys(), id="picker-keys")
+
+    def below(self) -> ComposeResult:
+        """What stands between the list and the keys; for pickers with a preview."""
+        yield from ()
+
+    def found(self, typed: str) -> Sequence[Row]:
+        """The rows that fit what was *typed*, in order."""
+        return fitting(typed, self._rows, lambda row: row.text)
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).can_focus = False
+        self._fill("", keep=self._current)
+
+    @property
+    def current(self) -> str | None:
+        """The key of the row that is marked."""
+        return self._current
+
+    @property
+    def highlighted_key(self) -> str | None:
+        """The key of the row under the bar."""
+        option = self.query_one(OptionList).highlighted_option
+        return option.id if option is not None else None
+
+    def set_rows(self, rows: Sequence[Row], keep: str | None = None) -> None:
+        """Show other rows, keeping the filter and, where it can, the place: the bar stays on
+        the row *keep* (default: the one it is on), else where it was."""
+        keep = keep or self.highlighted_key
+        at = self.query_one(OptionList).highlighted or 0
+        self._rows = tuple(rows)
+        self._fill(self.query_one(Input).value, keep=keep)
+        if self.highlighted_key != keep:
+            self._land(at, 1)
+
+    def highlighted(self) -> Row | None:
+        """The row under the bar."""
+        key = self.highlighted_key
+        return next((row for row in self._rows if row.key == key), None)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter; the box keeps the height that it had, so that nothing moves while somebody
+        types."""
+        event.stop()
+        box, listing = self.query_one("#picker"), self.query_one(OptionList)
+        empty = self.query_one("#picker-empty")
+        box.styles.min_height = box.outer_size.height
+        for place in (listing, empty):
+            place.styles.min_height = max(listing.size.height, empty.size.height)
+        self._fill(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        row = self.highlighted()
+        if row is not None:
+            self.dismiss(row.key)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(event.option_id)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if event.option_id is not None:
+            self.previewed(event.option_id)
+
+    def previewed(self, key: str) -> None:
+        """Called with the key of each row the bar comes to; for pickers with a preview."""
+
+    def action_move(self, step: int) -> None:
+        listing = self.query_one(OptionList)
+        if listing.option_count:
+            at = listing.highlighted if listing.highlighted is not None else 0
+            self._land(max(0, min(listing.option_count - 1, at + step)), 1 if step > 0 else -1)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        self.action_close()
+
+    def _land(self, at: int, step: int) -> None:
+        """Put the bar on *at*, or on the nearest choice from there (headings are none)."""
+        listing = self.query_one(OptionList)
+        for place in (
+            *range(at, listing.option_count if step > 0 else -1, step),
+            *range(at, -1, -1),
+        ):
+            if 0 <= place < listing.option_count and not listing.options[place].disabled:
+                listing.highlighted = place
+                return
+
+    def _fill(self, typed: str, keep: str | None = None) -> None:
+        listing = self.query_one(OptionList)
+        found = self.found(typed)[:LIMIT]
+        options: list[Option] = []
+        group = ""
+        start = 0
+        for row in found:
+            if row.group and row.group != group:
+                group = row.group
+                options.append(Option(Content.styled(clean(group), "$tone-muted"), disabled=True))
+            if row.key == keep:
+                start = len(options)
+            options.append(self._option(row))
+        listing.set_options(options)
+        listing.display = bool(options)
+        self.query_one("#picker-empty").display = not options
+        self._land(start, 1)
+
+    def _option(self, row: Row) -> Option:
+        mark = "● " if row.key == self._current else "  "
+        note = f"   {clean(row.note)}" if row.note else ""
+        line = Content.assemble((mark, "$tone-accent"), clean(row.title), (note, "$tone-muted"))
+        aside = Content.styled(clean(row.aside), "$tone-muted")
+        return Option(Sided(line, aside), id=row.key)
+
+    def _keys(self) -> Content:
+        pairs = (("enter", self._enter), *self._hints, ("esc", "close"))
+        return Content("   ").join(
+            [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
+        )

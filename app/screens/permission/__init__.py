@@ -1,0 +1,1 @@
+"""Permission dialogs, questions and trust."""

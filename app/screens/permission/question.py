@@ -1,0 +1,219 @@
+"""The dialog of the ``question`` tool (spec 3; spec 8, U6 and U11): options, or one's own words."""
+
+from typing import Literal
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent.records.requests import Question, QuestionOption, QuestionReply
+from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.dialog import QUIET
+from app.text.sanitize import clean, clean_line
+from app.widgets.input.field import Field
+
+QuestionOutcome = QuestionReply | Literal["cancel"] | None
+"""What the dialog gives back: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (the
+turn is to be cancelled), or None when the question was withdrawn."""
+
+PAGES = {"pageup": -5, "pagedown": 5}
+
+TAKEN = frozenset({"escape", "up", "down", *PAGES})
+"""Keys that mean the dialog while the line has the focus, too."""
+
+
+class QuestionScreen(Unbidden[QuestionOutcome]):
+    """Asks *question*. *waiting* counts all dialogs that wait, this one included.
+
+    Typing answers in one's own words; up and down choose an option, space marks several where
+    that is offered, enter answers.
+    """
+
+    CSS_PATH = "question.tcss"
+    AUTO_FOCUS = ""
+
+    def __init__(
+        self,
+        question: Question,
+        *,
+        waiting: int = 1,
+        grace: float = QUIET,
+    ) -> None:
+        super().__init__(grace)
+        self.question = question
+        self._waiting = waiting
+        self._marked: set[int] = set()
+
+    @property
+    def key(self) -> str:
+        return self.question.id
+
+    def compose(self) -> ComposeResult:
+        question = self.question
+        with Vertical(id="question"):
+            with Horizontal(id="question-top"):
+                heading = clean_line(question.header) or "A question"
+                yield Static(Content.styled(heading, "bold"), id="question-heading")
+                yield Static(self._who(), id="question-who")
+            with VerticalScroll(id="question-scroll", can_focus=False):
+                yield Static(Content(clean(question.text)), id="question-text")
+            yield OptionList(id="question-options", markup=False, compact=True)
+            yield Field(
+                placeholder=self._placeholder(), select_on_focus=False, id="question-answer"
+            )
+            yield Static(self._hints(), id="question-hints")
+
+    def on_mount(self) -> None:
+        options = self.query_one(OptionList)
+        options.can_focus = False
+        options.display = bool(self.question.options)
+        self._fill()
+        if self.question.options:
+            options.highlighted = 0
+
+    def on_resize(self) -> None:
+        self._fit()
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Share the height: the answer line always stays, text and options scroll."""
+        box = self.query_one("#question")
+        text = self.query_one("#question-scroll", VerticalScroll)
+        options = self.query_one(OptionList)
+        fixed = box.gutter.height + sum(
+            child.outer_size.height + child.styles.margin.height
+            for child in box.children
+            if child.display and child not in {text, options}
+        )
+        around = text.styles.margin.height + options.styles.margin.height
+        most = self.size.height - (0 if self.has_class("-short") else 2)
+        room = max(2, most - max(fixed, 2) - around)
+        wanted = options.virtual_size.height if options.display else 0
+        below = min(wanted, max(1, room * 2 // 3))
+        options.styles.max_height = max(1, below)
+        text.styles.max_height = max(1, room - below)
+
+    def set_waiting(self, waiting: int) -> None:
+        """More or fewer dialogs wait than before."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            # Another can come before this screen is composed, or as it is closed.
+            for who in self.query("#question-who").results(Static):
+                who.update(self._who())
+
+    def interrupt(self) -> None:
+        """Ctrl+C: withdraw, and cancel the turn that asked."""
+        self.dismiss("cancel")
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key that the line for one's own words leaves over."""
+        answer = self.query_one(Input)
+        if answer.has_focus and event.key not in TAKEN:
+            return  # the line's own keys come to their bindings through here
+        event.stop()
+        match event.key:
+            case "escape" if answer.value:
+                answer.value = ""
+            case "escape":
+                self.dismiss(QuestionReply(dismissed=True))
+            case "up" | "down":
+                self._move(-1 if event.key == "up" else 1)
+            case "pageup" | "pagedown":
+                scroll = self.query_one("#question-scroll", VerticalScroll)
+                scroll.scroll_relative(y=PAGES[event.key], animate=False)
+            case "enter":
+                self._answer()
+            case "space" if self.question.multiple and not answer.value:
+                self._mark()
+            case _ if event.is_printable and event.character is not None:
+                self.set_focus(answer)
+                answer.insert_text_at_cursor(event.character)
+            case _:
+                pass
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        answer = self.query_one(Input)
+        if not answer.has_focus:
+            self.set_focus(answer)
+            answer.insert_text_at_cursor(" ".join(event.text.split()))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """An emptied line gives the keys back to the options."""
+        event.stop()
+        if not event.value:
+            self.set_focus(None)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._answer()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click on an option chooses it, or marks it where several can be."""
+        event.stop()
+        if self.holds(event.time):
+            return
+        if self.question.multiple:
+            self._mark()
+        else:
+            self._answer()
+
+    def _move(self, step: int) -> None:
+        options = self.query_one(OptionList)
+        if options.option_count:
+            at = options.highlighted if options.highlighted is not None else -step
+            options.highlighted = max(0, min(options.option_count - 1, at + step))
+
+    def _mark(self) -> None:
+        at = self.query_one(OptionList).highlighted
+        if at is not None:
+            self._marked ^= {at}
+            self._fill(at)
+
+    def _answer(self) -> None:
+        """Give what is marked, typed, or else highlighted."""
+        text = self.query_one(Input).value.strip()
+        chosen = sorted(self._marked)
+        at = self.query_one(OptionList).highlighted
+        if not text and not chosen and at is not None:
+            chosen = [at]
+        if text or chosen:
+            labels = tuple(self.question.options[n].label for n in chosen)
+            self.dismiss(QuestionReply(labels, text))
+
+    def _fill(self, at: int | None = None) -> None:
+        options = self.query_one(OptionList)
+        options.set_options([self._option(n, o) for n, o in enumerate(self.question.options)])
+        options.highlighted = at
+
+    def _option(self, number: int, option: QuestionOption) -> Option:
+        mark = ("[x] " if number in self._marked else "[ ] ") if self.question.multiple else ""
+        note = f"   {clean_line(option.description)}" if option.description else ""
+        return Option(
+            Content.assemble(
+                (mark, "$tone-accent"), clean_line(option.label), (note, "$tone-muted")
+            )
+        )
+
+    def _who(self) -> Content:
+        question = self.question
+        parts = [
+            f"{question.number} of {question.total}" if question.total > 1 else "",
+            f"{self._waiting} waiting" if self._waiting > 1 else "",
+            clean_line(question.agent),
+        ]
+        return Content.styled("   ".join(part for part in parts if part), "$tone-muted")
+
+    def _placeholder(self) -> str:
+        return "or type your own answer" if self.question.options else "Type your answer"
+
+    def _hints(self) -> Content:
+        keys = [("enter", "answer"), ("esc", "no answer, stop")]
+        if self.question.multiple:
+            keys.insert(0, ("space", "mark"))
+        return Content("   ").join(
+            [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in keys]
+        )

@@ -1,0 +1,90 @@
+"""The permission rules in force, with where each came from (spec 4, M14)."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from agent.permission.rules import ALWAYS, DEFAULT, PROJECT, SAVED, Rule, is_project
+from app.screens.base.picker import Picker, Row
+
+SESSION = "Always, in this session and its sub-agents"
+BUILT_IN = "Built in"
+
+
+def rule_rows(rules: Sequence[Rule], *, trusted: bool) -> list[Row]:
+    """The rows for *rules*, given in the order in which they count: the last, which decides
+    first, stands on top. A row's key is the rule's place in *rules*."""
+    wide = max((len(rule.permission) for rule in rules), default=0)
+    return [
+        Row(
+            key=str(place),
+            title=f"{rule.action:<5}  {rule.permission:<{wide}}  {rule.pattern}",
+            note=_note(rule, trusted=trusted),
+            group=_group(rule),
+        )
+        for place, rule in reversed(list(enumerate(rules)))
+    ]
+
+
+def _group(rule: Rule) -> str:
+    match rule.source:
+        case source if source == ALWAYS:
+            return SESSION
+        case source if source == SAVED:
+            return "Saved in your settings, for every folder"
+        case source if source == DEFAULT:
+            return BUILT_IN
+        case source if source.startswith("agent "):
+            return f"Of the {source}"
+        case source if is_project(rule):
+            return f"From the project: {source.removeprefix(PROJECT).strip() or 'its settings'}"
+        case source:
+            return f"From {source}"
+
+
+def _note(rule: Rule, *, trusted: bool) -> str:
+    if rule.cautious or (rule.source == DEFAULT and rule.permission == "bash"):
+        return "but allows what only reads in the project"
+    if rule.source == DEFAULT and rule.permission == "read":
+        return "but asks for files that may hold secrets"
+    if is_project(rule) and rule.action != "deny":
+        return "lifts no deny" if trusted else "only tightens"
+    return ""
+
+
+class PermissionsScreen(Picker):
+    """*revoke* and *save* get the key of a row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "revoke", "Take back", priority=True),
+        Binding("ctrl+s", "save", "Save", priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        rows: Sequence[Row],
+        *,
+        revoke: Callable[[str], object],
+        save: Callable[[str], object],
+    ) -> None:
+        super().__init__(
+            title,
+            rows,
+            hints=(("ctrl+d", "take back"), ("ctrl+s", "save")),
+            enter="close",
+            empty="No rule fits",
+        )
+        self._revoke = revoke
+        self._save = save
+
+    def action_revoke(self) -> None:
+        row = self.highlighted()
+        if row is not None:
+            self._revoke(row.key)
+
+    def action_save(self) -> None:
+        row = self.highlighted()
+        if row is not None:
+            self._save(row.key)

@@ -1,0 +1,320 @@
+"""The permission dialog (spec 4, M5 and M6): shows everything, grants nothing by accident."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.requests import PermissionReply, PermissionRequest
+from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.dialog import QUIET
+from app.screens.base.page import Laid
+from app.screens.permission.details import hung, need_rows, offer, reach
+from app.text.sanitize import clean
+from app.widgets.input.command_editor import CommandEditor
+from app.widgets.input.field import Field
+from app.widgets.permission_subject import Subject
+
+Answer = Literal["once", "always", "reject"]
+Outcome = PermissionReply | Literal["cancel"] | None
+"""What the dialog gives back: a reply, ``cancel`` for Ctrl+C (the turn is to be cancelled),
+or None when the question was withdrawn."""
+
+PAGE = 1_000
+"""Stands for a page, which is as high as what scrolls."""
+
+SCROLLS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
+ROOMY = 200
+"""Characters of the offer up to which it stands beside the answers and does not scroll."""
+
+HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
+
+
+EDITED = "You changed the command: it is checked again before it runs."
+
+
+class PermissionScreen(Unbidden[Outcome]):
+    """Asks one question. *waiting* counts all that wait, this one included."""
+
+    CSS_PATH = "permission.tcss"
+    AUTO_FOCUS = ""
+
+    def __init__(
+        self,
+        request: PermissionRequest,
+        *,
+        waiting: int = 1,
+        grace: float = QUIET,
+    ) -> None:
+        super().__init__(grace)
+        self.request = request
+        self._waiting = waiting
+        self._answers: tuple[Answer, ...] = (
+            ("once", "always", "reject") if request.always else ("once", "reject")
+        )
+        self._chosen: Answer | None = None
+        shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
+        self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
+        self._edited: str | None = None
+        self._offer = partial(offer, request)
+
+    @property
+    def key(self) -> str:
+        return self.request.id
+
+    def compose(self) -> ComposeResult:
+        request = self.request
+        changes = any(isinstance(block, DiffBlock) for block in request.blocks)
+        with Vertical(id="ask", classes="-changes" if changes else ""):
+            with Horizontal(id="ask-top"):
+                yield Static(Content.styled(clean(request.heading), "bold"), id="ask-heading")
+                yield Static(self._who(), id="ask-who")
+            with VerticalScroll(id="ask-subject", can_focus=False):
+                yield Subject(request.blocks, id="ask-blocks")
+            yield CommandEditor(id="ask-edit")
+            with VerticalScroll(id="ask-details", can_focus=False):
+                above = any(isinstance(block, ShellBlock) for block in request.blocks)
+                yield Laid(partial(need_rows, request.needs, above=above), id="ask-needs")
+                yield Laid(partial(reach, request, str(Path.home())), id="ask-reach")
+                yield Laid(self._offer, classes="offer", id="ask-offer-below")
+            yield Laid(self._offer, classes="offer", id="ask-offer")
+            yield Field(placeholder="A word for the model, then enter", id="ask-comment")
+            with Horizontal(id="ask-buttons"):
+                for answer in self._answers:
+                    yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
+                yield Static(id="ask-hints")
+
+    def on_mount(self) -> None:
+        self.query_one("#ask-comment", Input).display = False
+        self.query_one(CommandEditor).display = False
+        self.query_one("#ask-subject").display = bool(self.request.blocks)
+        self.query_one("#ask-who", Static).update(self._who())  # more may wait than at compose
+        self._place_offer()
+
+    def on_resize(self) -> None:
+        self._fit()
+        self.call_after_refresh(self._fit)
+
+    def _place_offer(self) -> None:
+        """What "always" would allow stays beside the answers where there is room for it."""
+        roomy = not self.has_class("-short") and len(self._offer(10 * ROOMY).plain) <= ROOMY
+        self.query_one("#ask-offer").display = roomy
+        self.query_one("#ask-offer-below").display = not roomy
+
+    def _fit(self) -> None:
+        """Share the height: the answers always stay, the parts above them scroll."""
+        box = self.query_one("#ask")
+        self._place_offer()
+        first = self.query_one("#ask-subject", VerticalScroll)
+        second = self.query_one("#ask-details", VerticalScroll)
+        fixed = box.gutter.height + sum(
+            child.outer_size.height + child.styles.margin.height
+            for child in box.children
+            if child.display and child not in {first, second}
+        )
+        around = first.styles.margin.height + second.styles.margin.height
+        most = self.size.height - (0 if self.has_class("-short") else 2)
+        room = max(2, most - max(fixed, 2) - around)
+        hints = self.query_one("#ask-hints", Static)
+        hints.update(self._hints(hints.size.width))
+        # Half of the room for each, and what one of them leaves is the other's.
+        rest = room - _content_height(first) if first.display else room
+        below = max(1, min(_content_height(second) or room, max(room // 2, rest)))
+        second.styles.max_height = below
+        first.styles.max_height = max(1, room - below)
+
+    def set_waiting(self, waiting: int) -> None:
+        """More or fewer questions wait than before."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            # A second question can come before this screen is there, or as it is closed.
+            for who in self.query("#ask-who").results(Static):
+                who.update(self._who())
+
+    def interrupt(self) -> None:
+        """Ctrl+C: withdraw, and cancel the turn that asked."""
+        self.dismiss("cancel")
+
+    def on_key(self, event: events.Key) -> None:
+        """All keys of the dialog. Enter does nothing until a button was chosen."""
+        comment = self.query_one("#ask-comment", Input)
+        if comment.has_focus:
+            if event.key == "escape":
+                event.stop()
+                self._close_comment(keep=False)
+            return
+        if self.query_one(CommandEditor).has_focus:
+            return
+        event.stop()
+        event.prevent_default()
+        key = event.key
+        letters: dict[str, Answer] = {"o": "once", "a": "always", "r": "reject"}
+        letters["escape"] = "reject"
+        if key in letters and letters[key] in self._answers:
+            self._answer(letters[key])
+        elif key == "enter" and self._chosen is not None:
+            self._answer(self._chosen)
+        elif key in {"left", "right", "tab", "shift+tab"}:
+            self._choose(-1 if key in {"left", "shift+tab"} else 1)
+        elif key == "c":
+            comment.display = True
+            comment.focus()
+        elif key == "e" and self._shell is not None:
+            self._edit(self._shell)
+        elif self._subject.choice.offered and (key in HUNKS or key == "space"):
+            self._change_hunk(key)
+        elif key in SCROLLS:
+            self._scroll(SCROLLS[key])
+        elif key in {"home", "end"}:
+            self._scroll(-100_000 if key == "home" else 100_000)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an answer gives it; a click is no stray key, but obeys the quiet time."""
+        target = event.widget.id if event.widget is not None else None
+        for answer in self._answers:
+            if target == f"ask-{answer}" and not self.holds(event.time):
+                self._answer(answer)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._close_comment(keep=True)
+
+    def on_descendant_focus(self) -> None:
+        """Other keys hold while something is written."""
+        self._fit()
+
+    def on_descendant_blur(self) -> None:
+        self._fit()
+
+    def _close_comment(self, *, keep: bool) -> None:
+        comment = self.query_one("#ask-comment", Input)
+        if not keep:
+            comment.value = ""
+        comment.display = bool(comment.value)
+        self.set_focus(None)
+
+    def _answer(self, answer: Answer) -> None:
+        comment = self.query_one("#ask-comment", Input).value.strip()
+        hunks = None if answer == "reject" else self._subject.choice.accepted
+        if hunks == frozenset():  # nothing is kept: that is a refusal
+            self.dismiss(PermissionReply("reject", comment))
+            return
+        edited = None if answer == "reject" else self._edited
+        self.dismiss(PermissionReply(answer, comment, hunks, edited))
+
+    @property
+    def _subject(self) -> Subject:
+        return self.query_one(Subject)
+
+    def _change_hunk(self, key: str) -> None:
+        """Go to the next change or the one before, or keep or refuse the present one."""
+        subject = self._subject
+        region = subject.toggle() if key == "space" else subject.move(HUNKS[key])
+        self.query_one("#ask-subject", VerticalScroll).scroll_to_region(
+            region.translate(subject.virtual_region.offset), animate=False
+        )
+
+    def _edit(self, shell: ShellBlock) -> None:
+        editor = self.query_one(CommandEditor)
+        editor.begin(self._edited if self._edited is not None else shell.command)
+        self.query_one("#ask-subject").display = False
+        editor.display = True
+        editor.focus()
+        self._fit()
+
+    def on_command_editor_done(self, event: CommandEditor.Done) -> None:
+        """The command was edited, or left as it is (None)."""
+        event.stop()
+        self.query_one(CommandEditor).display = False
+        self.query_one("#ask-subject").display = True
+        self.set_focus(None)
+        if event.command is not None and self._shell is not None:
+            changed = event.command.strip() != self._shell.command.strip()
+            self._edited = event.command if changed and event.command.strip() else None
+            self._subject.show((replace(self._shell, command=self._edited or self._shell.command),))
+            self._offer_always(allowed=self._edited is None)
+        self.call_after_refresh(self._fit)
+
+    def _offer_always(self, *, allowed: bool) -> None:
+        """What "always" would allow was worked out for the command as the model sent it."""
+        offered = bool(self.request.always) and allowed
+        self._answers = ("once", "always", "reject") if offered else ("once", "reject")
+        self._chosen = None
+        for button in self.query(".answer"):
+            button.remove_class("-chosen")
+            button.display = button.id != "ask-always" or offered
+        self._offer = partial(offer, self.request) if allowed else _edited
+        for place in self.query(".offer").results(Laid):
+            place.show(self._offer)
+
+    def _choose(self, step: int) -> None:
+        answers = self._answers
+        if self._chosen is None:
+            self._chosen = answers[0] if step > 0 else answers[-1]
+        else:
+            self._chosen = answers[(answers.index(self._chosen) + step) % len(answers)]
+        for answer in answers:
+            self.query_one(f"#ask-{answer}").set_class(answer == self._chosen, "-chosen")
+
+    def _scroll(self, lines: int) -> None:
+        """Scroll the command or diff, and what is below it once its end is reached."""
+        first = self.query_one("#ask-subject", VerticalScroll)
+        second = self.query_one("#ask-details", VerticalScroll)
+        order = (first, second) if lines > 0 else (second, first)
+        for box in order:
+            if (lines > 0 and box.scroll_y < box.max_scroll_y) or (lines < 0 and box.scroll_y > 0):
+                page = max(1, box.size.height - 1)
+                step = lines if abs(lines) != PAGE else page if lines > 0 else -page
+                box.scroll_relative(y=step, animate=False)
+                return
+
+    def _who(self) -> Content:
+        several = f"1 of {self._waiting} waiting   " if self._waiting > 1 else ""
+        callers = self.request.callers
+        working = f", working for {callers[0]}" if callers else ""
+        return Content.styled(several + clean(self.request.agent + working), "$tone-muted")
+
+    @staticmethod
+    def _label(answer: Answer) -> Content:
+        tone = {"once": "$tone-ok", "always": "$tone-blue", "reject": "$tone-err"}[answer]
+        return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
+
+    def _hints(self, width: int) -> Content:
+        """The other keys, as many as there is room for; esc is the least of them, being r."""
+        hints: list[tuple[str, str]] = []
+        if self.query_one(CommandEditor).display:
+            hints = [("enter", " done"), ("esc", " as it was")]
+        elif self.query_one("#ask-comment", Input).has_focus:
+            hints = [("enter", " keep"), ("esc", " drop")]
+        else:
+            if self._subject.choice.offered:
+                hints += [("space", " keep or not"), ("n p", " move")]
+            if self._shell is not None:
+                hints.append(("e", " edit"))
+            hints += [("c", " comment"), ("esc", " reject")]
+        line = Content("")
+        for key, words in hints:
+            gap = "   " if line else ""
+            longer = line + Content.assemble(gap, (key, "bold"), (words, "$tone-muted"))
+            if longer.cell_length > width:
+                break
+            line = longer
+        return line
+
+
+def _edited(width: int) -> Content:
+    return hung(Content(""), Content.styled(EDITED, "$tone-warn"), width)
+
+
+def _content_height(scroll: VerticalScroll) -> int:
+    """Rows of what is in *scroll*, 0 before it was laid out."""
+    return max(
+        (child.virtual_region.bottom for child in scroll.children if child.display), default=0
+    )

@@ -1,0 +1,175 @@
+"""The trust dialog (spec 4, M9): everything that a folder would run, whole; the default is no."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.dialog import QUIET
+from app.screens.permission.screen import SCROLLS
+from app.text.sanitize import clean, clean_line
+
+if TYPE_CHECKING:  # the first frame needs none of it
+    from agent.permission.trust.project_files import Steers
+    from agent.permission.trust.project_programs import Runs
+    from agent.permission.trust.trust import Standing, TrustAnswer, TrustQuestion
+
+HEADINGS: dict["Standing", str] = {
+    "open": "Do you trust this folder?",
+    "trusted": "This folder is trusted",
+    "refused": "This folder is not trusted",
+    "nothing": "There is nothing here to trust",
+}
+KEYS: dict["Standing", tuple[tuple[str, str], ...]] = {
+    "open": (("y", "trust"), ("n", "don't"), ("esc", "don't, and ask next time")),
+    "trusted": (("r", "revoke"), ("esc", "close")),
+    "refused": (("y", "trust"), ("esc", "close")),
+    "nothing": (("y", "trust what may lie in folders below"), ("esc", "close")),
+}
+ANSWERS: dict["Standing", dict[str, "TrustAnswer"]] = {
+    "open": {"y": "trust", "n": "refuse"},
+    "trusted": {"r": "refuse"},
+    "refused": {"y": "trust"},
+    "nothing": {"y": "trust"},
+}
+EXPLAINED = (
+    "What you trust acts with your rights. Without trust none of this is used, but for the "
+    "folder's ask and deny rules. You are asked again when what would run changes."
+)
+STEER_WORDS: dict[str, str] = {
+    "instructions": "instructions",
+    "command": "commands",
+    "agent": "agents",
+    "skill": "skills",
+    "settings": "settings",
+}
+
+
+def lay_out(question: "TrustQuestion") -> Content:
+    """Everything that was found, by what it would do."""
+    found = question.found
+    runs = [each for each in found.runs if each.kind != "allowed without asking"]
+    allowed = [each for each in found.runs if each.kind == "allowed without asking"]
+    sections: list[list[Content]] = []
+    if question.changed:
+        names = ", ".join(clean_line(name) for name in question.changed)
+        sections.append([Content.styled(f"Changed since you last answered: {names}", "$tone-warn")])
+    if runs:
+        heading = Content.styled("It would run or reach, as you", "bold")
+        sections.append([heading, *_runs(runs)])
+    if allowed:
+        heading = Content.styled("It would allow without asking", "bold")
+        sections.append([heading, *map(_allowed, allowed)])
+    if found.steers:
+        heading = Content.styled("It would steer the agent by", "bold")
+        sections.append([heading, *_steers(found.steers)])
+    if not found:
+        sections.append([Content("No file here would run anything or steer the agent.")])
+    return Content("\n\n").join([Content("\n").join(section) for section in sections])
+
+
+def _runs(runs: Iterable["Runs"]) -> Iterator[Content]:
+    """Two lines each: who it is, then all that would run."""
+    for each in runs:
+        yield Content.assemble(
+            "  ",
+            (each.kind, "$tone-muted"),
+            f" {clean_line(each.name)}",
+            (f"   {clean_line(each.source)}", "$tone-faint"),
+        )
+        if each.shown:
+            shown = clean(each.shown).replace("\n", "\n      ")
+            yield Content.assemble("      ", (shown, "$tone-warn"))
+
+
+def _allowed(rule: "Runs") -> Content:
+    return Content.assemble(
+        "  ",
+        (clean_line(rule.name), "$tone-muted"),
+        (f" {clean_line(rule.detail)}", "$tone-warn"),
+        (f"   {clean_line(rule.source)}", "$tone-faint"),
+    )
+
+
+def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
+    by_kind: dict[str, list[str]] = {}
+    for each in steers:
+        by_kind.setdefault(each.kind, []).append(clean_line(each.name))
+    for kind, names in by_kind.items():
+        for index, name in enumerate(names):
+            word = STEER_WORDS[kind] if index == 0 else ""
+            yield Content.assemble("  ", (word.ljust(14), "$tone-muted"), name)
+
+
+class TrustScreen(Unbidden["TrustAnswer"]):
+    """Asks once, or shows where a folder stands."""
+
+    CSS_PATH = "trust.tcss"
+    AUTO_FOCUS = ""
+
+    def __init__(
+        self,
+        question: "TrustQuestion",
+        *,
+        standing: "Standing" = "open",
+        grace: float = QUIET,
+    ) -> None:
+        super().__init__(grace)
+        self._question = question
+        self._standing: Standing = standing
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="trust"):
+            yield Static(Content.styled(HEADINGS[self._standing], "bold"), id="trust-heading")
+            yield Static(Content(clean_line(self._question.folder)), id="trust-folder")
+            with VerticalScroll(id="trust-found", can_focus=False):
+                yield Static(lay_out(self._question), id="trust-list")
+            yield Static(Content.styled(EXPLAINED, "$tone-muted"), id="trust-explained")
+            yield Static(self._keys(), id="trust-keys")
+
+    def on_resize(self) -> None:
+        self._fit()
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """The answers always stay; what was found scrolls in the height that is left."""
+        box = self.query_one("#trust")
+        found = self.query_one("#trust-found", VerticalScroll)
+        fixed = box.gutter.height + sum(
+            child.outer_size.height + child.styles.margin.height
+            for child in box.children
+            if child.display and child is not found
+        )
+        room = self.size.height - fixed - found.styles.margin.height
+        found.styles.max_height = max(3, room)
+
+    def on_key(self, event: events.Key) -> None:
+        """Only the letters of an answer give it; esc and enter stand for the default."""
+        event.stop()
+        event.prevent_default()
+        answer = ANSWERS[self._standing].get(event.key)
+        if answer is not None:
+            self.dismiss(answer)
+        elif event.key in {"escape", "enter"}:
+            self.interrupt()
+        elif event.key in SCROLLS:
+            self._scroll(SCROLLS[event.key])
+
+    def interrupt(self) -> None:
+        self.dismiss("later")
+
+    def _scroll(self, lines: int) -> None:
+        self.query_one("#trust-found", VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def _keys(self) -> Content:
+        return Content("   ").join(
+            [
+                Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
+                for key, what in KEYS[self._standing]
+            ]
+        )

@@ -1,0 +1,46 @@
+"""The request of a step as the model got it, secrets left out (spec 8, U11)."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from agent.records.messages import AssistantMessage, MessageWithParts
+from app.screens.base.page import PageScreen
+from app.text.sanitize import clean
+
+MOST = 60_000
+"""Characters of a section that are shown: a page is laid out whole."""
+
+LEFT_OUT = (
+    "The general part of the system prompt and the tools, which are the same in every session, "
+    "are not shown."
+)
+
+
+class SentScreen(PageScreen):
+    """Shows what *message* was asked with."""
+
+    def __init__(
+        self,
+        messages: Sequence[MessageWithParts],
+        message: AssistantMessage,
+        secrets: Sequence[str],
+    ) -> None:
+        from agent.session.review.past_request import sent  # noqa: PLC0415 - brings the provider's records
+
+        sections = [
+            Content.assemble((f"{heading}\n", "bold $tone-accent"), clean(_cut(text)))
+            for heading, text in sent(messages, message.id, secrets)
+        ]
+        effort = Content.styled(
+            f"{message.model}   agent {message.agent}\n{LEFT_OUT}", "$tone-muted"
+        )
+        super().__init__(
+            f"Request of step {message.step}", Content("\n\n").join([effort, *sections])
+        )
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST:
+        return text
+    return f"{text[:MOST]}\n… {len(text) - MOST:,} more characters"

@@ -1,0 +1,266 @@
+"""The rows of a session's timeline: turns, what was said and done in them, and below the call
+or the report of a sub-agent, once it is unfolded, what that said and did."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from textual.content import Content
+
+from agent.records.labels import label_of
+from agent.records.messages import (
+    CompactionPart,
+    Completed,
+    Failed,
+    HarnessPart,
+    Part,
+    Pending,
+    ReasoningPart,
+    ReportPart,
+    TextPart,
+    ToolPart,
+)
+from agent.session.review.timeline import (
+    Step,
+    TurnLine,
+    answers_of,
+    failed,
+    is_edit,
+    is_question,
+    said_by,
+    words_of,
+)
+from app.screens.review.loaded_session import Below, Reviewed
+from app.text.excerpt import glance
+from app.text.sanitize import clean_line
+from app.text.units import clock, count, duration, money, tokens
+
+DEEPEST = 8
+"""Sub-agents of sub-agents that are unfolded below each other."""
+
+Filter = Literal["everything", "tools", "errors", "edits", "questions"]
+FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questions")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One row. *turn* is the index of its turn in the session that is reviewed, *place* that of its
+    turn in its own session *session_id*; *step* is the response it belongs to, if it is of one.
+    *message_id* and *part_id* are where it stands in the transcript, *child* is the session of
+    the sub-agent that it started or that reports in it."""
+
+    key: str
+    turn: int
+    place: int
+    session_id: str
+    message_id: str
+    part_id: str
+    line: Content
+    step: Step | None = None
+    child: str | None = None
+    heads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of the timeline is shown: *unfolded* are indexes of turns. A filter unfolds all."""
+
+    filter: Filter = "everything"
+    unfolded: frozenset[int] = field(default_factory=frozenset[int])
+
+    def next_filter(self) -> "Shown":
+        at = (FILTERS.index(self.filter) + 1) % len(FILTERS)
+        return replace(self, filter=FILTERS[at])
+
+    def toggled(self, turn: int) -> "Shown":
+        return replace(self, unfolded=self.unfolded ^ {turn})
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where rows are made: in which turn, for a list of *width* cells, *depth* sessions below the
+    one that is reviewed. *below* are the sessions that are unfolded."""
+
+    turn: int
+    filter: Filter
+    width: int
+    below: Below
+    depth: int = 0
+
+
+def marks(reviewed: Reviewed, shown: Shown, width: int, below: Below) -> Iterator[Mark]:
+    """The rows for a list of *width* cells. With a filter only turns that hold such a thing."""
+    for index, turn in enumerate(reviewed.turns):
+        everything = shown.filter == "everything"
+        where = _Where(index, shown.filter, width, below)
+        inner = list(_inner(reviewed, index, where))
+        unfolded = index in shown.unfolded or not everything
+        if everything or inner:
+            yield Mark(
+                key=f"turn {index}",
+                turn=index,
+                place=index,
+                session_id=reviewed.session.id,
+                message_id=turn.first_id,
+                part_id="",
+                line=turn_line(turn, width, unfolded=unfolded),
+                heads=True,
+            )
+            if unfolded:
+                yield from inner
+
+
+def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
+    turn = reviewed.turns[place]
+
+    def mark(message_id: str, part_id: str, line: Content, **more: Any) -> Mark:
+        return Mark(
+            key=part_id or message_id,
+            turn=where.turn,
+            place=place,
+            session_id=reviewed.session.id,
+            message_id=message_id,
+            part_id=part_id,
+            line=line,
+            **more,
+        )
+
+    everything = where.filter == "everything"
+    for item in turn.messages:
+        id_ = item.message.id
+        if turn.prompts and item is turn.prompts[0]:
+            continue
+        step = next((s for s in turn.steps if s.message.id == id_), None)
+        if step is None and item in turn.prompts:
+            if everything:
+                yield mark(id_, "", _row("▌", "$tone-blue", words_of(item), where))
+            continue
+        for part in item.parts:
+            if step is None and not isinstance(part, HarnessPart):
+                continue
+            child = _child(part)
+            below = where.below.get(part.id)
+            line = _part_line(part, where, unfolded=below is not None)
+            if line is not None:
+                yield mark(id_, part.id, line, step=step, child=child)
+            if below is not None and where.depth < DEEPEST:
+                inside = replace(where, depth=where.depth + 1)
+                for number in range(len(below.turns)):
+                    yield from _inner(below, number, inside)
+        line = _end_line(step, where) if step is not None else None
+        if line is not None:
+            yield mark(id_, f"{id_}/end", line, step=step)
+
+
+def _end_line(step: Step, where: _Where) -> Content | None:
+    """How a step ended where it did not end well, None where that has no row under the filter."""
+    error = step.message.error
+    if step.message.interrupted:
+        line = _row("⊘", "$tone-faint", "Interrupted", where, "$tone-faint")
+        return line if where.filter == "everything" else None
+    if error is None or where.filter not in {"everything", "errors"}:
+        return None
+    return _row("✕", "$tone-err", error.message, where, "$tone-err")
+
+
+def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
+    """The row of a part, None where it has none under the filter."""
+    if isinstance(part, TextPart | ReasoningPart):
+        if where.filter != "everything" or not part.text.strip():
+            return None
+        said = glance(part.text[: 8 * where.width])
+        if isinstance(part, ReasoningPart):
+            return _row("∴", "$tone-faint", said, where, "$tone-faint")
+        return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
+    if isinstance(part, CompactionPart | ReportPart):
+        if where.filter != "everything":
+            return None
+        return _row("◇", "$tone-muted", said_by(part), where, folds=_folds(part, unfolded))
+    if not isinstance(part, ToolPart):
+        return None
+    fits = {
+        "everything": True,
+        "tools": True,
+        "errors": failed(part),
+        "edits": is_edit(part),
+        "questions": is_question(part),
+    }
+    if not fits[where.filter]:
+        return None
+    line = _tool_line(part, where, unfolded=unfolded)
+    if where.filter != "questions":
+        return line
+    answers = [_row(" ", "", answer, where, "$tone-faint") for answer in answers_of(part)]
+    return Content("\n").join([line, *answers])
+
+
+def _tool_line(part: ToolPart, where: _Where, *, unfolded: bool) -> Content:
+    state = part.state
+    match state:
+        case Completed():
+            glyph, tone = "●", "$tone-ok"
+        case Failed(kind="aborted"):
+            glyph, tone = "⊘", "$tone-faint"
+        case Failed():
+            glyph, tone = "✕", "$tone-err"
+        case _:
+            glyph, tone = "○", "$tone-faint"
+    label = label_of(part)
+    said = f"{label.verb} {_short(label.object)} {label.note}".strip()
+    words = "$tone-err" if failed(part) else "$tone-muted"
+    return _row(glyph, tone, said, where, words, _folds(part, unfolded))
+
+
+def _short(thing: str) -> str:
+    """A path by its last part; anything else as it is."""
+    return thing.rpartition("/")[2] or thing if thing and " " not in thing else thing
+
+
+def _folds(part: Part, unfolded: bool) -> str:
+    return "" if _child(part) is None else "▾" if unfolded else "▸"
+
+
+def _child(part: Part) -> str | None:
+    """The session of the sub-agent that *part* began or that reports in it."""
+    if isinstance(part, ReportPart):
+        return part.child_id or None
+    if not isinstance(part, ToolPart) or isinstance(part.state, Pending):
+        return None
+    ids = (block.session_id for block in part.state.blocks if block.kind == "subtask")
+    return next((id_ for id_ in ids if id_), None)
+
+
+def _row(
+    glyph: str, tone: str, text: str, where: _Where, words: str = "", folds: str = ""
+) -> Content:
+    said = " ".join(clean_line(text[: 4 * where.width]).split())
+    rules = "│ " * where.depth
+    line = Content.assemble(
+        (f"{folds:<2}", "$tone-muted"), (rules, "$tone-faint"), (f"{glyph} ", tone), (said, words)
+    )
+    return line.truncate(where.width, ellipsis=True)
+
+
+def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
+    """Two rows: when and what, then how much."""
+    tone = "$tone-warn" if turn.cancelled else "$tone-err" if turn.failures else ""
+    title = " ".join(clean_line(turn.text[: 4 * width]).split()) or "Untitled"
+    head = Content.assemble(
+        ("▾ " if unfolded else "▸ ", "$tone-muted"),
+        (f"{clock(turn.started)}  ", "$tone-muted"),
+        (title, "$tone-warn" if turn.cancelled else ""),
+    )
+    facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
+    if turn.seconds is not None:
+        facts.append(duration(turn.seconds))
+    if turn.cost is not None:
+        facts.append(money(turn.cost))
+    note = Content.assemble(("  " + "  ".join(facts), "$tone-faint"))
+    if turn.cancelled:
+        note += Content.styled("  cancelled", tone)
+    elif turn.failures:
+        note += Content.styled(f"  {count(turn.failures, 'error')}", tone)
+    if turn.usage.output:
+        note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-faint")
+    rows = [row.truncate(width, ellipsis=True) for row in (head, note)]
+    return Content("\n").join(rows)

@@ -1,0 +1,125 @@
+"""What the list of sessions shows for what is typed: titles that fit, titles that nearly do,
+and sessions in which it was written. No Textual in here."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.screens.base.picker import LIMIT, Row
+from app.text.units import clock, count, day, money
+from app.widgets.transcript.lines import cut
+
+if TYPE_CHECKING:  # brings the harness
+    from agent.store.listing import SessionHit, SessionLine
+
+ENOUGH = 20
+"""Titles that fit from which on none are looked for that nearly do."""
+ALIKE = 75
+"""How alike a title must be to what is typed (0 to 100) to be told as one that nearly fits."""
+NAMED = 24
+"""Cells of a title before the words that were found in its session."""
+FUZZY_FROM = 4
+"""Characters below which nearly everything is alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the list is to show."""
+
+    typed: str = ""
+    everywhere: bool = False
+    archived: bool = False
+
+    def typing(self, text: str) -> "Wanted":
+        return replace(self, typed=text.strip())
+
+    def switched(self, *, everywhere: bool = False, archived: bool = False) -> "Wanted":
+        """With the named switches turned over."""
+        return replace(
+            self, everywhere=self.everywhere ^ everywhere, archived=self.archived ^ archived
+        )
+
+
+def facts(line: "SessionLine", *, everywhere: bool) -> str:
+    """The words at the right of a session's row."""
+    found = [clock(line.updated), count(line.turns, "turn")]
+    if line.cost is not None:
+        found.append(money(line.cost))
+    if everywhere:
+        found.append(_folder(line))
+    if line.archived:
+        found.append("archived")
+    return "  ".join(found)
+
+
+def _folder(line: "SessionLine") -> str:
+    return line.directory.rstrip("/").rpartition("/")[2] or "/"
+
+
+def session_row(line: "SessionLine", now: float, *, everywhere: bool = False) -> Row:
+    """How a session is listed at the time *now* (seconds since the epoch)."""
+    return Row(
+        key=line.id,
+        title=line.title or "Untitled",
+        note=facts(line, everywhere=everywhere),
+        group="Pinned" if line.pinned else day(line.updated, now),
+    )
+
+
+def fits(line: "SessionLine", words: Sequence[str]) -> bool:
+    """Whether every word stands in the title, the folder or the id."""
+    text = f"{line.title}\n{line.directory}\n{line.id}".lower()
+    return all(word in text for word in words)
+
+
+def arranged(
+    lines: Sequence["SessionLine"],
+    hits: Sequence["SessionHit"],
+    near: Sequence["SessionLine"],
+    *,
+    typed: str,
+    wanted: Wanted,
+    now: float,
+) -> list[Row]:
+    """The rows for what is *typed*: those that fit by day, then *near* ones, then *hits*."""
+    words = typed.lower().split()
+    fitting = list(islice((line for line in lines if fits(line, words)), LIMIT))
+    rows = [session_row(line, now, everywhere=wanted.everywhere) for line in fitting]
+    shown = {line.id for line in fitting}
+    for line in near:
+        if line.id not in shown:
+            row = session_row(line, now, everywhere=wanted.everywhere)
+            rows.append(replace(row, group="Similar titles"))
+            shown.add(line.id)
+    return [*rows, *_written(hits, now, everywhere=wanted.everywhere)]
+
+
+def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> Iterator[Row]:
+    for found in hits:
+        line, hit = found.line, found.hit
+        when = day(line.updated, now)
+        if everywhere:
+            when += f"  {_folder(line)}"
+        name = cut(line.title or "Untitled", NAMED)
+        title = f"{name}: {' '.join(hit.snippet.split())}"
+        yield Row(f"{line.id} {hit.message_id}", title, when, "Written in a message")
+
+
+async def close(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
+    """Sessions whose titles are nearly what is *typed*, the closest first."""
+    words = typed.lower().split()
+    fitting = islice((line for line in lines if fits(line, words)), ENOUGH)
+    if len(typed) < FUZZY_FROM or len(list(fitting)) == ENOUGH:
+        return []
+    return await asyncio.to_thread(_closest, typed.lower(), lines)
+
+
+def _closest(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+
+    titles = [line.title.lower() for line in lines]
+    found = process.extract(typed, titles, scorer=fuzz.partial_ratio, limit=10, score_cutoff=ALIKE)
+    # A title much shorter than what is typed is alike only in a piece of it.
+    return [lines[at] for title, _, at in found if len(title) >= len(typed) // 2]

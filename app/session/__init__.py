@@ -1,0 +1,1 @@
+"""What a front end knows of a session: snapshots and events, without Textual."""

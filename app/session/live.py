@@ -1,0 +1,267 @@
+"""The session that is open: what the screen shows of it and what it can be told to do."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING
+
+from agent.records.errors import NothingToDo
+from agent.records.events import Event, Notice, PluginFailed
+from agent.records.messages import Delivery, Idle, Session
+from agent.session.api import PromptInput
+from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
+from app.session.command_expansion import Preparing
+from app.session.event_pump import pump
+from app.session.view import NOTHING, Change, SessionView
+from app.startup.options import Launch
+
+if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
+    from agent.bus import Subscription
+    from agent.runtime.runtime import Runtime
+    from app.toolkit.tasks import Tasks
+
+
+Make = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]
+"""Makes the prompt that is sent from what was typed."""
+
+
+class LiveSession:
+    """One front end's session. It exists before the runtime does: what is sent until then
+    waits, so that nothing typed early is lost.
+
+    *opened* is called when another session (or none, None) is shown, *changed* after events
+    were applied, with what they touched.
+    """
+
+    def __init__(
+        self,
+        tasks: "Tasks",
+        opened: Callable[[SessionView | None], None],
+        changed: Callable[[Change, Sequence[Event]], None],
+    ) -> None:
+        self._tasks = tasks
+        self._opened = opened
+        self._changed = changed
+        self._runtime: Runtime | None = None
+        self._ready = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._subscription: Subscription | None = None
+        self._agent: str | None = None
+        self._model: str | None = None
+        self._effort: str | None = None
+        self._held: tuple[str, str | None] | None = None
+        self._asked_for = 0
+        self.view: SessionView | None = None
+        self.waiting_to_send = 0
+        self.preparing = Preparing(lambda: changed(Change(other=True), ()))
+
+    @property
+    def runtime(self) -> "Runtime":
+        """The harness. Raises ``NothingToDo`` before it is there: an action may be called
+        while it is still being opened."""
+        if self._runtime is None:
+            raise NothingToDo("Still starting. Try again in a moment.")
+        return self._runtime
+
+    @property
+    def is_ready(self) -> bool:
+        return self._runtime is not None
+
+    @property
+    def session(self) -> Session | None:
+        return self.view.session if self.view is not None else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or a command is made ready, that was not told to stop."""
+        if self.preparing.since:
+            return True
+        if self.view is None or isinstance(self.view.status, Idle):
+            return False
+        return not getattr(self.view.status, "cancelling", False)
+
+    @property
+    def agent(self) -> str:
+        """The agent of the next prompt."""
+        held = self.session
+        if self._agent is not None:
+            return self._agent
+        if held is not None:
+            return held.agent
+        return self._runtime.config.config.default_agent if self._runtime else "build"
+
+    @property
+    def model(self) -> str:
+        """The model of the next prompt, ``provider/model``; empty before the runtime is open."""
+        held = self.session
+        if self._model is not None:
+            return self._model
+        if held is not None and held.model is not None:
+            return held.model
+        return self._runtime.catalog.default_model() if self._runtime else ""
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort of the next prompt, None for the model's default."""
+        held = self.session
+        if self._effort is not None or self._model is not None or held is None:
+            return self._effort or None
+        return held.effort
+
+    async def start(self, runtime: "Runtime", launch: Launch) -> None:
+        """Take the runtime and open what the command line asked for."""
+        self._runtime = runtime
+        self._agent, self._effort = launch.agent, launch.effort
+        if launch.model is not None:
+            self._model = runtime.catalog.model(launch.model).full_name
+        elif (own := runtime.agents.get(self.agent)).model is not None:
+            self._held = (self.model, self._effort)
+            self._model = runtime.catalog.model(own.model).full_name
+            self._effort = self._effort or own.effort
+        directory = runtime.sessions.directory
+        wanted: Session | None = None
+        if launch.session is not None:
+            wanted = await directory.get(launch.session)
+        elif launch.resume:
+            wanted = await directory.latest()
+        if wanted is not None and launch.fork:
+            wanted = await directory.fork(wanted.id)
+        if wanted is not None:
+            await self._attach(wanted.id)
+        else:
+            self.close()
+        self._ready.set()
+
+    async def restart(self, runtime: "Runtime") -> None:
+        """Go on with another runtime of the same folder: the same session, what was chosen."""
+        self._runtime = runtime
+        if self.view is not None:
+            await self._attach(self.view.session_id)
+        else:
+            self.close()
+
+    async def open(self, session_id: str) -> None:
+        """Show another session. What was chosen for the one before is forgotten."""
+        self._agent = self._model = self._effort = None
+        await self._attach(session_id)
+
+    def close(self) -> None:
+        """Show no session: the next prompt makes a new one. A running turn goes on."""
+        self._asked_for += 1
+        self._unsubscribe()
+        self.view = None
+        subscription = self.runtime.bus.subscribe(
+            lambda event: isinstance(event, Notice | PluginFailed)
+        )
+        self._follow(subscription)
+        self._opened(None)
+
+    async def send(
+        self, text: str, delivery: Delivery = "steer", *, make: Make | None = None
+    ) -> None:
+        """Send a prompt, in the order of the calls. A busy session takes it up at its next
+        step, or as *delivery* says when its turn is over (L3). What is sent is what *make* says
+        where that is given."""
+        self.waiting_to_send += 1
+        try:
+            async with self._sending:
+                await self._ready.wait()
+                session = await self.ensured()
+                prompt = PromptInput(
+                    text=text,
+                    agent=self.agent,
+                    model=self.model,
+                    effort=self.effort,
+                    delivery=delivery,
+                    mentions=(
+                        *mentions_in(text, self.runtime.directory),
+                        *resources_in(text, self.runtime.mcp.readable()),
+                    ),
+                    agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
+                )
+                if make is not None:
+                    prompt = await self.preparing.run(make(session, prompt))
+                await self.runtime.sessions.prompt(session.id, prompt)
+        finally:
+            self.waiting_to_send -= 1
+
+    async def cancel(self, *, background: bool = True) -> bool:
+        """Cancel the turn that runs, or what is made ready for one; true if there was any. What it
+        left to the *background* goes on without that."""
+        if self.preparing.stop():
+            return True
+        if (session := self.session) is None:
+            return False
+        return await self.runtime.sessions.cancel(session.id, background=background)
+
+    async def use_agent(self, name: str) -> None:
+        """The agent from the next prompt on, with its own model if it has one; what was chosen
+        before comes back with the next agent that has none."""
+        chosen = self.runtime.agents.get(name)
+        if chosen.model is not None or chosen.effort is not None:
+            self._held = self._held or (self.model, self.effort)
+            await self.use_model(chosen.model or self._held[0], chosen.effort)
+        elif self._held is not None:
+            held, self._held = self._held, None
+            await self.use_model(*held)
+        self._agent = name
+        if self.session is not None:
+            await self.runtime.sessions.directory.set_agent(self.session.id, name)
+        self._changed(Change(other=True), ())
+
+    async def use_model(self, model: str, effort: str | None = None) -> None:
+        """The model (``provider/model``) and effort from the next prompt on."""
+        model = self.runtime.catalog.model(model).full_name
+        self._model, self._effort = model, effort
+        if self.session is not None:
+            await self.runtime.sessions.directory.set_model(self.session.id, model, effort)
+        self._changed(Change(other=True), ())
+
+    async def ensured(self) -> Session:
+        """The open session, or a new one."""
+        if self.session is not None:
+            return self.session
+        session = await self.runtime.sessions.directory.create(
+            agent=self.agent, model=self.model, effort=self.effort
+        )
+        await self._attach(session.id)
+        return session
+
+    async def _attach(self, session_id: str) -> None:
+        self._asked_for += 1
+        mine = self._asked_for
+        held = self.view
+        # A session that is read again keeps the pages that somebody went back to.
+        loaded = len(held.message_ids) if held and held.session_id == session_id else 0
+        subscription, snapshot = await self.runtime.sessions.attach(session_id, loaded)
+        if mine != self._asked_for:  # another session was opened while this one was read
+            subscription.close()
+            return
+        self._unsubscribe()
+        self.view = SessionView(snapshot)
+        self._follow(subscription)
+        self._opened(self.view)
+
+    def _follow(self, subscription: "Subscription") -> None:
+        self._subscription = subscription
+        self._tasks.spawn(pump(subscription, self._apply), "showing events")
+
+    def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        change = NOTHING
+        if self.view is not None:
+            before = self.view.session.agent
+            for event in events:
+                change |= self.view.apply(event)
+            if (now := self.view.session.agent) != before and now != self.agent:
+                # Not by a choice made here: the user agreed that another goes on.
+                self._tasks.spawn(self.use_agent(now), "going on with another agent")
+            if change.stale:
+                self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
+                change = NOTHING  # the view is replaced; what the events tell is told all the same
+        self._changed(change, events)
+        if self.view is not None and self.view.deleted:
+            self.close()

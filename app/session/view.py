@@ -1,0 +1,384 @@
+"""What a front end knows of one session: a reducer over a snapshot and events (A3, L16).
+
+No Textual in here. Live, resumed and reviewed sessions are drawn from a ``SessionView``,
+and one built late from a snapshot equals one that saw every event. Messages and parts are
+kept in the order of their ids, which is the order in which they were made.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from agent.records.blocks import TodoItem
+from agent.records.events import (
+    Compacted,
+    ErrandTold,
+    Event,
+    FileEdited,
+    LspChanged,
+    McpChanged,
+    MessageRemoved,
+    MessageUpdated,
+    Notice,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    PluginFailed,
+    QuestionAsked,
+    QuestionReplied,
+    QueueChanged,
+    Resync,
+    SessionCreated,
+    SessionDeleted,
+    SessionDiff,
+    SessionError,
+    SessionIdle,
+    SessionStatusChanged,
+    SessionUpdated,
+    ShellChanged,
+    TodoUpdated,
+)
+from agent.records.messages import (
+    Message,
+    MessageWithParts,
+    Part,
+    Pending,
+    ReasoningPart,
+    Session,
+    SessionStatus,
+    TextPart,
+    ToolPart,
+)
+from agent.records.requests import PermissionRequest, Question
+from agent.session.api import Errands, SessionSnapshot
+from app.session.parts import part_id, position, text_of, with_new, without
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an event touched. Join the changes of one frame with ``|``.
+
+    *messages* are the ids of messages that came, went or changed themselves, *parts* those
+    of parts that did; *parts_of* the messages that hold these parts. *other* is set when
+    something beside the transcript changed (session, status, queue, todos, open questions).
+    *stale* means that events were missed: build a new view from a new snapshot.
+    """
+
+    messages: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    parts_of: frozenset[str] = frozenset()
+    other: bool = False
+    stale: bool = False
+
+    def __or__(self, later: "Change") -> "Change":
+        return Change(
+            self.messages | later.messages,
+            self.parts | later.parts,
+            self.parts_of | later.parts_of,
+            self.other or later.other,
+            self.stale or later.stale,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.parts or self.other or self.stale)
+
+
+NOTHING = Change()
+_OTHER = Change(other=True)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message and its parts, in order."""
+
+    message: Message
+    parts: list[Part] = field(default_factory=list[Part])
+
+
+MOST = 800
+KEPT = 400
+"""Messages that are held while the newest are read: a page of them at least."""
+
+
+class SessionView:
+    """One session as it stands. Change it with ``apply`` only."""
+
+    def __init__(self, snapshot: SessionSnapshot) -> None:
+        self.session: Session = snapshot.session
+        self.status: SessionStatus = snapshot.status
+        self.queued: tuple[str, ...] = snapshot.queued
+        self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
+        self.questions: tuple[Question, ...] = snapshot.questions
+        self.todos: tuple[TodoItem, ...] = snapshot.todos
+        self.errands: Errands = snapshot.errands
+        self.older: int = snapshot.older
+        self.deleted: bool = False
+        self.stale: bool = False
+        self._ids: list[str] = []
+        self._entries: dict[str, Entry] = {}
+        for held in snapshot.messages:
+            self._insert(held.message, list(held.parts))
+
+    @property
+    def session_id(self) -> str:
+        return self.session.id
+
+    @property
+    def message_ids(self) -> list[str]:
+        """Ids of all messages that are shown, oldest first. Not to be changed."""
+        at = self.session.undone_at
+        return self._ids if at is None else self._ids[: bisect_left(self._ids, at)]
+
+    def entry(self, message_id: str) -> Entry | None:
+        """A message with its parts, None if it is not (or no longer) there, or taken back."""
+        at = self.session.undone_at
+        return None if at is not None and message_id >= at else self._entries.get(message_id)
+
+    def index(self, message_id: str) -> int | None:
+        """The position of a message among ``message_ids``."""
+        index = bisect_left(self._ids, message_id)
+        found = index < len(self._ids) and self._ids[index] == message_id
+        return index if found else None
+
+    def snapshot(self) -> SessionSnapshot:
+        """The state as a record; two views are equal when these are."""
+        return SessionSnapshot(
+            session=self.session,
+            messages=tuple(
+                MessageWithParts(entry.message, tuple(entry.parts))
+                for entry in map(self._entries.__getitem__, self._ids)
+            ),
+            status=self.status,
+            queued=self.queued,
+            permissions=self.permissions,
+            questions=self.questions,
+            todos=self.todos,
+            older=self.older,
+            errands=self.errands,
+        )
+
+    def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
+        """Take in an older page of the history; *older* messages are left before it."""
+        added: set[str] = set()
+        for held in messages:
+            if held.message.id not in self._entries:
+                self._insert(held.message, list(held.parts))
+                added.add(held.message.id)
+        self.older = older
+        return Change(messages=frozenset(added))
+
+    def let_go(self) -> None:
+        """Keep the newest ``KEPT`` messages once there are more than ``MOST``: a session that goes
+        on all day takes no more memory than one that was opened late. What is let go of is read
+        again like any page before what is held."""
+        if len(self._ids) <= MOST or self.session.undone_at is not None:
+            return
+        gone = self._ids[:-KEPT]
+        del self._ids[:-KEPT]
+        for message_id in gone:
+            del self._entries[message_id]
+        self.older += len(gone)
+
+    def apply(self, event: Event) -> Change:
+        """Take in *event*; events of other sessions change nothing."""
+        match event:
+            case PartDelta():
+                return self._delta(event)
+            case PartUpdated(part):
+                return self._part(part)
+            case MessageUpdated(message):
+                return self._message(message)
+            case PartRemoved() | MessageRemoved():
+                return self._removed(event)
+            case Resync():
+                return self._lost()
+            case PermissionAsked() | PermissionReplied():
+                return self._permission(event)
+            case QuestionAsked() | QuestionReplied():
+                return self._question(event)
+            case (
+                SessionCreated()
+                | SessionUpdated()
+                | SessionDeleted()
+                | SessionStatusChanged()
+                | QueueChanged()
+                | TodoUpdated()
+                | ErrandTold()
+            ):
+                return self._session(event)
+            case (
+                SessionIdle()
+                | SessionError()
+                | ShellChanged()
+                | SessionDiff()
+                | Compacted()
+                | FileEdited()
+                | McpChanged()
+                | LspChanged()
+                | PluginFailed()
+                | Notice()
+            ):
+                return NOTHING
+            case _:
+                assert_never(event)
+
+    def _session(
+        self,
+        event: SessionCreated
+        | SessionUpdated
+        | SessionDeleted
+        | SessionStatusChanged
+        | QueueChanged
+        | TodoUpdated
+        | ErrandTold,
+    ) -> Change:
+        named = (
+            event.session.id
+            if isinstance(event, SessionCreated | SessionUpdated)
+            else event.session_id
+        )
+        if named != self.session_id:
+            child = getattr(event, "session", None)
+            if isinstance(child, Session) and child.parent_id == self.session_id:
+                return _errand(self, named, self.errands.updated(child))
+            return NOTHING
+        match event:
+            case ErrandTold():
+                return _errand(self, event.child_id, self.errands.told(event))
+            case SessionCreated(session) | SessionUpdated(session):
+                before, self.session = self.session.undone_at, session
+                if before != session.undone_at:
+                    ends = [at for at in (before, session.undone_at) if at is not None]
+                    moved = self._ids[bisect_left(self._ids, min(ends)) :]
+                    return Change(messages=frozenset(moved), other=True)
+            case SessionDeleted():
+                self.deleted = True
+            case SessionStatusChanged(status=status):
+                self.status = status
+                # What waits is told to go at another time now.
+                waiting = frozenset(self.queued) & self._entries.keys()
+                return Change(messages=waiting, other=True)
+            case TodoUpdated(items=items):
+                self.todos = items
+            case QueueChanged(message_ids=message_ids):
+                touched = frozenset(self.queued) ^ frozenset(message_ids)
+                self.queued = message_ids
+                return Change(messages=touched & self._entries.keys(), other=True)
+            case _:
+                assert_never(event)
+        return _OTHER
+
+    def _permission(self, event: PermissionAsked | PermissionReplied) -> Change:
+        held = self.permissions
+        if isinstance(event, PermissionReplied):
+            self.permissions = without(held, event.request_id)
+        else:
+            self.permissions = with_new(held, event.request, self.session_id)
+        return NOTHING if self.permissions is held else _OTHER
+
+    def _question(self, event: QuestionAsked | QuestionReplied) -> Change:
+        held = self.questions
+        if isinstance(event, QuestionReplied):
+            self.questions = without(held, event.question_id)
+        else:
+            self.questions = with_new(held, event.question, self.session_id)
+        return NOTHING if self.questions is held else _OTHER
+
+    def _message(self, message: Message) -> Change:
+        if message.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(message.id)
+        if entry is None and self._before_the_page(message.id):
+            return NOTHING
+        if entry is None:
+            self._insert(message, [])
+        else:
+            entry.message = message
+        return Change(messages=frozenset((message.id,)))
+
+    def _part(self, part: Part) -> Change:
+        if part.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(part.message_id)
+        if entry is None:
+            return self._unknown(part.message_id)
+        index = position(entry.parts, part.id)
+        if index < len(entry.parts) and entry.parts[index].id == part.id:
+            entry.parts[index] = part
+        else:
+            entry.parts.insert(index, part)
+        return _touched(part)
+
+    def _delta(self, event: PartDelta) -> Change:
+        if event.session_id != self.session_id:
+            return NOTHING
+        entry = self._entries.get(event.message_id)
+        if entry is None:
+            return self._unknown(event.message_id)
+        index = position(entry.parts, event.part_id)
+        part = entry.parts[index] if index < len(entry.parts) else None
+        if part is None or part.id != event.part_id:
+            return self._lost()
+        held = text_of(part, event.field)
+        if held is None or event.offset + len(event.delta) <= len(held):
+            return NOTHING
+        if event.offset > len(held):
+            return self._lost()
+        grown = held + event.delta[len(held) - event.offset :]
+        if isinstance(part, TextPart | ReasoningPart):
+            entry.parts[index] = replace(part, text=grown)
+        elif isinstance(part, ToolPart):
+            entry.parts[index] = replace(part, state=Pending(raw=grown))
+        return _touched(part)
+
+    def _removed(self, event: PartRemoved | MessageRemoved) -> Change:
+        entry = self._entries.get(event.message_id)
+        if event.session_id != self.session_id:
+            return NOTHING
+        if entry is None:
+            if isinstance(event, MessageRemoved) and self._before_the_page(event.message_id):
+                self.older -= 1
+            return NOTHING
+        if isinstance(event, MessageRemoved):
+            del self._entries[event.message_id]
+            del self._ids[bisect_left(self._ids, event.message_id)]
+            return Change(messages=frozenset((event.message_id,)))
+        index = position(entry.parts, event.part_id)
+        if index == len(entry.parts) or entry.parts[index].id != event.part_id:
+            return NOTHING
+        return _touched(entry.parts.pop(index))
+
+    def _unknown(self, message_id: str) -> Change:
+        """A message that is not held: an older page that was not loaded, or a missed event."""
+        return NOTHING if self._before_the_page(message_id) else self._lost()
+
+    def _before_the_page(self, message_id: str) -> bool:
+        """Whether a message belongs to a page of the history that was not loaded."""
+        return bool(self.older and self._ids) and message_id < self._ids[0]
+
+    def _lost(self) -> Change:
+        self.stale = True
+        return Change(stale=True)
+
+    def _insert(self, message: Message, parts: list[Part]) -> None:
+        if self._ids and message.id < self._ids[-1]:
+            self._ids.insert(bisect_left(self._ids, message.id), message.id)
+        else:
+            self._ids.append(message.id)
+        parts.sort(key=part_id)
+        self._entries[message.id] = Entry(message, parts)
+
+
+def _errand(view: SessionView, child_id: str, now: Errands) -> Change:
+    """Take over what is known *now* of work in the background, where that of a child changed."""
+    if now == view.errands:
+        return NOTHING
+    view.errands = now
+    call = now.held[child_id].errand.message_id
+    return Change(messages=frozenset({call} if view.index(call) is not None else ()), other=True)
+
+
+def _touched(part: Part) -> Change:
+    return Change(parts=frozenset((part.id,)), parts_of=frozenset((part.message_id,)))

@@ -1,0 +1,1 @@
+"""The Textual application between the runtime and the screens."""

@@ -1,0 +1,259 @@
+"""The app: Textual's part of the front end. What it shows and does is the controller's.
+
+The first frame is painted before anything else of the front end is imported, and before the
+harness is; the runtime opens in a task, and what is typed or sent meanwhile waits for it (spec 8;
+spec 9, Q1).
+"""
+
+import asyncio
+import importlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TextIO, cast
+
+from rich.console import RenderableType
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widget import AwaitMount
+
+from app.screens.base.dialog import QUIET
+from app.screens.session.screen import SessionScreen
+from app.session.workspace import Place, short_folder
+from app.startup.logs import start_log
+from app.startup.options import Launch
+from app.startup.runtime import load
+from app.theme.preferences import Look, background_told
+from app.theme.themes import register
+from app.toolkit.driver import TerminalDriver, takes_frame
+from app.toolkit.osc_replies import TerminalBackground, hinted_dark
+from app.tui.clipboard import copy_and_tell
+from app.tui.type_ahead import Ahead
+from app.widgets.home import HomeFacts
+
+if TYPE_CHECKING:  # the first frame is without
+    from app.tui.controller import Controller
+    from app.tui.workspace import Opener
+    from app.widgets.transcript.transcript import Transcript
+
+log = logging.getLogger(__name__)
+
+
+class OpencodeApp(App[int]):
+    """*open_runtime* is awaited once, after the first frame. *grace* is how long it must be quiet
+    before a dialog that opens by itself takes keys, in seconds (tests set it to 0)."""
+
+    TITLE = "opencode-py"
+    # Read before the first screen, so that its rules are parsed once.
+    CSS_PATH = str(Path(__file__).parents[1] / "screens" / "session" / "session.tcss")
+    ENABLE_COMMAND_PALETTE = False  # ours is a list as every other (U13)
+    # From 156 columns on a diff has the room to stand side by side beside the sidebar.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True)
+    ]
+
+    def __init__(
+        self,
+        launch: Launch,
+        env: Mapping[str, str],
+        open_runtime: "Opener",
+        *,
+        log_path: str = "",
+        grace: float = QUIET,
+    ) -> None:
+        super().__init__(driver_class=TerminalDriver)
+        dark = hinted_dark(env.get("COLORFGBG", ""))
+        register(cast("App[object]", self), dark=dark)
+        self.look = Look(dark=dark)
+        self._log_path = log_path
+        self._env = env
+        self._launch = launch
+        self._open_runtime = open_runtime
+        self._grace = grace
+        self._controller: Controller | None = None
+        self._last_words = ""
+        home = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._main = SessionScreen(HomeFacts(place=home))
+        self._ahead = Ahead(self._main)
+
+    @property
+    def controller(self) -> "Controller":
+        """What is behind the first frame: made right after it, or before, for the first key that
+        wants it."""
+        if self._controller is None:
+            from app.tui.controller import Controller  # noqa: PLC0415 - the first frame is without
+
+            self._controller = Controller(
+                self,
+                self._main,
+                self._launch,
+                self._env,
+                self._open_runtime,
+                log_path=self._log_path,
+                grace=self._grace,
+            )
+        return self._controller
+
+    def get_default_screen(self) -> SessionScreen:
+        """The only one that there is at the start: no empty one is laid out below it."""
+        return self._main
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Textual's, for another theme. Before there is a screen, that is for the theme which the
+        program begins with, nothing is styled yet and no rule was parsed."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
+    def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        """The first frame stands. The rest is imported in a thread: keys echo meanwhile."""
+        loop = asyncio.get_running_loop()
+        loading = loop.run_in_executor(None, importlib.import_module, "app.tui.controller")
+        loading.add_done_callback(lambda _: self.call_later(self._begin))
+
+    def _begin(self) -> None:
+        self.controller.start()
+
+    def _resumed(self, _: object) -> None:
+        """After ctrl+z and fg the alternate screen is empty, whatever was painted before."""
+        self.refresh(layout=True)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Textual's, for each frame; none for a terminal that has not read those before (V04)."""
+        if takes_frame(self):
+            super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys of actions come before any widget's (U15). What is typed before the prompt is
+        there waits for it."""
+        if not self._main.stands and isinstance(event, events.InputEvent | events.Paste):
+            await AwaitMount(self._main, [self._main])
+        if not self._takes(event):
+            await super().on_event(event)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Textual's, for everybody who copies; it is told how it went (V20)."""
+        self._clipboard = text  # what ctrl+v in a field takes
+        self.controller.tasks.spawn(copy_and_tell(self, self._env, text), "copying")
+
+    def _takes(self, event: events.Event) -> bool:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            return False
+        if self._ahead.takes(event, self.screen):
+            return True
+        if isinstance(event, events.Paste):
+            return False
+        if self._controller is None and event.is_printable:
+            return False  # none that is typed belongs to an action, nor has a leader gone before
+        return self.controller.takes(event.key)
+
+    def on_terminal_background(self, event: TerminalBackground) -> None:
+        background_told(self, dark=event.dark)
+
+    def on_transcript_earlier(self) -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.paging.read(), "reading earlier messages")
+
+    def on_transcript_open_session(self, event: "Transcript.OpenSession") -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.live.open(event.session_id), "opening a sub-agent")
+
+    def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
+        self.controller.send(event.text)
+
+    def on_session_screen_called(self, event: SessionScreen.Called) -> None:
+        self.controller.call(event.action, event.argument)
+
+    def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
+        self.controller.finding.files(event.typed)
+
+    def on_session_screen_interrupted(self) -> None:
+        if self.controller.live.busy or not self.controller.family.leave():
+            self.controller.interrupting.escape()
+
+    def on_session_screen_leaving(self) -> None:
+        self.exit(0)
+
+    def on_session_screen_resumed(self) -> None:
+        if self._controller is not None:
+            self._controller.sync_questions()
+
+    def action_interrupt(self) -> None:
+        self.controller.interrupting.press()
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    @property
+    def last_words(self) -> str:
+        """For the terminal once the screen is gone."""
+        told = self._controller.last_words if self._controller is not None else ""
+        return self._last_words or told
+
+    async def close(self) -> None:
+        """To be called after the screen is gone: the terminal's title is given back, and the
+        harness ends. There is neither where somebody left before the first frame stood."""
+        if self._controller is not None:
+            _tell(sys.stderr, self._controller.terminal.restore())
+            await self._controller.close()
+
+    def resume_command(self) -> str | None:
+        """The command that opens this session again, None if there is nothing to resume."""
+        view = self._controller.live.view if self._controller is not None else None
+        if view is None or not view.message_ids:
+            return None
+        return f"opencode-py --session {view.session_id}"
+
+    def _fatal_error(self) -> None:
+        """Textual's hook for an exception in a message handler: log it, leave in one piece."""
+        log.error("the user interface failed", exc_info=sys.exc_info())
+        self._last_words = (
+            "opencode-py stopped because of a fault of its own. The session is saved.\n"
+            f"Details are in {self._log_path}"
+        )
+        self.panic()
+
+
+def run_app(launch: Launch, env: Mapping[str, str]) -> int:
+    """Run the full screen until it is left and return the exit code."""
+    log_path = start_log(env)
+    return asyncio.run(_run(OpencodeApp(launch, env, load, log_path=str(log_path))))
+
+
+async def _run(opencode: OpencodeApp) -> int:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, opencode.exit, 128 + number, 128 + number)
+    try:
+        result = await opencode.run_async()
+    finally:
+        await opencode.close()
+    if opencode.last_words:
+        _tell(sys.stderr, f"{opencode.last_words}\n")
+    resume = opencode.resume_command()
+    _tell(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
+    return opencode.return_code or result or 0
+
+
+def _tell(stream: TextIO, text: str) -> None:
+    """Write *text*, unless the terminal is gone: then what Python writes at its end goes nowhere
+    too, and the exit code stays what it is."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,64 @@
+"""Tells the status line how the MCP servers and language servers stand (spec 8, U5)."""
+
+from asyncio import Task
+from typing import TYPE_CHECKING
+
+from agent.records.events import Event, LspChanged, McpChanged
+from app.actions.custom import prompt_actions
+from app.commands.registry import actions, provide
+from app.session.server_status import languages_of, servers_of
+
+if TYPE_CHECKING:  # bring the harness
+    from agent.runtime.runtime import Runtime
+    from app.screens.session.screen import SessionScreen
+    from app.toolkit.tasks import Tasks
+
+OWNER = "mcp"
+"""The owner of the servers' prompts among the actions."""
+
+
+class Health:
+    """Starts the servers of each runtime once it is open, and follows them: on the status line,
+    and with their prompts among the commands."""
+
+    def __init__(self, tasks: "Tasks", main: "SessionScreen") -> None:
+        self._tasks = tasks
+        self._main = main
+        self._following: Task[object] | None = None
+        self._prompts: tuple[str, ...] = ()
+
+    def follow(self, runtime: "Runtime") -> None:
+        """Of this runtime from now on."""
+        if self._following is not None:
+            self._following.cancel()
+            self._following = None
+        self._show(runtime)
+        self._following = self._tasks.spawn(self._follow(runtime), "following servers")
+        if runtime.mcp:
+            runtime.mcp.start()
+
+    def close(self) -> None:
+        """Take the servers' prompts away again."""
+        provide(OWNER, ())
+
+    async def _follow(self, runtime: "Runtime") -> None:
+        def ours(event: Event) -> bool:
+            return isinstance(event, McpChanged | LspChanged)
+
+        with runtime.bus.subscribe(ours) as events:
+            async for event in events:
+                if isinstance(event, LspChanged):
+                    languages = languages_of(runtime.code.servers.statuses)
+                    self._main.status.show(languages=languages)
+                else:
+                    self._show(runtime)
+
+    def _show(self, runtime: "Runtime") -> None:
+        standings = runtime.mcp.standings()
+        self._main.status.show(servers=servers_of(standings))
+        prompts = prompt_actions(standings)
+        names = tuple(one.id for one in prompts)
+        if names != self._prompts:
+            self._prompts = names
+            provide(OWNER, prompts)
+            self._main.set_actions(actions())

@@ -1,0 +1,38 @@
+"""Sub-agents' sessions around the open one (spec 8, U12): up, down, and sideways."""
+
+from collections.abc import Callable
+
+from app.session.live import LiveSession
+from app.session.subagents import Kin, kin_of
+from app.session.view import SessionView
+from app.toolkit.tasks import Tasks
+
+
+class Family:
+    """Tells *show* of the kin of each session that is opened, None for one of the user's own."""
+
+    def __init__(self, tasks: Tasks, live: LiveSession, show: Callable[[Kin | None], None]) -> None:
+        self._tasks = tasks
+        self._live = live
+        self._show = show
+
+    def opened(self, view: SessionView | None) -> None:
+        if view is None or view.session.parent_id is None:
+            self._show(None)
+        else:
+            # The row stands from the first frame on, so that nothing moves when its names come.
+            self._show(Kin(view.session))
+            self._tasks.spawn(self._read(view), "reading whose sub-agent this is")
+
+    async def _read(self, view: SessionView) -> None:
+        kin = await kin_of(self._live, view.session)
+        if self._live.view is view:
+            self._show(kin)
+
+    def leave(self) -> bool:
+        """Go back to the parent of a sub-agent's session; false in the user's own."""
+        session = self._live.session
+        if session is None or session.parent_id is None:
+            return False
+        self._tasks.spawn(self._live.open(session.parent_id), "going back")
+        return True

@@ -1,0 +1,1 @@
+"""The prompt and what is typed into it."""

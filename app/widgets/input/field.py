@@ -1,0 +1,60 @@
+"""Editors whose keys work in the order in which they were typed.
+
+Those of Textual take letters at once but have their other keys run when they have gone up to the
+app: a letter that came in the same read would be there first."""
+
+from textual import events
+from textual.binding import BindingsMap
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.widgets.input import Selection
+
+from app.widgets.input.characters import after, before
+
+
+async def at_once(editor: Widget, bound: BindingsMap, event: events.Key) -> None:
+    """Run what *editor* has *bound* the key to, if anything, before the next key comes."""
+    for binding in bound.key_to_bindings.get(event.key, ()):
+        if not binding.priority:
+            event.stop()
+            event.prevent_default()
+            await editor.run_action(binding.action)
+            return
+
+
+class Field(Input):
+    """A line to type in, whose cursor goes by characters as they are seen (Textual's own goes
+    by code points)."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await at_once(self, self._bindings, event)
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        start, end = self.selection
+        if select:
+            self.selection = Selection(start, before(self.value, end))
+        elif self.selection.is_empty:
+            self.cursor_position = before(self.value, end)
+        else:
+            self.cursor_position = min(start, end)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        start, end = self.selection
+        if select:
+            self.selection = Selection(start, after(self.value, end))
+        elif self.selection.is_empty:
+            self.cursor_position = after(self.value, end)
+        else:
+            self.cursor_position = max(start, end)
+
+    def action_delete_left(self) -> None:
+        if self.selection.is_empty:
+            self.delete(before(self.value, self.cursor_position), self.cursor_position)
+        else:
+            self.delete_selection()
+
+    def action_delete_right(self) -> None:
+        if self.selection.is_empty:
+            self.delete(self.cursor_position, after(self.value, self.cursor_position))
+        else:
+            self.delete_selection()

@@ -1,0 +1,281 @@
+"""The two modes of Vim: keys in, changes of the text out."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.widgets.input.vim.motions import (
+    KEYS,
+    Motion,
+    find,
+    first_char,
+    last_column,
+    line_end,
+    line_start,
+    motion,
+    vertical,
+    word_end,
+)
+
+Mode = Literal["insert", "normal"]
+OPERATORS = frozenset("dcy")
+FINDS = frozenset("fFtT")
+
+ALIASES = {
+    "x": "dl",
+    "X": "dh",
+    "D": "d$",
+    "C": "c$",
+    "s": "cl",
+    "S": "cc",
+    "Y": "yy",
+}
+"""Keys that stand for an operator with its motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Put *insert* in the place of the text from *start* to *end*, and the cursor at *cursor*.
+    *command* is for the editor itself."""
+
+    cursor: int
+    start: int = 0
+    end: int = 0
+    insert: str = ""
+    command: Literal["", "undo", "redo"] = ""
+
+
+@dataclass(slots=True)
+class Vim:
+    """Which mode it is in and what was typed of a command. The text itself is the editor's."""
+
+    mode: Mode = "insert"
+    _pending: str = ""
+    _count: str = ""
+    _before: str = ""
+    _register: str = field(default="")
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a command is typed half."""
+        return bool(self._pending or self._count)
+
+    def press(self, key: str, char: str | None, text: str, at: int) -> Change | None:
+        """What a key does to *text* with the cursor *at*; None where it is the editor's own (all
+        but Esc while typing; arrows, Enter and the like always)."""
+        if self.mode == "insert":
+            if key != "escape":
+                return None
+            self.mode = "normal"
+            return Change(max(line_start(text, at), at - 1))
+        if key == "escape":
+            if not self.waiting:
+                return None
+            self._forget()
+            return Change(at)
+        if key == "ctrl+r":
+            self._forget()
+            return Change(at, command="redo")
+        if char is None or not char.isprintable():
+            self._forget()
+            return None
+        return self._normal(char, text, at) or Change(at)
+
+    def _forget(self) -> None:
+        self._pending = self._count = self._before = ""
+
+    def _normal(self, char: str, text: str, at: int) -> Change | None:
+        if char.isdigit() and (char != "0" or self._count) and self._pending[-1:] not in FINDS:
+            self._count += char
+            return None
+        self._pending += char
+        typed = self._pending
+        if typed[0] not in OPERATORS:
+            done = self._simple(typed, text, at)
+        else:
+            done = self._operate(typed, text, at)
+        if done is not None or not self._is_half(typed):
+            self._forget()
+        return done
+
+    def _is_half(self, typed: str) -> bool:
+        if typed[0] in OPERATORS:
+            if len(typed) == 1 and not self._before:
+                self._before, self._count = self._count or "1", ""
+            rest = typed[1:]
+            return rest in {"", "g", "i", "a", *FINDS}
+        return typed in {"g", "r", *FINDS}
+
+    def _times(self) -> tuple[int, int | None]:
+        """How often, and the count as it was typed (None if it was not)."""
+        times = min(9999, int(self._count or "1") * int(self._before or "1"))
+        return times, times if self._count or self._before not in {"", "1"} else None
+
+    def _simple(self, typed: str, text: str, at: int) -> Change | None:
+        count, given = self._times()
+        if typed in ALIASES:
+            whole = ALIASES[typed]
+            return self._operate(whole, text, at)
+        if (moved := _moved(typed, text, at, count, given)) is not None:
+            return Change(min(moved.to, last_column(text, moved.to)))
+        match typed:
+            case "i" | "a" | "I" | "A" | "o" | "O":
+                self.mode = "insert"
+                return _begin(typed, text, at)
+            case "p" | "P":
+                return self._put(text, at, count, after=typed == "p")
+            case "u":
+                return Change(at, command="undo")
+            case "J":
+                return _join(text, at)
+            case "~":
+                end = min(at + count, line_end(text, at))
+                return Change(min(end, last_column(text, at)), at, end, text[at:end].swapcase())
+            case _ if typed[0] == "r" and len(typed) == 2 and at + count <= line_end(text, at):
+                return Change(at + count - 1, at, at + count, typed[1] * count)
+            case _:
+                return None
+
+    def _operate(self, typed: str, text: str, at: int) -> Change | None:
+        operator, rest = typed[0], typed[1:]
+        count, given = self._times()
+        if not rest:
+            return None
+        if rest == operator:
+            last = vertical(text, at, count - 1) if count > 1 else at
+            return None if last is None else self._take(operator, text, at, Motion(last, "lines"))
+        if rest in {"iw", "aw"}:
+            start, end = _word_around(text, at, blanks=rest == "aw")
+            return self._cut(operator, text, start, end, at)
+        if rest in {"w", "W"} and operator == "c" and at < len(text) and not text[at].isspace():
+            # Vim's own exception: cw changes to the word's end, not to the next word.
+            to = at - 1
+            for _ in range(count):
+                to = word_end(text, to, whole=rest == "W")
+            return self._take(operator, text, at, Motion(to, "inclusive"))
+        moved = _moved(rest, text, at, count, given)
+        if moved is None:
+            return None
+        if rest in {"w", "W"} and "\n" in text[at : moved.to]:
+            # dw on the last word of a line leaves the line's break.
+            end = moved.to
+            while text[end - 1].isspace() and end - 1 > at and "\n" in text[at:end]:
+                end -= 1
+            moved = Motion(line_end(text, end - 1) if "\n" not in text[at:end] else end)
+        return self._take(operator, text, at, moved)
+
+    def _take(self, operator: str, text: str, at: int, moved: Motion) -> Change | None:
+        start, end = min(at, moved.to), max(at, moved.to)
+        if moved.kind == "inclusive":
+            end = min(end + 1, max(end, line_end(text, end)))
+        elif moved.kind == "exclusive" and end > start and end == line_start(text, end):
+            end -= 1  # a way that ends before a line's first character does not take the break
+        if moved.kind != "lines":
+            return self._cut(operator, text, start, end, at)
+        start, end = line_start(text, start), line_end(text, end)
+        self._register = text[start:end] + "\n"
+        if operator == "y":
+            return Change(min(at, moved.to))
+        if operator == "c":
+            self.mode = "insert"
+            return Change(start, start, end)
+        if end < len(text):
+            end += 1
+        elif start > 0:
+            start -= 1
+        left = text[:start] + text[end:]
+        return Change(first_char(left, min(start, len(left))), start, end)
+
+    def _cut(self, operator: str, text: str, start: int, end: int, at: int) -> Change | None:
+        if end <= start:
+            if operator == "c":
+                self.mode = "insert"
+                return Change(at)
+            return None
+        self._register = text[start:end]
+        if operator == "y":
+            return Change(start)
+        if operator == "c":
+            self.mode = "insert"
+            return Change(start, start, end)
+        left = text[:start] + text[end:]
+        return Change(min(start, last_column(left, min(start, len(left)))), start, end)
+
+    def _put(self, text: str, at: int, count: int, *, after: bool) -> Change | None:
+        if not self._register:
+            return None
+        put = self._register * count
+        if not put.endswith("\n"):
+            place = min(at + 1, line_end(text, at)) if after else at
+            return Change(place + len(put) - 1, place, place, put)
+        if not after:
+            start = line_start(text, at)
+            return Change(start + first_char(put, 0), start, start, put)
+        end = line_end(text, at)
+        return Change(end + 1 + first_char(put, 0), end, end, "\n" + put[:-1])
+
+
+def _moved(typed: str, text: str, at: int, count: int, given: int | None) -> Motion | None:
+    if typed[0] in FINDS:
+        return find(text, at, typed[0], typed[1], count) if len(typed) == 2 else None
+    if typed == "gg":
+        return motion(text, at, "g", count, given)
+    return motion(text, at, typed, count, given) if typed in KEYS - {"g"} else None
+
+
+def _join(text: str, at: int) -> Change | None:
+    """``J``: the next line behind this one, with one blank between where it needs one."""
+    end = line_end(text, at)
+    if end == len(text):
+        return None
+    following = first_char(text, end + 1)
+    empty = following == line_end(text, following)
+    closes = text[following : following + 1] == ")"
+    spaced = end > line_start(text, at) and text[end - 1] in " \t"
+    between = "" if empty or closes or spaced or end == line_start(text, at) else " "
+    place = end if between or not (empty or spaced) else max(line_start(text, at), end - 1)
+    return Change(place, end, following, between)
+
+
+def _begin(key: str, text: str, at: int) -> Change:
+    """Where typing begins."""
+    match key:
+        case "a":
+            return Change(min(at + 1, line_end(text, at)))
+        case "I":
+            return Change(first_char(text, at))
+        case "A":
+            return Change(line_end(text, at))
+        case "o":
+            end = line_end(text, at)
+            return Change(end + 1, end, end, "\n")
+        case "O":
+            start = line_start(text, at)
+            return Change(start, start, start, "\n")
+        case _:
+            return Change(at)
+
+
+def _word_around(text: str, at: int, *, blanks: bool) -> tuple[int, int]:
+    """The word at a place, with the blanks behind it (or before it, at a line's end)."""
+    if at >= line_end(text, at):
+        return at, at
+    start = at
+    kind = text[at].isspace(), text[at].isalnum() or text[at] == "_"
+    while start > line_start(text, at) and _same(text[start - 1], kind):
+        start -= 1
+    end = at
+    while end < line_end(text, at) and _same(text[end], kind):
+        end += 1
+    if blanks:
+        wide = end
+        while wide < line_end(text, at) and text[wide] in " \t":
+            wide += 1
+        if wide == end:
+            while start > line_start(text, at) and text[start - 1] in " \t":
+                start -= 1
+        end = wide
+    return start, end
+
+
+def _same(char: str, kind: tuple[bool, bool]) -> bool:
+    return (char.isspace(), char.isalnum() or char == "_") == kind

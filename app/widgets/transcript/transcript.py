@@ -1,0 +1,400 @@
+"""The transcript: one line-API widget that draws a session (spec 8, U1 to U4).
+
+Only what is on the screen is laid out, and only rows that changed are painted. The page
+sticks to the bottom until the user scrolls up; then the line that is read never moves.
+"""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, cast
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from app.session.view import Change, SessionView
+from app.theme.preferences import look_of
+from app.theme.themes import tones_for
+from app.widgets.transcript.items import Item, leads_to
+from app.widgets.transcript.layout import Layout, earlier
+from app.widgets.transcript.lines import Page
+from app.widgets.transcript.nested import NOTHING_INNER, Inner
+from app.widgets.transcript.overlay import (
+    hint_start,
+    key_of,
+    keys_below,
+    read_at,
+    with_cursor,
+    with_hint,
+)
+from app.widgets.transcript.painting import finished, place_thumb
+from app.widgets.transcript.selection import copied_text, moved, select_in
+from app.widgets.transcript.tools import Moment
+from app.widgets.transcript.viewport import Viewport
+
+FRAME = 1 / 8
+"""Seconds between the steps of a spinner."""
+
+
+class Transcript(ScrollView, can_focus=True):
+    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame. *inner* are
+    the sessions drawn below the calls that lead there; call ``show`` after changing it."""
+
+    inner: Inner = NOTHING_INNER
+    ALLOW_SELECT = True
+    DEFAULT_CSS = """
+    Transcript {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,ctrl+down", "cursor(1)", "Next block", show=False),
+        Binding("k,ctrl+up", "cursor(-1)", "Previous block", show=False),
+        Binding("space", "toggle_fold", "Fold or unfold", show=False),
+        Binding("enter", "toggle_fold(True)", "Open, fold or unfold", show=False),
+    ]
+
+    class NewBelow(Message):
+        """How many things came or changed below what is read; 0 when all is seen."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    class Earlier(Message):
+        """The top of what is loaded is near: the page before it is needed."""
+
+    class OpenSession(Message):
+        """A sub-session was chosen, by the row with the key *place*."""
+
+        def __init__(self, session_id: str, place: str) -> None:
+            super().__init__()
+            self.session_id, self.place = session_id, place
+
+    def __init__(
+        self,
+        view: SessionView | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        id: str | None = None,  # noqa: A002 - Textual's name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._view = view
+        self._clock = clock
+        self._frame = 0
+        self._animated = True
+        self._timer: Timer | None = None
+        self._layout_now: Layout | None = None
+        self._viewport = Viewport()
+        self._places: dict[str, Viewport] = {}
+        self._adjusting = False
+        self._new: set[str] = set()
+        self._cursor = ""
+        self._marked = False
+        self._target = ("", "")
+        self._older = view.older if view is not None else 0
+
+    # --- what the rest of the app calls ---
+
+    @property
+    def view(self) -> SessionView | None:
+        return self._view
+
+    @property
+    def following(self) -> bool:
+        """Whether the page sticks to the bottom."""
+        return self._viewport.following
+
+    @property
+    def reading(self) -> tuple[str, str] | None:
+        """The message and the item at the top of what is read; None at the end of all."""
+        return None if self.following else read_at(self._layout_now, self.scroll_offset.y)
+
+    def show(self, view: SessionView | None) -> None:
+        """Draw another session, or the same one rebuilt: then place and folds are kept."""
+        held = self._view.session_id if self._view is not None else None
+        same = view is not None and view.session_id == held
+        self._view = view
+        if held is not None and not same:
+            self._places[held] = self._viewport
+        if not same:
+            # Who went to a sub-agent's session comes back to where they read.
+            self._viewport = self._places.pop(view.session_id if view else "", Viewport())
+        self._viewport.renew()
+        if not same:
+            self._cursor, self._marked, self._target = "", False, ("", "")
+            self._set_new(set())
+        self._older = view.older if view is not None else 0
+        if (layout := self._layout_now) is not None:
+            folds = layout.folds
+            self._layout_now = Layout(view, layout.page, self.inner)
+            if same:
+                self._layout_now.folds = folds
+            self._refit()
+
+    def update(self, change: Change) -> None:
+        """Take in what changed in the view since the last call."""
+        layout = self._layout_now
+        if layout is None:
+            return
+        layout.moment = Moment(self._clock(), self._frame)
+        keys = layout.update(change)
+        before = self.scroll_offset.y
+        self._settle()
+        self._paint(before)
+        older = self._view.older if self._view is not None else 0
+        paged, self._older = older != self._older, older
+        if not self._viewport.following and keys and not paged:
+            bottom = self.scroll_offset.y + self.size.height
+            self._set_new(self._new | keys_below(layout, keys - self._new, bottom))
+        self._run_clock()
+
+    def toggle_all(self, *, reasoning: bool) -> None:
+        """Unfold all reasoning, or all tool calls and long messages; or fold them."""
+        if self._layout_now is not None:
+            self._layout_now.switch(reasoning=reasoning)
+            self._refit()
+
+    def go_to(self, message_id: str, part_id: str = "") -> None:
+        """Show a message, or a part of it, at the top and mark it, now or once it is drawn."""
+        self._target = (message_id, part_id)
+        self._seek()
+        self._settle()
+        self.refresh()
+
+    def _seek(self) -> None:
+        """Hold what is to be gone to, if it can be laid out now."""
+        layout = self._layout_now
+        if layout is None or not self.size.height or not self._target[0]:
+            return
+        key = key_of(layout, *self._target)
+        if key is not None:
+            self._target = ("", "")
+            self._cursor, self._marked = key, True
+            self._viewport.hold(layout, key)
+
+    # --- Textual's hooks ---
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        app = cast("App[object]", self.app)
+        self._animated = app.animation_level != "none"
+        self._timer = self.set_interval(FRAME if self._animated else 1, self._tick, pause=True)
+        app.theme_changed_signal.subscribe(self, lambda _: self._refit())
+
+    def on_resize(self) -> None:
+        self._refit()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if not self._adjusting and round(old_value) != round(new_value):
+            self._settle(round(new_value) - round(old_value))
+
+    def scroll_to(
+        self, x: float | None = None, y: float | None = None, *, animate: bool = True, **how: object
+    ) -> None:
+        """Scroll at once: rows are laid out as they come into sight, and a key is answered
+        in the next frame."""
+        del x, animate, how
+        if y is not None:
+            self.scroll_y = y
+            self.scroll_target_y = self.scroll_y
+
+    def scroll_end(self, **how: object) -> None:
+        """Go to the bottom and stay there."""
+        del how
+        self._viewport.following = True
+        self._viewport.rising = False
+        self._settle()
+
+    def scroll_home(self, **how: object) -> None:
+        """Go to the first message, also where it is not loaded yet."""
+        del how
+        before = self.scroll_offset.y
+        self._viewport.following = False
+        self._viewport.rising = True
+        self._settle()
+        if self.scroll_offset.y != before:
+            self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return finished(map(self.render_line, crop.line_range), self, crop)
+
+    def render_line(self, y: int) -> Strip:
+        layout, width = self._layout_now, self.size.width
+        if layout is None:
+            return Strip.blank(width, self.rich_style)
+        row = y + self.scroll_offset.y
+        unread = y == 0 and row < layout.lead
+        line = earlier(layout.page, self._older) if unread else layout.line(row)
+        strip = line.strip
+        if (selection := self.text_selection) is not None:
+            selected = layout.page.tones.style("text", "selection")
+            strip = select_in(line, selection.get_span(row), selected)
+        if self._cursor and (self.has_focus or self._marked):
+            strip = with_cursor(strip, layout, self._cursor, row)
+        strip = strip.crop_extend(0, width, layout.page.tones.style()).apply_offsets(0, row)
+        if self._new and y == self.size.height - 1:
+            strip = with_hint(strip, layout.page, len(self._new))
+        return strip
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        if self._layout_now is None:
+            return None
+        return copied_text(self._layout_now, selection), "\n"
+
+    def on_click(self, event: events.Click) -> None:
+        layout = self._layout_now
+        if layout is None or self.text_selection is not None:
+            return
+        if self._new and event.y == self.size.height - 1:
+            if event.x >= hint_start(layout.page, len(self._new)):
+                self.scroll_end()
+            return
+        row = event.y + self.scroll_offset.y
+        index = layout.find(row)
+        if index >= 0 and layout.line(row).toggles:
+            self._activate(layout.items[index], opens=row == layout.top(index))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def action_cursor(self, step: int) -> None:
+        """Move to the next or previous thing that can be folded or opened."""
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        index = layout.index_of(self._cursor) if self._cursor else None
+        if index is None:
+            index = layout.find(self.scroll_offset.y + self.size.height - 1) + 1
+            step = -1
+        index += step
+        while 0 <= index < len(layout.items) and layout.items[index].kind == "text":
+            index += step
+        if 0 <= index < len(layout.items):
+            self._cursor = layout.items[index].key
+            top, y = layout.top(index), self.scroll_offset.y
+            if not y < top < y + self.size.height - 1:
+                self.scroll_to(y=top - 1 if top <= y else top - self.size.height // 2)
+            self.refresh()
+
+    def action_toggle_fold(self, opens: bool = False) -> None:
+        """Fold the block under the cursor, or unfold it; *opens*: go where it leads instead."""
+        layout = self._layout_now
+        index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
+        if layout is not None and index is not None:
+            self._activate(layout.items[index], opens=opens)
+
+    # --- layout and place ---
+
+    def _refit(self) -> None:
+        """Lay out for the size, theme and session there are now, and paint everything."""
+        if not self.size:
+            return
+        app = cast("App[object]", self.app)
+        width, tones = self.scrollable_content_region.width, tones_for(app.current_theme)
+        page = Page(width, tones, look_of(self).diffs)
+        self._animated = app.animation_level != "none"
+        if self._layout_now is None:
+            self._layout_now = Layout(self._view, page, self.inner)
+        layout = self._layout_now
+        layout.resize(page)
+        layout.moment = Moment(self._clock(), self._frame)
+        self._seek()
+        self._settle()
+        layout.take_changed()
+        self.refresh()
+        self._run_clock()
+
+    def _settle(self, step: int | None = None) -> None:
+        """Lay out what is seen and go where it belongs, *step* rows from where it was read."""
+        layout, height = self._layout_now, self.size.height
+        if layout is None or not height:
+            return
+        row = self._viewport.settle(layout, height, self.scroll_offset.y, step)
+        self._place(layout, row)
+        if self._viewport.following:
+            self._set_new(set())
+        if self._viewport.shift and (selection := self.text_selection) is not None:
+            selected = {self: moved(selection, self._viewport.shift)}
+            self.screen.selections = {**self.screen.selections, **selected}
+        older = self._view.older if self._view is not None else 0
+        if self._viewport.wants(layout, older, height, again=step is not None):
+            self.post_message(self.Earlier())
+
+    def _place(self, layout: Layout, row: int) -> None:
+        """Tell Textual the height and the first row. No layout of the screen is needed: the
+        size of this widget does not depend on what is in it."""
+        size = Size(layout.page.width, layout.height)
+        self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+        place_thumb(self.vertical_scrollbar, layout.height, row)
+        if self.scroll_offset.y != row:
+            self._adjusting = True
+            self.scroll_y = self.scroll_target_y = row
+            self._adjusting = False
+
+    def _paint(self, before: int) -> None:
+        """Paint the rows that changed; a page that scrolled is painted whole already."""
+        layout = self._layout_now
+        row = layout.take_changed() if layout is not None else None
+        if layout is None or row is None or self.scroll_offset.y != before:
+            return
+        top = max(0, row - before)
+        if top < self.size.height:
+            self.refresh(Region(0, top, layout.page.width, self.size.height - top))
+
+    def _activate(self, item: Item, *, opens: bool) -> None:
+        """What a click or a key does to an item: fold it, or (*opens*) go to its session."""
+        layout = self._layout_now
+        if layout is None:
+            return
+        if opens and (session_id := leads_to(item)) is not None:
+            self.post_message(self.OpenSession(session_id, item.key))
+            return
+        if layout.toggle(item):
+            # What was clicked stays where it is, also at the end of the page.
+            self._viewport.following = self._viewport.following and layout.items[-1] is item
+            self._refit()
+
+    # --- new below, cursor, clock ---
+
+    def _set_new(self, keys: set[str]) -> None:
+        if keys != self._new:
+            self._new = keys
+            self.post_message(self.NewBelow(len(keys)))
+            self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
+
+    def _run_clock(self) -> None:
+        if self._timer is not None and self._layout_now is not None:
+            change = self._timer.resume if self._layout_now.running else self._timer.pause
+            change()
+
+    def _tick(self) -> None:
+        layout = self._layout_now
+        if layout is None:
+            return
+        self._frame += self._animated
+        layout.moment = Moment(self._clock(), self._frame)
+        for item in layout.running:
+            index = layout.index_of(item.key)
+            if index is not None and layout.tick(item):
+                self.refresh_line(layout.top(index))
