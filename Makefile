@@ -42,9 +42,9 @@ unit: $(STAMP)
 # then a table of what was tried.
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table
-	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/store/test_killed.py
-	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/session \
-		tests/permission/test_bash_fuzz.py
+	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/agent/store/test_killed.py
+	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/agent/session \
+		tests/agent/permission/shell/test_fuzz.py
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
 	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_trials_large.py
@@ -63,10 +63,10 @@ SUITE ?= @modelcontextprotocol/conformance@0.2.0-alpha.12
 conformance: $(STAMP)
 	@mkdir -p build/conformance
 	npm install --prefix build/conformance --no-audit --no-fund --loglevel error $(SUITE) node@22
-	$(BIN)/pytest -n $(JOBS) tests/mcp/test_conformance.py
+	$(BIN)/pytest -n $(JOBS) tests/agent/mcp/test_conformance.py
 
 snapshots: $(STAMP)
-	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/ui
+	SNAPSHOT_UPDATE=1 $(BIN)/pytest -n $(JOBS) tests/app
 
 # Writes the pages in docs/reference from the program itself.
 docs: $(STAMP)

@@ -20,15 +20,15 @@ def _own_path(entries: list[str], environment: str | None) -> list[str]:
     foreign = {"", "."}
     for entry in (environment or "").split(os.pathsep):
         if entry:
-            foreign.add(os.path.abspath(entry))  # noqa: PTH100 (pathlib costs start-up time)
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+            foreign.add(os.path.abspath(entry))  # pathlib costs start-up time
+    here = os.path.dirname(os.path.abspath(__file__))
     with contextlib.suppress(OSError):  # the folder may be gone: nothing to drop then
-        foreign.add(os.getcwd())  # noqa: PTH109
+        foreign.add(os.getcwd())
     return [e for e in entries if e == here or (e not in foreign and _absolute(e) not in foreign)]
 
 
 def _absolute(entry: str) -> str:
-    return os.path.abspath(entry) if entry else entry  # noqa: PTH100
+    return os.path.abspath(entry) if entry else entry
 
 
 def _leave_on_signals() -> None:
@@ -52,7 +52,7 @@ def main() -> int:
     """Run the command line and return its exit code."""
     _leave_on_signals()
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
-    from app.cli.main import main as run  # noqa: PLC0415
+    from app.cli.main import main as run
 
     code = run(sys.argv[1:])
     gc.freeze()  # the process ends here: nothing is gained by looking for garbage once more

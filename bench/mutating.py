@@ -63,7 +63,7 @@ GROUPS = {
                 "trust/trust",
             )
         ),
-        ("tests/permission",),
+        ("tests/agent/permission",),
     ),
     "shell": Group(
         (
@@ -73,23 +73,27 @@ GROUPS = {
             "agent/permission/trust/project_*.py",
         ),
         (
-            "tests/permission",
+            "tests/agent/permission",
             # Random lines in a real bash, and what they cost: seconds for each survivor.
-            "--ignore=tests/permission/test_bash_fuzz.py",
-            "--ignore=tests/permission/test_bash_cost.py",
+            "--ignore=tests/agent/permission/shell/test_fuzz.py",
+            "--ignore=tests/agent/permission/shell/test_cost.py",
         ),
     ),
     "edit": Group(
         ("agent/tools/edit_match/*.py", "agent/tools/files/edits.py", "agent/tools/edit.py"),
-        ("tests/tools/edit_match", "tests/tools/test_edit.py", "tests/tools/test_multiedit.py"),
+        (
+            "tests/agent/tools/edit_match",
+            "tests/agent/tools/test_edit.py",
+            "tests/agent/tools/test_multiedit.py",
+        ),
     ),
     "processor": Group(
         ("agent/session/turn/stream.py",),
         (
-            "tests/session/test_processor.py",
-            "tests/session/test_turn.py",
-            "tests/session/test_stream_faults.py",
-            "tests/provider/test_native_sessions.py",
+            "tests/agent/session/turn/test_stream.py",
+            "tests/agent/session/turn/test_turn.py",
+            "tests/agent/session/turn/test_stream_faults.py",
+            "tests/agent/provider/test_native_sessions.py",
         ),
     ),
 }

@@ -64,7 +64,7 @@ def parse(text: str) -> Document:
 
 
 def _fields(head: str) -> JsonObject:
-    import yaml  # noqa: PLC0415 - 15 ms that a start without definitions does not need
+    import yaml  # 15 ms that a start without definitions does not need
 
     try:
         value = _load(head)
@@ -81,7 +81,7 @@ def _fields(head: str) -> JsonObject:
 
 
 def _load(head: str) -> object:
-    import yaml  # noqa: PLC0415 - as above
+    import yaml  # as above
 
     # A few lines of aliases make gigabytes.
     tokens = cast("Iterable[object]", yaml.scan(head))  # pyright: ignore[reportUnknownMemberType] - has no types
@@ -104,7 +104,7 @@ def _mended(head: str) -> str:
 
 
 def _reads(line: str) -> bool:
-    import yaml  # noqa: PLC0415 - as above
+    import yaml  # as above
 
     try:
         _load(line)

@@ -106,7 +106,7 @@ def _load(
     limits: _Limits,
 ) -> LoadedConfig:
     # Brings pydantic, which a start without config files does not need.
-    from agent.config import checking, merging, reading, rules  # noqa: PLC0415 - see above
+    from agent.config import checking, merging, reading, rules  # see above
 
     before = [reading.read_layer(source, env) for source in found.before]
     before += [reading.markdown_layer(kind, file) for kind, file in limits.own]

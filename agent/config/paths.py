@@ -27,7 +27,7 @@ class Paths:
     @classmethod
     def find(cls, env: Mapping[str, str]) -> Self:
         """The folders for the environment *env*. Touches no file."""
-        import platformdirs  # noqa: PLC0415 - not needed by who only names the type
+        import platformdirs  # not needed by who only names the type
 
         config = env.get("OPENCODE_PY_CONFIG_DIR")
         config_dir = _chosen(config, env) or _under(env, "XDG_CONFIG_HOME")

@@ -159,7 +159,7 @@ def _legacy(sample: bytes) -> Encoding:
     if name := _told_by_runs(sample):
         return Encoding(name)
     # Slow to import, and needed for a few old files only.
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - kept off the usual path
+    from charset_normalizer import from_bytes  # kept off the usual path
 
     best = from_bytes(sample).best()
     if best is None:

@@ -44,7 +44,7 @@ async def answer_of(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookA
 
 async def _asked(hook: Hook, call: HookCall) -> HookAnswer:
     """The answer of a function. The boundary of one hook for any fault of a plugin's."""
-    assert hook.function is not None  # noqa: S101 - looked at by the caller
+    assert hook.function is not None  # looked at by the caller
     try:
         async with asyncio.timeout(hook.timeout):
             said = hook.function(call)
@@ -69,7 +69,7 @@ async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path)
     )
     capture = Capture(SpillStore(folder / "spill"), max_lines=MOST_OUTPUT, max_bytes=MOST_OUTPUT)
     done = await run(command, capture)
-    assert isinstance(done, Finished)  # noqa: S101 - nothing detaches it
+    assert isinstance(done, Finished)  # nothing detaches it
     if done.timed_out:
         raise HookFailed(f"took longer than {hook.timeout:g} seconds")
     with said.open("rb") as file:

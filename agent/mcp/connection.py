@@ -120,7 +120,7 @@ class Attempt:
             await asyncio.wait({task}, timeout=ENDING)
 
     async def _hold(self) -> None:
-        from agent.mcp.client import connect  # noqa: PLC0415 - the SDK, loaded in a thread by then
+        from agent.mcp.client import connect  # the SDK, loaded in a thread by then
 
         server = self._server
         if self.wire == "stdio":
@@ -165,7 +165,7 @@ class Attempt:
                 return
 
     async def _hooks(self) -> "Hooks":
-        from agent.mcp.transports import Hooks  # noqa: PLC0415 - the SDK, as above
+        from agent.mcp.transports import Hooks  # the SDK, as above
 
         login = self._deps.login
         auth = await login.auth(self._server) if login is not None else None

@@ -50,7 +50,7 @@ class _Logins:
         self._data = data
 
     def load(self) -> "Logins":
-        from agent.mcp.login import Logins  # noqa: PLC0415 - the SDK, loaded in a thread by then
+        from agent.mcp.login import Logins  # the SDK, loaded in a thread by then
 
         return Logins(self._data)
 

@@ -29,10 +29,10 @@ def check(given: JsonObject, schema: JsonObject) -> None:
 
     A schema that is at fault checks nothing: its server says itself what it does not like.
     """
-    import jsonschema  # noqa: PLC0415 - only calls of servers' tools need it
-    import referencing  # noqa: PLC0415 - as above
-    from jsonschema.exceptions import SchemaError, UnknownType  # noqa: PLC0415 - as above
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+    import jsonschema  # only calls of servers' tools need it
+    import referencing  # as above
+    from jsonschema.exceptions import SchemaError, UnknownType  # as above
+    from referencing.exceptions import Unresolvable  # as above
 
     sound = _without_patterns(schema)
     # The empty registry: a schema may refer to itself, never to an address.

@@ -93,7 +93,7 @@ class Child:
 def _enlarge(pipe: int) -> None:
     """Make the pipe larger where the system can: fewer turns of the loop for much output."""
     if LINUX:
-        import fcntl  # noqa: PLC0415 - exists on POSIX only
+        import fcntl  # exists on POSIX only
 
         with contextlib.suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)

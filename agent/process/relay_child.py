@@ -165,14 +165,14 @@ class Relay:
 
 
 def main(folder: str) -> None:
-    with open(os.path.join(folder, "order.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+    with open(os.path.join(folder, "order.json"), encoding="utf-8") as file:
         order = json.load(file)
     env, argv = environment(order), order["argv"]
     os.chdir(order["directory"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     link = socket.socket(socket.AF_UNIX)
     try:
-        link.connect(os.path.join(folder, "link"))  # noqa: PTH118
+        link.connect(os.path.join(folder, "link"))
     except OSError:  # a sandbox: the terminal's own text has to do
         os.execve(argv[0], argv, env)  # noqa: S606
     relay = Relay(*start(argv, env), link)
@@ -181,9 +181,9 @@ def main(folder: str) -> None:
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = None if number else os.WEXITSTATUS(status)
     told = {"code": code, "signal": number, "left": relay.open}
-    path = os.path.join(folder, "status.json")  # noqa: PTH118
+    path = os.path.join(folder, "status.json")
     try:
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        with open(path, "w", encoding="utf-8") as file:
             json.dump(told, file)
     except OSError:
         pass  # nobody asks any more

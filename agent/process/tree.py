@@ -26,7 +26,7 @@ def become_subreaper() -> bool:
     """Adopt orphans of our children from now on. False where the system can't."""
     if not LINUX:
         return False
-    import ctypes  # noqa: PLC0415 - needed once, when the first command runs
+    import ctypes  # needed once, when the first command runs
 
     return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
@@ -64,7 +64,7 @@ def _info(pid: int) -> ProcessInfo | None:
 def descendants() -> list[ProcessInfo]:
     """All descendants of this process, parents before their children (Linux)."""
     children: dict[int, list[ProcessInfo]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects are not needed
+    for name in os.listdir("/proc"):  # a thousand Path objects are not needed
         if name.isdigit() and (info := _info(int(name))) is not None:
             children.setdefault(info.parent, []).append(info)
     found: list[ProcessInfo] = []
@@ -77,7 +77,7 @@ def descendants() -> list[ProcessInfo]:
 
 
 def _all_processes() -> list[ProcessInfo]:
-    names = os.listdir("/proc")  # noqa: PTH208 - as above
+    names = os.listdir("/proc")  # as above
     return [info for name in names if name.isdigit() and (info := _info(int(name))) is not None]
 
 

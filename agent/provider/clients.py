@@ -80,7 +80,7 @@ class Clients:
 
     def _make(self, model: ModelInfo) -> ModelClient:
         if model.api == "demo":
-            from agent.provider.demo import DemoClient  # noqa: PLC0415 - only who uses the demo
+            from agent.provider.demo import DemoClient  # only who uses the demo
 
             return DemoClient()
         if model.api == "litellm":
@@ -92,7 +92,7 @@ class Clients:
 
         Raises ``ProviderError``, and what ``client_for`` raises.
         """
-        from agent.provider import model_lists  # noqa: PLC0415 - brings httpx2
+        from agent.provider import model_lists  # brings httpx2
 
         api = self._catalog.api_of(provider)
         if api in model_lists.UNLISTED:
@@ -101,14 +101,14 @@ class Clients:
 
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
-        from agent.provider.protocols.wire import WireClient  # noqa: PLC0415 - brings httpx2
+        from agent.provider.protocols.wire import WireClient  # brings httpx2
 
         endpoint = self._endpoint(provider, api)
         limits = self._silence(provider)
         return WireClient(endpoint, wire_of(provider, api), self._http(provider), limits)
 
     def _silence(self, provider: str) -> "StreamLimits":
-        from agent.provider.transport.http import StreamLimits  # noqa: PLC0415 - brings httpx2
+        from agent.provider.transport.http import StreamLimits  # brings httpx2
 
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
@@ -119,7 +119,7 @@ class Clients:
         return limits
 
     def _through_litellm(self, provider: str) -> ModelClient:
-        from agent.provider.litellm import client, route  # noqa: PLC0415 - only who goes this way
+        from agent.provider.litellm import client, route  # only who goes this way
 
         found = route.route_of(self._catalog, provider)
         users = self._catalog.access.settings_of(provider).env_key
@@ -128,7 +128,7 @@ class Clients:
 
     def _process(self, *, users: bool) -> "LitellmProcess":
         """The process that has the user's environment, or the one without any secret of it."""
-        from agent.provider.litellm import process, route  # noqa: PLC0415 - only who goes this way
+        from agent.provider.litellm import process, route  # only who goes this way
 
         if users not in self._processes:
             env = self._catalog.access.env
@@ -137,7 +137,7 @@ class Clients:
         return self._processes[users]
 
     def _http(self, provider: str) -> "AsyncClient":
-        from agent.provider.transport.http import HttpPool  # noqa: PLC0415 - brings httpx2
+        from agent.provider.transport.http import HttpPool  # brings httpx2
 
         if self._pool is None:
             self._pool = HttpPool()
@@ -145,8 +145,8 @@ class Clients:
         return self._pool.client(settings.proxy, settings.ca)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
-        from agent.provider.protocols.wire import Endpoint  # noqa: PLC0415 - brings httpx2
-        from agent.provider.transport.aws import AwsSigner  # noqa: PLC0415 - only who signs
+        from agent.provider.protocols.wire import Endpoint  # brings httpx2
+        from agent.provider.transport.aws import AwsSigner  # only who signs
 
         access = self._catalog.access
         way = access.way(provider)

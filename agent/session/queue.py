@@ -162,7 +162,7 @@ class Queues:
         Ids sort by time, so one that waited while a step began gets a new id.
         """
         message = item.message
-        assert isinstance(message, UserMessage)  # noqa: S101 - only user messages are queued
+        assert isinstance(message, UserMessage)  # only user messages are queued
         moved = replace(message, turn_id=turn_id, steered=steered)
         if message.id > after:
             await self._store.save(moved)

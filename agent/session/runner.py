@@ -177,7 +177,7 @@ class Runner:
     async def _end(self, session_id: str, running: Running) -> TurnEnd:
         """The turn's end, after its teardown. The one boundary of a turn for any fault (A7)."""
         loop = running.loop
-        assert loop is not None  # noqa: S101 - set by the supervisor before it waits
+        assert loop is not None  # set by the supervisor before it waits
         fault: ErrorInfo | None = None
         if loop.cancelled():
             end = TurnEnd("cancelled")

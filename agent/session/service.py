@@ -104,7 +104,7 @@ class SessionService:
         default = self._deps.catalog.default_model()
         item = user_message(session, prompt, default, self._clock(), agent)
         message = item.message
-        assert isinstance(message, UserMessage)  # noqa: S101 - made just above
+        assert isinstance(message, UserMessage)  # made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
         model = self._deps.catalog.model(message.model)
         self._deps.clients.client_for(model)

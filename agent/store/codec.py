@@ -33,8 +33,8 @@ class _Codec(Generic[T]):
     """Reads and writes one kind of record. *hint* is its type as pydantic reads it."""
 
     def __init__(self, hint: Any) -> None:
-        from pydantic import TypeAdapter  # noqa: PLC0415 - kept off the start-up path
-        from pydantic_core import SchemaValidator  # noqa: PLC0415 - as above
+        from pydantic import TypeAdapter  # kept off the start-up path
+        from pydantic_core import SchemaValidator  # as above
 
         adapter: TypeAdapter[T] = TypeAdapter(hint)
         self._dump = adapter.dump_json
@@ -62,14 +62,14 @@ def _sessions() -> _Codec[Session]:
 
 @functools.cache
 def _messages() -> _Codec[Message]:
-    from pydantic import Field  # noqa: PLC0415 - kept off the start-up path
+    from pydantic import Field  # kept off the start-up path
 
     return _Codec(Annotated[Message, Field(discriminator="role")])
 
 
 @functools.cache
 def _parts() -> _Codec[Part]:
-    from pydantic import Field  # noqa: PLC0415 - kept off the start-up path
+    from pydantic import Field  # kept off the start-up path
 
     return _Codec(Annotated[Part, Field(discriminator="type")])
 

@@ -69,7 +69,7 @@ def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
     if not scope.archived:
         conditions.append("archived = 0")
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM session WHERE {' AND '.join(conditions)} "  # noqa: S608 - constants
+        f"SELECT {_COLUMNS} FROM session WHERE {' AND '.join(conditions)} "  # constants
         "ORDER BY pinned DESC, updated DESC, id DESC",
         values,
     )
@@ -96,7 +96,7 @@ def _named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Sess
     wanted = list(ids)
     marks = ", ".join("?" * len(wanted))
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM session WHERE {_READABLE} AND id IN ({marks})",  # noqa: S608 - constants
+        f"SELECT {_COLUMNS} FROM session WHERE {_READABLE} AND id IN ({marks})",  # constants
         wanted,
     )
     return {line.id: line for line in map(_line, rows)}

@@ -44,7 +44,7 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
         conditions.append("updated < ?")
         values.append(wanted.before)
     rows = connection.execute(
-        f"SELECT data FROM session WHERE {' AND '.join(conditions)} "  # noqa: S608 - constants
+        f"SELECT data FROM session WHERE {' AND '.join(conditions)} "  # constants
         "ORDER BY updated DESC, id DESC LIMIT ?",
         (*values, wanted.limit),
     ).fetchall()
@@ -134,7 +134,7 @@ def outlasting(
     """The messages before the id *before* that a summary keeps word for word, oldest first: the
     first request, those that are pinned, those that loaded a skill."""
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE id IN ("  # noqa: S608 - constants
+        "SELECT id, data FROM message WHERE id IN ("  # constants
         "SELECT * FROM (SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND role = 'user' "
         "AND turn_id IS NOT NULL AND CASE WHEN json_valid(data) "
         "THEN coalesce(json_extract(data, '$.synthetic'), 0) END = 0 ORDER BY id LIMIT 1) "
@@ -149,7 +149,7 @@ def outlasting(
 def pinned(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
     """The ids of the messages of a session that are pinned."""
     rows = connection.execute(
-        f"SELECT id FROM message WHERE session_id = ? AND {PINNED}",  # noqa: S608 - constants
+        f"SELECT id FROM message WHERE session_id = ? AND {PINNED}",  # constants
         (session_id,),
     ).fetchall()
     return frozenset(message_id for (message_id,) in rows)

@@ -45,12 +45,12 @@ ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id,
 """
 
 _PART = (
-    f"INSERT INTO part ({_PART_COLUMNS}) "  # noqa: S608 - constants
+    f"INSERT INTO part ({_PART_COLUMNS}) "  # constants
     f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_PART_UPDATE}"
 )
 
 _PART_OF_STORED = (
-    f"INSERT INTO part ({_PART_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608 - constants
+    f"INSERT INTO part ({_PART_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? "  # constants
     f"WHERE EXISTS (SELECT 1 FROM message WHERE id = ?3) {_PART_UPDATE}"
 )
 

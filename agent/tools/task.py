@@ -112,7 +112,7 @@ class TaskTool:
         request = plan.payload
         done = await ctx.children.run(request, ctx.progress)
         (started,) = plan.blocks
-        assert isinstance(started, SubtaskBlock)  # noqa: S101 - made in prepare
+        assert isinstance(started, SubtaskBlock)  # made in prepare
         if isinstance(done, Left):
             text = LEFT[done.why].format(later=LATER.format(id=request.session_id))
             block = replace(started, background=True)

@@ -191,7 +191,7 @@ def _facts(facts: Sequence[str]) -> str:
 
 def rendered(text: str) -> str:
     """Markdown as HTML; pictures of it become links, as the page loads nothing."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - for this form only
+    from markdown_it import MarkdownIt  # for this form only
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     return str(parser.render(text))

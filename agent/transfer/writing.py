@@ -22,11 +22,11 @@ def text_of(bundle: Bundle, form: Form) -> str:
         case "json":
             return json.dumps(to_json(bundle), ensure_ascii=False, indent=1) + "\n"
         case "md":
-            from agent.transfer.markdown import as_markdown  # noqa: PLC0415 - for this form only
+            from agent.transfer.markdown import as_markdown  # for this form only
 
             return as_markdown(bundle)
         case "html":
-            from agent.transfer.html import as_html  # noqa: PLC0415 - for this form only
+            from agent.transfer.html import as_html  # for this form only
 
             return as_html(bundle)
 

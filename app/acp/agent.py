@@ -63,7 +63,7 @@ class AcpAgent:
     @property
     def _sessions(self) -> Sessions:
         """The sessions; there is a connection before there is a request."""
-        assert self._held is not None  # noqa: S101 - as above
+        assert self._held is not None  # as above
         return self._held
 
     def on_connect(self, conn: Client) -> None:

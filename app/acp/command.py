@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
 def _work(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         say("This speaks to an editor, not to people: end it with ctrl+d.")
-    from app.startup.logs import start_log  # noqa: PLC0415 - not needed by --help
+    from app.startup.logs import start_log  # not needed by --help
 
     source, sink = _kept_apart()
     start_log(os.environ)
@@ -51,11 +51,11 @@ def _kept_apart() -> tuple[int, int]:
 
 
 async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
-    from acp.core import AgentSideConnection  # noqa: PLC0415 - for this command only
+    from acp.core import AgentSideConnection  # for this command only
 
-    from app.acp.agent import AcpAgent  # noqa: PLC0415 - brings the harness
-    from app.acp.folders import Folders  # noqa: PLC0415 - as above
-    from app.acp.wire import Wire  # noqa: PLC0415 - as above
+    from app.acp.agent import AcpAgent  # brings the harness
+    from app.acp.folders import Folders  # as above
+    from app.acp.wire import Wire  # as above
 
     came: list[int] = []
     stopped = asyncio.Event()

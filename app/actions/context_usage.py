@@ -40,7 +40,7 @@ async def contents(context: Context, argument: str) -> None:
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
 async def cost(context: Context, argument: str) -> None:
     """With its sub-agents, summaries and title."""
-    from agent.session.review.costs import costs_of  # noqa: PLC0415 - brings the harness
+    from agent.session.review.costs import costs_of  # brings the harness
 
     del argument
     live = context.live

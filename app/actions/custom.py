@@ -63,7 +63,7 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
         typed = f"/{name} {argument}".strip()
 
         async def make(session: "Session", base: "PromptInput") -> "PromptInput":
-            from agent.mcp.results import text_of  # noqa: PLC0415 - brings the harness
+            from agent.mcp.results import text_of  # brings the harness
 
             _ = session
             given = filled(prompt, argument)

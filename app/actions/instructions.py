@@ -50,7 +50,7 @@ async def remember(context: Context, argument: str) -> None:
 )
 async def init(context: Context, argument: str) -> None:
     """Send the request as a prompt. What the user has written themselves is trusted."""
-    from agent.session.prompt.templates import init_prompt  # noqa: PLC0415 - brings the harness
+    from agent.session.prompt.templates import init_prompt  # brings the harness
 
     context.live.runtime.trust.vouch()
     await context.live.send(init_prompt(argument))

@@ -8,7 +8,7 @@ from app.toolkit.tasks import ask
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
 async def lsp(context: Context, argument: str) -> None:
     """How they stand; ctrl+r ends them all, so that they come up anew."""
-    from app.screens.lsp import LspScreen, lsp_text  # noqa: PLC0415 - brings the harness
+    from app.screens.lsp import LspScreen, lsp_text  # brings the harness
 
     del argument
     runtime = context.live.runtime

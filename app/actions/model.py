@@ -35,7 +35,7 @@ EFFORTS = {
     argument="[provider/model]",
 )
 async def model(context: Context, argument: str) -> None:
-    from app.actions.model_picker import choose_model  # noqa: PLC0415 - brings the catalogue, which is there by now
+    from app.actions.model_picker import choose_model  # brings the catalogue, which is there by now
 
     catalog = context.live.runtime.catalog
     chosen: str | None = catalog.model(argument).full_name if argument else None
@@ -51,7 +51,7 @@ async def model(context: Context, argument: str) -> None:
 )
 async def connect_provider(context: Context, argument: str) -> None:
     """Choose a provider, paste its key, choose a model: it can be used at once."""
-    from app.actions.model_picker import (  # noqa: PLC0415 - brings the catalogue, which is there by now
+    from app.actions.model_picker import (  # brings the catalogue, which is there by now
         choose_model,
         choose_provider,
         connect,

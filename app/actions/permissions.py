@@ -74,7 +74,7 @@ class _Listing:
         self._root: str | None = None
 
     async def read(self) -> None:
-        from agent.session.subagents.subagents import lineage_of  # noqa: PLC0415 - brings the harness
+        from agent.session.subagents.subagents import lineage_of  # brings the harness
 
         live, child = self._context.live, False
         if live.session is not None:
@@ -113,6 +113,6 @@ class _Listing:
 
 
 def _save(folder: Path, rule: Rule) -> Path:
-    from agent.permission.saved_rules import save_rule  # noqa: PLC0415 - needed by few
+    from agent.permission.saved_rules import save_rule  # needed by few
 
     return save_rule(folder, rule.permission, rule.pattern)

@@ -14,7 +14,7 @@ SHOWN = 200
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
 async def pin(context: Context, argument: str) -> None:
     """List what can be pinned, the newest first; pinned ones stand on top."""
-    from agent.session.context import pins  # noqa: PLC0415 - brings the harness
+    from agent.session.context import pins  # brings the harness
 
     del argument
     session = context.live.session

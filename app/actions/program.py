@@ -49,7 +49,7 @@ async def theme(context: Context, argument: str) -> None:
 
 
 def _keep(folder: Path, theme: str) -> None:
-    from agent.permission.saved_rules import save_setting  # noqa: PLC0415 - needed by few
+    from agent.permission.saved_rules import save_setting  # needed by few
 
     save_setting(folder, ("theme",), theme)
 

@@ -40,7 +40,7 @@ async def stash(context: Context, argument: str) -> None:
     keys=("<leader>e",),
 )
 async def editor(context: Context, argument: str) -> None:
-    from app.toolkit.external_editor import edited  # noqa: PLC0415 - few sessions open one
+    from app.toolkit.external_editor import edited  # few sessions open one
 
     text = argument or context.prompt.unfolded(context.prompt.text)
     try:
@@ -54,7 +54,7 @@ async def editor(context: Context, argument: str) -> None:
 @action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
 async def paste(context: Context, argument: str) -> None:
     """An image on the clipboard is attached; anything else is the editor's own paste."""
-    from app.toolkit.clipboard_images import image  # noqa: PLC0415 - rarely needed
+    from app.toolkit.clipboard_images import image  # rarely needed
 
     del argument
     if not context.live.is_ready:

@@ -40,8 +40,8 @@ async def export(context: Context, argument: str) -> None:
 
 async def export_session(context: Context, session_id: str, name: str = "") -> None:
     """Write a session under the given name, or under one that is asked for."""
-    from agent.transfer.writing import export as write  # noqa: PLC0415 - when it is asked for
-    from agent.transfer.writing import name_for  # noqa: PLC0415 - as above
+    from agent.transfer.writing import export as write  # when it is asked for
+    from agent.transfer.writing import name_for  # as above
 
     runtime = context.live.runtime
     if not name:
@@ -64,7 +64,7 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
 )
 async def import_session(context: Context, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
-    from agent.transfer.reading import import_file  # noqa: PLC0415 - when it is asked for
+    from agent.transfer.reading import import_file  # when it is asked for
 
     runtime = context.live.runtime
     name = argument or await ask(context.app, TextScreen("Import which file? (.json)"))

@@ -49,10 +49,10 @@ def main(argv: list[str]) -> int:
 
 def show(*, as_json: bool) -> int:
     """Print the agents of this folder."""
-    import asyncio  # noqa: PLC0415 - not needed by --help
+    import asyncio  # not needed by --help
 
-    from agent.agents import Agents  # noqa: PLC0415 - brings the harness
-    from app.cli.debug.config import settings_here  # noqa: PLC0415 - as above
+    from agent.agents import Agents  # brings the harness
+    from app.cli.debug.config import settings_here  # as above
 
     loaded, _ = asyncio.run(settings_here(Path.cwd()))
     agents = Agents(loaded)
@@ -85,7 +85,7 @@ def _record(info: "AgentInfo") -> dict[str, object]:
 
 def create(given: argparse.Namespace) -> int:
     """Write the agent's file; one that is there is never written over."""
-    from agent.config.paths import Paths, ensure  # noqa: PLC0415 - not needed by --help
+    from agent.config.paths import Paths, ensure  # not needed by --help
 
     asks = sys.stdin.isatty() and not given.json
     name = given.name or (input("Name: ").strip() if asks else "")

@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from app.cli.catalog import catalog_here  # noqa: PLC0415 - brings the harness
+    from app.cli.catalog import catalog_here  # brings the harness
 
     catalog, _ = catalog_here(Path.cwd(), os.environ)
     if given.part == "login":
@@ -49,7 +49,7 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _login(catalog: "Catalog", named: str | None) -> int:
-    from agent.provider.catalog.keys import wrong_key  # noqa: PLC0415 - brings the harness
+    from agent.provider.catalog.keys import wrong_key  # brings the harness
 
     access = catalog.access
     provider = named or _asked(catalog)
@@ -87,7 +87,7 @@ def _key(catalog: "Catalog", provider: str) -> str:
     """The key: typed without echo, or the first line of what is piped in."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
-    import getpass  # noqa: PLC0415 - for a terminal only
+    import getpass  # for a terminal only
 
     at = catalog.access.keys_at(provider)
     if at:
@@ -104,8 +104,8 @@ def _logout(catalog: "Catalog", provider: str) -> int:
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
-    from app.cli.provider_keys import key_rows  # noqa: PLC0415 - as above
-    from app.text.sanitize import clean  # noqa: PLC0415 - for this part only
+    from app.cli.provider_keys import key_rows  # as above
+    from app.text.sanitize import clean  # for this part only
 
     rows = key_rows(catalog, everything=everything)
     if as_json:

@@ -48,7 +48,7 @@ NOT_HERE: dict[str, str] = {
 
 def version() -> str:
     """The version of the installed package."""
-    from importlib.metadata import (  # noqa: PLC0415 - 15 ms that only --version needs
+    from importlib.metadata import (  # 15 ms that only --version needs
         PackageNotFoundError,
         version,
     )
@@ -73,7 +73,7 @@ def _epilog() -> str:
 
 def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
-    import argparse  # noqa: PLC0415 - kept off the way of known words
+    import argparse  # kept off the way of known words
 
     made = argparse.ArgumentParser(
         prog="opencode-py",
@@ -101,10 +101,10 @@ def main(argv: list[str]) -> int:
     """Run the program with *argv* (without the program's name) and return its exit code:
     0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     if argv and argv[0] in COMMANDS:
-        import importlib  # noqa: PLC0415 - for commands only
+        import importlib  # for commands only
 
         return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
-    from app.cli.runner import answer, say  # noqa: PLC0415 - kept off the way of commands
+    from app.cli.runner import answer, say  # kept off the way of commands
 
     if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return say(NOT_HERE[argv[0]], USAGE)
@@ -115,7 +115,7 @@ def main(argv: list[str]) -> int:
 
 def _open(arguments: "argparse.Namespace") -> int:
     """Open the screen, or the lines, that *arguments* ask for."""
-    from app.cli.runner import say  # noqa: PLC0415 - loaded by now
+    from app.cli.runner import say  # loaded by now
 
     if arguments.version:
         sys.stdout.write(f"opencode-py {version()}\n")
@@ -123,16 +123,16 @@ def _open(arguments: "argparse.Namespace") -> int:
     launch = _launch(arguments)
     if isinstance(launch, str):
         return say(launch, USAGE)
-    from app.startup import gc  # noqa: PLC0415 - not needed by --help
+    from app.startup import gc  # not needed by --help
 
     gc.put_off()  # until the harness is loaded: see ``opening.load``
     if launch.plain:
-        from app.console.plain import run_plain  # noqa: PLC0415 - the other front end
+        from app.console.plain import run_plain  # the other front end
 
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return say("The full screen needs a terminal. Use --plain without one.", USAGE)
-    from app.startup.raw_mode import keys_kept  # noqa: PLC0415 - for the full screen only
+    from app.startup.raw_mode import keys_kept  # for the full screen only
 
     with keys_kept(sys.stdin.fileno()):
         return _load_screen()(launch, os.environ)
@@ -146,9 +146,9 @@ def _unknown(word: str) -> bool:
 
 def _nearest(words: list[str]) -> str:
     """What a user may have meant who typed *words*, the first of which is unknown."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
+    from difflib import get_close_matches  # for a mistyped word only
 
-    from app.text.sanitize import clean  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # as above
 
     first, *rest = words
     near = get_close_matches(first.lower(), [*COMMANDS, *NOT_HERE], n=3, cutoff=0.65)
@@ -165,9 +165,9 @@ def _nearest(words: list[str]) -> str:
 
 def _launch(arguments: "argparse.Namespace") -> "Launch | str":
     """The launch that *arguments* ask for, or a sentence on why they can't be."""
-    from pathlib import Path  # noqa: PLC0415 - not needed by --help and --version
+    from pathlib import Path  # not needed by --help and --version
 
-    from app.startup.options import Launch  # noqa: PLC0415 - as above
+    from app.startup.options import Launch  # as above
 
     try:
         folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)
@@ -202,7 +202,7 @@ def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
     """
     given = os.environ.get("TEXTUAL_FPS")
     os.environ.setdefault("TEXTUAL_FPS", "240")
-    from app.tui.app import run_app  # noqa: PLC0415 - Textual: 0.3 s
+    from app.tui.app import run_app  # Textual: 0.3 s
 
     if given is None:  # commands that are run from here don't inherit it
         del os.environ["TEXTUAL_FPS"]

@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from app.cli.model_list import models_here  # noqa: PLC0415 - brings the harness
+    from app.cli.model_list import models_here  # brings the harness
 
     asked = models_here(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
     for sentence in asked.told:
@@ -85,8 +85,8 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.text.sanitize import clean  # noqa: PLC0415 - for this part only
-    from app.text.units import aligned, price, tokens, widths_of  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean  # for this part only
+    from app.text.units import aligned, price, tokens, widths_of  # as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
     for model in models:

@@ -26,7 +26,7 @@ def answer(
         given = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help or the usage
         return stop.code if isinstance(stop.code, int) else USAGE
-    from agent.records.errors import OpencodePyError  # noqa: PLC0415 - not needed by --help
+    from agent.records.errors import OpencodePyError  # not needed by --help
 
     try:
         if not takes_signals:

@@ -75,7 +75,7 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
 
 async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
-    from app.screens.permission.trust import EXPLAINED, lay_out  # noqa: PLC0415 - Textual: for this alone
+    from app.screens.permission.trust import EXPLAINED, lay_out  # Textual: for this alone
 
     lines.asks()
     printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")
@@ -251,7 +251,7 @@ class Plain:
         """Send a prompt and print what happens until the turn is over."""
         session = await self._ensure()
         subscription = self._subscription
-        assert subscription is not None  # noqa: S101 - every session here was attached to
+        assert subscription is not None  # every session here was attached to
         prompt = PromptInput(text=given) if isinstance(given, str) else given
         message_id = await self._runtime.sessions.prompt(session.id, prompt)
         self._printer.own(message_id)

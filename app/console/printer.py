@@ -58,7 +58,7 @@ class Printer:
         count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
         self.line(f"\n{request.heading}  [{request.agent}]{count}")
         if request.blocks:
-            from app.widgets.permission_subject import (  # noqa: PLC0415 - Textual: to be asked, and else not
+            from app.widgets.permission_subject import (  # Textual: to be asked, and else not
                 plain_text,
             )
 

@@ -27,7 +27,7 @@ def amount(total: "Total") -> float:
 
 def groups(rows: Sequence["Used"]) -> list[tuple[str, Sequence["Total"]]]:
     """The headings with their sums: days in order, the rest by what they used."""
-    from agent.store.stats import totals  # noqa: PLC0415 - brings the harness
+    from agent.store.stats import totals  # brings the harness
 
     days = totals(rows, lambda row: row.day)
     models = sorted(totals(rows, lambda row: row.model), key=amount, reverse=True)
@@ -50,7 +50,7 @@ def bar(share: float, cells: int) -> str:
 
 def page(rows: Sequence["Used"], width: int) -> Content:
     """The whole page for *width* cells."""
-    from agent.store.stats import total  # noqa: PLC0415 - brings the harness
+    from agent.store.stats import total  # brings the harness
 
     if not rows:
         return Content.styled("Nothing was used in this time.", "$tone-muted")

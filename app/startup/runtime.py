@@ -26,7 +26,7 @@ async def load(
     turns wait for their sub-agents in the background."""
     await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")
     gc.resume()
-    from agent.runtime.runtime import open_runtime  # noqa: PLC0415 - loaded just above
+    from agent.runtime.runtime import open_runtime  # loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
     return await open_runtime(

@@ -16,7 +16,7 @@ async def warm(runtime: "Runtime", model: str, found: Callable[[], None]) -> Non
 
     What fails here fails again, and is told, when it is wanted.
     """
-    from agent.provider.local_servers import look_for_servers  # noqa: PLC0415 - after the first frame
+    from agent.provider.local_servers import look_for_servers  # after the first frame
 
     with contextlib.suppress(OpencodePyError):
         await runtime.clients.warm(runtime.catalog.model(model))

@@ -29,7 +29,7 @@ def glance(markdown: str, blocks: int = 1_000) -> str:
 
 @functools.cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - kept off the start-up path
+    from markdown_it import MarkdownIt  # kept off the start-up path
 
     return MarkdownIt("commonmark").enable("table")
 

@@ -38,7 +38,7 @@ def _scattered(words: Sequence[str], items: Sequence[ItemT], texts: Sequence[str
 
 
 def _near(typed: str, items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept off the start-up path
 
     scored = process.extract(typed, texts, scorer=fuzz.partial_ratio, limit=50, score_cutoff=NEAR)
     return [items[at] for _, _, at in scored]

@@ -21,7 +21,7 @@ def duration(seconds: float) -> str:
 def aligned(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
     """A line of *cells* in columns of so many terminal cells; from *right_from* on they stand at
     the right edge of theirs."""
-    from rich.cells import cell_len  # noqa: PLC0415 - not needed for the first frame
+    from rich.cells import cell_len  # not needed for the first frame
 
     pads = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
     pairs = enumerate(zip(cells, pads, strict=True))
@@ -31,7 +31,7 @@ def aligned(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99
 
 def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
     """Cells of the terminal that the columns of *rows* take."""
-    from rich.cells import cell_len  # noqa: PLC0415 - as above
+    from rich.cells import cell_len  # as above
 
     return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 

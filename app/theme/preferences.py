@@ -58,7 +58,7 @@ class HasLook(Protocol):
 
 def show_look(app: App[int], look: Look) -> None:
     """Let *look* hold from now on: what is drawn is drawn again, as with another theme."""
-    assert isinstance(app, HasLook)  # noqa: S101 - ours does
+    assert isinstance(app, HasLook)  # ours does
     app.look = look
     signal: Signal[Theme] = app.theme_changed_signal
     signal.publish(app.current_theme)
@@ -67,7 +67,7 @@ def show_look(app: App[int], look: Look) -> None:
 def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
     """Take over what the settings say of the look, with the user's themes in *folder*; returns
     a sentence for each thing that could not be."""
-    from app.theme.user_themes import load_themes  # noqa: PLC0415 - the first frame is without
+    from app.theme.user_themes import load_themes  # the first frame is without
 
     own, faults = load_themes(folder)
     for theme in own:

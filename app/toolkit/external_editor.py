@@ -23,7 +23,7 @@ class EditorError(OpencodePyError):
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
     """The editor's command with its arguments. Raises ``EditorError`` if there is none."""
-    import shutil  # noqa: PLC0415 - few sessions open an editor
+    import shutil  # few sessions open an editor
 
     named = env.get("VISUAL") or env.get("EDITOR")
     if named:

@@ -88,7 +88,7 @@ class OpencodeApp(App[int]):
         """What is behind the first frame: made right after it, or before, for the first key that
         wants it."""
         if self._controller is None:
-            from app.tui.controller import Controller  # noqa: PLC0415 - the first frame is without
+            from app.tui.controller import Controller  # the first frame is without
 
             self._controller = Controller(
                 self,

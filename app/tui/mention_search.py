@@ -37,7 +37,7 @@ class Finding:
             self.files(self._early)
 
     async def _find(self, typed: str) -> None:
-        from agent.tools.search.file_index import FileIndex  # noqa: PLC0415 - when a file is named
+        from agent.tools.search.file_index import FileIndex  # when a file is named
 
         runtime = self._live.runtime
         if self._index is None:

@@ -145,7 +145,7 @@ def _step(work: Work) -> float:
 class WorkingLine(Static):
     """Shows a ``Work``. Its timer runs only while there is something to move."""
 
-    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:  # noqa: A002
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
         super().__init__("", id=id, markup=False)
         self._work = Work()
         self._clock = clock

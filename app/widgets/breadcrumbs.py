@@ -34,7 +34,7 @@ def lay_out(kin: Kin, width: int) -> Content:
 class Breadcrumbs(Static):
     """Shows a ``Kin``; takes no room while there is none."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__("", id=id, markup=False)
         self._kin: Kin | None = None
         self.display = False

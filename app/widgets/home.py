@@ -135,7 +135,7 @@ def _recent(sessions: "Sequence[Session]", now: float) -> list[Content]:
 class Home(Static):
     """Shows ``HomeFacts``."""
 
-    def __init__(self, facts: HomeFacts, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, facts: HomeFacts, *, id: str | None = None) -> None:
         super().__init__(lay_out(facts), id=id, markup=False)
         self._facts = facts
 

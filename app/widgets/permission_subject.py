@@ -67,7 +67,7 @@ class Subject(Widget):
 
     DEFAULT_CSS = "Subject { height: auto; }"
 
-    def __init__(self, blocks: Sequence[Block], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, blocks: Sequence[Block], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._blocks = tuple(blocks)
         self.choice = HunkChoice(self._blocks)

@@ -214,7 +214,7 @@ class Sidebar(VerticalScroll, can_focus=False):
     """Shows a ``Side``. Whether it stands follows from the width of the screen, from what the
     user wants, and from whether there is a session (see ``session.tcss``)."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__(id=id)
         self._side = Side()
 

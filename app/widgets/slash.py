@@ -49,7 +49,7 @@ def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
 class SlashList(OptionList, can_focus=False):
     """Never takes the focus: the prompt steers it."""
 
-    def __init__(self, entries: Sequence[Entry], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, entries: Sequence[Entry], *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
         self.files = False

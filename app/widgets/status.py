@@ -155,7 +155,9 @@ class StatusLine(Widget):
     """Shows a ``Status``; draws only when it changed. Its height is its screen's to say: no change
     of it is worth a layout."""
 
-    def __init__(self, status: Status | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
+    def __init__(
+        self, status: Status | None = None, *, id: str | None = None
+    ) -> None:  # Textual's own name
         super().__init__(id=id)
         self._status = status or Status()
 

@@ -10,8 +10,8 @@ import pytest
 from agent.bus import Bus
 from agent.records.ids import new_id
 from agent.store.store import Store
+from tests.agent.store.samples import make_assistant, make_session, make_text, make_user
 from tests.e2e.conftest import Place, Runner, ServerThread
-from tests.store.samples import make_assistant, make_session, make_text, make_user
 from tests.support.script import Hold, Text, answer
 
 pytestmark = pytest.mark.e2e

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 BUSY = r"esc to interrupt|Stopping"
 ESC = "\x1b"
-MCP = str(Path(__file__).parents[1] / "mcp" / "servers" / "raw.py")
+MCP = str(Path(__file__).parents[1] / "agent" / "mcp" / "servers" / "raw.py")
 LANGUAGE_SERVER = str(Path(__file__).parents[1] / "support" / "language_server.py")
 
 

@@ -87,7 +87,7 @@ class Findings:
         """A path outside the project; *folder* asks for itself, a file for its folder."""
         real = self.place.real(path)
         # A string, and up to a thousand of them in one line.
-        folder = folder or os.path.isdir(real)  # noqa: PTH112 - see above
+        folder = folder or os.path.isdir(real)  # see above
         around = real if folder or real == "/" else real.rpartition("/")[0] or "/"
         self.externals.append(os.path.normpath(path))
         pattern = f"{around.rstrip('/')}/*"

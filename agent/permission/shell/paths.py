@@ -63,7 +63,7 @@ class Place:
         if found is None:
             try:
                 # Names are all that is wanted, of up to many thousand entries.
-                found = os.listdir(folder)  # noqa: PTH208 - see above
+                found = os.listdir(folder)  # see above
             except OSError:
                 found = []
             self._listings[folder] = found
@@ -144,7 +144,7 @@ def _entry(folder: str, name: str) -> str:
     """*name* in *folder*, which is resolved, with all links resolved."""
     joined = f"{folder}/{name}"
     # A string here, and thousands of them.
-    return os.path.realpath(joined) if os.path.islink(joined) else joined  # noqa: PTH114 - see above
+    return os.path.realpath(joined) if os.path.islink(joined) else joined  # see above
 
 
 def offered_folder(folder: str, project: str, home: str) -> str | None:
@@ -216,7 +216,7 @@ def _matches(pattern: str, place: Place) -> list[str] | None:
     """The files a pattern names now."""
     folder, _, last = pattern.rpartition("/")
     if glob.has_magic(folder) or not glob.has_magic(last):
-        names = glob.iglob(pattern)  # noqa: PTH207 - Path.glob has no absolute patterns
+        names = glob.iglob(pattern)  # Path.glob has no absolute patterns
     else:
         around = f"{folder}/"
         listed = (name for name in place.listing(around) if name[0] != "." or last[0] == ".")

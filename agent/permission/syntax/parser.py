@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 @cache
 def _parser() -> "Parser":
-    import tree_sitter_bash  # noqa: PLC0415 - 1 MB of tables, not needed before a command runs
-    from tree_sitter import Language, Parser  # noqa: PLC0415 - the same
+    import tree_sitter_bash  # 1 MB of tables, not needed before a command runs
+    from tree_sitter import Language, Parser  # the same
 
     return Parser(Language(tree_sitter_bash.language()))
 

@@ -97,7 +97,7 @@ def pattern_files(pattern: str, directory: Path, project: Path) -> list[Path]:
     found: dict[Path, None] = {}
     for folder in folders(directory, project):
         # Path.glob raises for some patterns, and a pattern is a stranger's.
-        names = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207 - see above
+        names = glob.iglob(pattern, root_dir=folder, recursive=True)  # see above
         for name in islice(names, PATTERN_FILES):
             path = folder / name
             if path.is_file() and path.resolve().is_relative_to(project):

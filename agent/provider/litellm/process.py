@@ -91,7 +91,7 @@ class LitellmProcess:
         """
         await self.ready()
         child, number = self._child, next(self._numbers)
-        assert child is not None  # noqa: S101 - ready has made it
+        assert child is not None  # ready has made it
         self._stay()
         messages = child.begin(number, arguments)
         try:
@@ -207,7 +207,7 @@ class _Child:
 
     async def _read(self) -> None:
         output = self._process.stdout
-        assert output is not None  # noqa: S101 - it was asked for
+        assert output is not None  # it was asked for
         while line := await output.readline():
             message = parse_object(line.decode("utf-8", "replace"))
             if message is not None:
@@ -236,7 +236,7 @@ class _Child:
 
     async def _listen(self) -> None:
         errors = self._process.stderr
-        assert errors is not None  # noqa: S101 - it was asked for
+        assert errors is not None  # it was asked for
         while piece := await errors.read(MOST_WORDS):
             self._words += piece
             del self._words[:-MOST_WORDS]

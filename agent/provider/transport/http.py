@@ -186,7 +186,7 @@ class Answer:
 
         Raises ``ProviderError`` (network) when the stream breaks or stays silent for too long.
         """
-        assert self._response is not None  # noqa: S101 - only inside the context
+        assert self._response is not None  # only inside the context
         pieces = self._response.aiter_bytes()
         decoder = self._framing
         try:

@@ -95,7 +95,7 @@ class Briefing:
     ) -> MessageWithParts:
         """*marker*, where the history begins anew, with the session part as of now."""
         message = marker.message
-        assert isinstance(message, UserMessage)  # noqa: S101 - a marker always is one
+        assert isinstance(message, UserMessage)  # a marker always is one
         now = await self._situation(session, message.agent, callers, fresh=True)
         pinned = await self._deps.store.pinned(session.id)  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))

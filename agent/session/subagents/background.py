@@ -180,7 +180,7 @@ class Errands:
     async def _follow(self, job: Job) -> None:
         """Wait for the end of *job*, store it with its report, and have that taken up."""
         work = job.work
-        assert work is not None  # noqa: S101 - set before a job is begun
+        assert work is not None  # set before a job is begun
         await asyncio.wait([work])
         parent_id = job.caller.id
         outcome: ErrandState = "failed"

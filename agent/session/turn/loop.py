@@ -225,7 +225,7 @@ async def _at_rest(
 
 def _assistant(result: StepResult) -> AssistantMessage:
     message = result.message.message
-    assert isinstance(message, AssistantMessage)  # noqa: S101 - a step's message always is one
+    assert isinstance(message, AssistantMessage)  # a step's message always is one
     return message
 
 

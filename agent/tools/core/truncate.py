@@ -32,7 +32,7 @@ class Limits:
     bytes: int = MAX_BYTES
     line_chars: int = LINE_CHARS
 
-    def less(self, *, lines: int, bytes: int) -> "Limits":  # noqa: A002 - named like the field
+    def less(self, *, lines: int, bytes: int) -> "Limits":  # named like the field
         """These limits with room left for a notice; at least half of each stays."""
         return Limits(
             max(self.lines - lines, (self.lines + 1) // 2),

@@ -78,7 +78,7 @@ def _by_likeness(keys: list[str], goal: list[str]) -> int | None:
     if not goal[index]:
         return None
     # Loaded only when an edit did not fit.
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept off the start-up path
 
     hit = process.extractOne(goal[index], keys, scorer=fuzz.ratio, score_cutoff=55)
     return None if hit is None else max(0, hit[2] - index)

@@ -224,7 +224,7 @@ def near_names(target: ToolPath) -> list[str]:
     except OSError:
         return []
     # Loaded for a mistyped name only.
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept off the start-up path
 
     hits = process.extract(name, names, scorer=fuzz.WRatio, limit=3, score_cutoff=60)
     parent = dirname(target.shown)
@@ -234,9 +234,9 @@ def near_names(target: ToolPath) -> list[str]:
 def same_names(target: ToolPath, project: str) -> list[str]:
     """Up to three files of the same name elsewhere in *project*: a folder is easily forgotten."""
     # Loaded for a mistyped name only.
-    from agent.tools.search.tree import walk  # noqa: PLC0415 - brings pathspec
+    from agent.tools.search.tree import walk  # brings pathspec
 
-    name = os.path.basename(target.path)  # noqa: PTH119 - compared with 10,000 others
+    name = os.path.basename(target.path)  # compared with 10,000 others
     found = itertools.islice(walk(project, hidden=True, ignored=False), WALKED)
     hits = (path for path in found if path.endswith(f"/{name}"))
     return [printable(_pattern(path, project)) for path in itertools.islice(hits, 3)]
@@ -248,8 +248,8 @@ def missing(target: ToolPath, project: str = "", *, granted: bool = False) -> To
     *project* is searched for the same name too. *granted* says that the user has consented
     to a look into the folder: names outside the project are told only then.
     """
-    if os.path.islink(target.path):  # noqa: PTH114 - a string here
-        where = printable(os.readlink(target.path))  # noqa: PTH115 - as above
+    if os.path.islink(target.path):  # a string here
+        where = printable(os.readlink(target.path))  # as above
         return ToolError(f"{target.shown} is a link to {where}, which does not exist.")
     names: list[str] = []
     if granted or not target.outside:

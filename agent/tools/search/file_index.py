@@ -286,7 +286,7 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _closest(wanted: str, paths: list[str]) -> list[str]:
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept off the start-up path
 
     scored = process.extract(wanted, paths, scorer=fuzz.partial_ratio, limit=50)
     return [path for path, _, _ in scored]

@@ -88,7 +88,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """A test of paths relative to the searched folder. A pattern without a slash matches
     names at any depth, as in .gitignore."""
     # wcmatch pulls in a good part of the standard library; only searches need it.
-    from wcmatch import glob  # noqa: PLC0415 - kept off the start-up path
+    from wcmatch import glob  # kept off the start-up path
 
     bare = pattern.removeprefix("./").lstrip("/")
     anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"

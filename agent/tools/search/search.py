@@ -161,7 +161,7 @@ async def _records(
     split: _Files | _Matches,
     take: Callable[[list[bytes]], None],
 ) -> None:
-    assert stream is not None  # noqa: S101 - asked for with PIPE
+    assert stream is not None  # asked for with PIPE
     rest = b""
     while chunk := await stream.read(_CHUNK):
         complete, rest = split.split(rest + chunk)
@@ -176,7 +176,7 @@ async def _records(
 
 async def _drain(stream: asyncio.StreamReader | None) -> str:
     """The first 4 KB of what a process says on stderr; the rest is read and dropped."""
-    assert stream is not None  # noqa: S101 - asked for with PIPE
+    assert stream is not None  # asked for with PIPE
     kept = b""
     while chunk := await stream.read(_CHUNK):
         kept = (kept + chunk)[:4_096]

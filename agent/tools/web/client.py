@@ -191,7 +191,7 @@ class Web:
         self, request: "_Request", address: str | None, proxy: str | None, clock: _Clock
     ) -> _Hop:
         """One request to *address* (None: by the proxy). ``ConnectionError``: try another."""
-        import httpx2  # noqa: PLC0415 - kept off the start-up path
+        import httpx2  # kept off the start-up path
 
         url = request.url
         sent = {"accept-encoding": "gzip, deflate", "user-agent": "opencode-py", **request.headers}

@@ -32,7 +32,7 @@ def _direct(host: str, no_proxy: str) -> bool:
 
 def parse_url(text: str) -> "httpx2.URL":
     """The web address in *text*. Raises ``ToolError`` for what must not be asked."""
-    import httpx2  # noqa: PLC0415 - kept off the start-up path
+    import httpx2  # kept off the start-up path
 
     text = text.strip()
     if any(char.isspace() or ord(char) < 32 or char in "\\\x7f" for char in text):

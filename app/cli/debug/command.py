@@ -53,7 +53,7 @@ def _answer(arguments: argparse.Namespace) -> int:
     here = Path.cwd()
     match arguments.part:
         case "permission":
-            from app.cli.debug.permission import (  # noqa: PLC0415 - each part loads its own
+            from app.cli.debug.permission import (  # each part loads its own
                 answer_cases,
                 explain,
             )
@@ -65,28 +65,28 @@ def _answer(arguments: argparse.Namespace) -> int:
                 return 2
             return explain(here, arguments.agent, arguments.permission, arguments.pattern)
         case "edit":
-            from app.cli.debug.edit import answer_edits  # noqa: PLC0415 - as above
+            from app.cli.debug.edit import answer_edits  # as above
 
             return answer_edits(sys.stdin, sys.stdout)
         case "stream":
-            from app.cli.debug.stream import answer_streams  # noqa: PLC0415 - as above
+            from app.cli.debug.stream import answer_streams  # as above
 
             return answer_streams(sys.stdin, sys.stdout, arguments.transport)
         case "config":
-            from app.cli.debug.config import show_config, show_schema  # noqa: PLC0415 - as above
+            from app.cli.debug.config import show_config, show_schema  # as above
 
             if arguments.schema:
                 return show_schema()
             return show_config(here, as_json=arguments.json)
         case "info":
-            from app.cli.debug.info import show_info  # noqa: PLC0415 - as above
+            from app.cli.debug.info import show_info  # as above
 
             return show_info(here, as_json=arguments.json)
         case "plugins":
-            from app.cli.debug.config import show_plugins  # noqa: PLC0415 - as above
+            from app.cli.debug.config import show_plugins  # as above
 
             return show_plugins(here, as_json=arguments.json)
         case _:
-            from app.cli.debug.config import show_paths  # noqa: PLC0415 - as above
+            from app.cli.debug.config import show_paths  # as above
 
             return show_paths(as_json=arguments.json)

@@ -53,7 +53,7 @@ def _list(servers: tuple[Server, ...], tokens: TokenFile) -> int:
 
 
 async def _log_in(server: Server, data: Path, env: Mapping[str, str]) -> int:
-    from agent.mcp.login import Logins  # noqa: PLC0415 - brings the SDK
+    from agent.mcp.login import Logins  # brings the SDK
 
     opener = browser_of(env)
 

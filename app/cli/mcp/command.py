@@ -59,18 +59,18 @@ def main(argv: list[str]) -> int:
 
 def _answer(given: argparse.Namespace, behind: list[str]) -> int:
     """*behind* are the words behind ``--``."""
-    from app.startup.logs import start_log  # noqa: PLC0415 - not needed by --help
+    from app.startup.logs import start_log  # not needed by --help
 
     if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
         start_log(os.environ)
     here = Path.cwd()
     match given.part:
         case "list":
-            from app.cli.mcp.list import show_servers  # noqa: PLC0415 - each part loads its own
+            from app.cli.mcp.list import show_servers  # each part loads its own
 
             return show_servers(here, os.environ, as_json=given.json)
         case "add":
-            from app.cli.mcp.add import add_server, take_over  # noqa: PLC0415 - as above
+            from app.cli.mcp.add import add_server, take_over  # as above
 
             if given.from_claude_code:
                 return take_over(given.name, os.environ, here)
@@ -83,14 +83,14 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
                 command=[*given.command, *behind],
             )
         case "auth":
-            from app.cli.mcp.auth import log_in  # noqa: PLC0415 - as above
+            from app.cli.mcp.auth import log_in  # as above
 
             return log_in(here, os.environ, given.name)
         case "logout":
-            from app.cli.mcp.auth import log_out  # noqa: PLC0415 - as above
+            from app.cli.mcp.auth import log_out  # as above
 
             return log_out(here, os.environ, given.name)
         case _:
-            from app.cli.mcp.debug import probe  # noqa: PLC0415 - as above
+            from app.cli.mcp.debug import probe  # as above
 
             return probe(here, os.environ, given.name)

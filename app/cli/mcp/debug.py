@@ -42,7 +42,7 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Stand
         found = service.standing(name)
     finally:
         await service.close()
-    assert found is not None  # noqa: S101 - it is the one that was asked for
+    assert found is not None  # it is the one that was asked for
     return found
 
 

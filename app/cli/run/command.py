@@ -129,7 +129,7 @@ def _piped(source: TextIO) -> str:
             return ""
     except (OSError, ValueError, AttributeError):
         return ""
-    import select  # noqa: PLC0415 - for piped input only
+    import select  # for piped input only
 
     if not select.select([source], [], [], PATIENCE)[0]:
         say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
@@ -141,13 +141,13 @@ def _piped(source: TextIO) -> str:
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
-    from app.cli.run.signals import Stopping  # noqa: PLC0415 - brings the harness
+    from app.cli.run.signals import Stopping  # brings the harness
 
     stopping = Stopping()
     gc.put_off()
-    from agent.records.errors import NothingToDo  # noqa: PLC0415 - brings the harness
-    from app.session.command_expansion import STOPPED  # noqa: PLC0415 - as above
-    from app.startup.logs import start_log  # noqa: PLC0415 - as above
+    from agent.records.errors import NothingToDo  # brings the harness
+    from app.session.command_expansion import STOPPED  # as above
+    from app.startup.logs import start_log  # as above
 
     start_log(os.environ)
     async with contextlib.AsyncExitStack() as opened:
@@ -164,8 +164,8 @@ async def _made_ready(
     given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
 ) -> "Ready":
     """Everything that comes before the turn. What is to be closed is put on *opened*."""
-    from agent.runtime.headless import Approval, Headless  # noqa: PLC0415 - brings the harness
-    from app.cli.run.prompt import prompt_of  # noqa: PLC0415 - as above
+    from agent.runtime.headless import Approval, Headless  # brings the harness
+    from app.cli.run.prompt import prompt_of  # as above
 
     runtime = await _open(given)
     opened.push_async_callback(runtime.close)
@@ -179,7 +179,7 @@ async def _made_ready(
 
 
 async def _open(given: argparse.Namespace) -> "Runtime":
-    from agent.runtime.runtime import open_runtime  # noqa: PLC0415 - brings the harness
+    from agent.runtime.runtime import open_runtime  # brings the harness
 
     limits = {
         "steps": given.max_steps,
@@ -219,9 +219,9 @@ async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping")
 
 def _writer(given: argparse.Namespace) -> Writer:
     if given.format == "json":
-        from app.cli.run.json_lines import JsonLines  # noqa: PLC0415 - one of the two forms
+        from app.cli.run.json_lines import JsonLines  # one of the two forms
 
         return JsonLines(sys.stdout, deltas=given.deltas)
-    from app.cli.run.text import TextWriter  # noqa: PLC0415 - one of the two forms
+    from app.cli.run.text import TextWriter  # one of the two forms
 
     return TextWriter(sys.stdout, sys.stderr)

@@ -54,8 +54,8 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _list(store: "Store", given: argparse.Namespace) -> None:
-    from agent.store.listing import Scope  # noqa: PLC0415 - not needed by --help
-    from app.text.units import money  # noqa: PLC0415 - as above
+    from agent.store.listing import Scope  # not needed by --help
+    from app.text.units import money  # as above
 
     found = await store.lines(Scope(None if given.all else here(), given.archived))
     found = found[: max(0, given.max_count)]
@@ -74,7 +74,7 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _search(store: "Store", given: argparse.Namespace) -> None:
-    from agent.store.listing import Scope  # noqa: PLC0415 - not needed by --help
+    from agent.store.listing import Scope  # not needed by --help
 
     scope = Scope(None if given.all else here(), given.archived)
     hits = await store.found(" ".join(given.words), scope)
@@ -95,17 +95,17 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _show(store: "Store", given: argparse.Namespace) -> None:
-    from agent.transfer.bundle import collect  # noqa: PLC0415 - not needed by --help
-    from agent.transfer.writing import text_of  # noqa: PLC0415 - as above
-    from app.text.sanitize import clean  # noqa: PLC0415 - as above
+    from agent.transfer.bundle import collect  # not needed by --help
+    from agent.transfer.writing import text_of  # as above
+    from app.text.sanitize import clean  # as above
 
     text = text_of(await collect(store, given.id), "json" if given.json else "md")
     sys.stdout.write(text if given.json else clean(text))
 
 
 async def _delete(store: "Store", given: argparse.Namespace) -> None:
-    from agent.records.errors import SessionBusy  # noqa: PLC0415 - not needed by --help
-    from app.text.sanitize import clean_line  # noqa: PLC0415 - as above
+    from agent.records.errors import SessionBusy  # not needed by --help
+    from app.text.sanitize import clean_line  # as above
 
     for session_id in given.id:
         session = await store.session(session_id)
@@ -141,6 +141,6 @@ def as_json(line: "SessionLine") -> "JsonObject":
 
 
 def _when(seconds: float) -> str:
-    from agent.transfer.markdown import moment  # noqa: PLC0415 - not needed by --help
+    from agent.transfer.markdown import moment  # not needed by --help
 
     return moment(seconds)

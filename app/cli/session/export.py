@@ -36,9 +36,9 @@ def main(argv: list[str]) -> int:
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
-    from agent.redact import secrets_of  # noqa: PLC0415 - not needed by --help
-    from agent.transfer.bundle import collect, without_secrets  # noqa: PLC0415 - as above
-    from agent.transfer.writing import text_of, write  # noqa: PLC0415 - as above
+    from agent.redact import secrets_of  # not needed by --help
+    from agent.transfer.bundle import collect, without_secrets  # as above
+    from agent.transfer.writing import text_of, write  # as above
 
     bundle = await collect(store, given.id or await _latest(store))
     if not given.with_secrets:
@@ -53,8 +53,8 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _latest(store: "Store") -> str:
-    from agent.records.errors import SessionNotFound  # noqa: PLC0415 - not needed by --help
-    from agent.store.listing import Scope  # noqa: PLC0415 - as above
+    from agent.records.errors import SessionNotFound  # not needed by --help
+    from agent.store.listing import Scope  # as above
 
     found = await store.lines(Scope(here()))
     if not found:

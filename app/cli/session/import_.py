@@ -30,8 +30,8 @@ def main(argv: list[str]) -> int:
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
-    from agent.git import project_root  # noqa: PLC0415 - not needed by --help
-    from agent.transfer.reading import import_file  # noqa: PLC0415 - as above
+    from agent.git import project_root  # not needed by --help
+    from agent.transfer.reading import import_file  # as above
 
     folder = here()
     project = str(await project_root(Path(folder)))

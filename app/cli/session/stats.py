@@ -42,16 +42,16 @@ def main(argv: list[str]) -> int:
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
-    from pathlib import Path  # noqa: PLC0415 - not needed by --help
+    from pathlib import Path  # not needed by --help
 
-    from agent.git import project_root  # noqa: PLC0415 - as above
+    from agent.git import project_root  # as above
 
     project = str(await project_root(Path(here()))) if given.here else None
     rows = await store.used(time.time() - given.days * DAY, project)
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
-    from app.session.stats import page  # noqa: PLC0415 - brings Textual
+    from app.session.stats import page  # brings Textual
 
     width = min(100, shutil.get_terminal_size().columns)
     print(f"The last {given.days} days\n\n{page(rows, width).plain}")

@@ -31,9 +31,9 @@ def run(
 async def _with_store(
     work: Callable[["Store", argparse.Namespace], Awaitable[None]], given: argparse.Namespace
 ) -> None:
-    from agent.bus import Bus  # noqa: PLC0415 - not needed by --help
-    from agent.config.paths import Paths, ensure  # noqa: PLC0415 - as above
-    from agent.store.store import Store  # noqa: PLC0415 - as above
+    from agent.bus import Bus  # not needed by --help
+    from agent.config.paths import Paths, ensure  # as above
+    from agent.store.store import Store  # as above
 
     paths = Paths.find(os.environ)
     store = await Store.open(ensure(paths.data) / "sessions.db", Bus())
@@ -57,8 +57,8 @@ def named(name: str) -> Path:
 
 def table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
-    from app.text.sanitize import clean_line  # noqa: PLC0415 - not needed by --help
-    from app.text.units import aligned, widths_of  # noqa: PLC0415 - as above
+    from app.text.sanitize import clean_line  # not needed by --help
+    from app.text.units import aligned, widths_of  # as above
 
     cleaned = [tuple(map(clean_line, row)) for row in rows]
     widths = widths_of(cleaned)

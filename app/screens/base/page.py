@@ -62,7 +62,7 @@ class Laid(Widget):
         self,
         lay_out: Callable[[int], Content],
         *,
-        id: str | None = None,  # noqa: A002 - Textual's own name
+        id: str | None = None,  # Textual's own name
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)

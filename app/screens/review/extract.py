@@ -45,7 +45,7 @@ def copied(reviewed: Reviewed, mark: Mark) -> str:
 def saved(reviewed: Reviewed, mark: Mark) -> Taken:
     """What *mark* is as a file: a turn as Markdown, a change as a patch, output whole."""
     if mark.heads:
-        from agent.transfer.markdown import turn_as_markdown  # noqa: PLC0415 - when it is asked for
+        from agent.transfer.markdown import turn_as_markdown  # when it is asked for
 
         turn = reviewed.turns[mark.place]
         return Taken(f"turn-{mark.place + 1}.md", turn_as_markdown(turn))
@@ -102,7 +102,7 @@ def _diffs(part: Part) -> list[DiffBlock]:
 
 
 def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
-    from agent.transfer.markdown import diff_text  # noqa: PLC0415 - when it is asked for
+    from agent.transfer.markdown import diff_text  # when it is asked for
 
     for block in diffs:
         yield "--- /dev/null" if block.change == "create" else f"--- a/{_old(block)}"

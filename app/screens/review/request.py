@@ -26,7 +26,7 @@ class SentScreen(PageScreen):
         message: AssistantMessage,
         secrets: Sequence[str],
     ) -> None:
-        from agent.session.review.past_request import sent  # noqa: PLC0415 - brings the provider's records
+        from agent.session.review.past_request import sent  # brings the provider's records
 
         sections = [
             Content.assemble((f"{heading}\n", "bold $tone-accent"), clean(_cut(text)))

@@ -315,7 +315,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     async def _save(self, mark: Mark) -> None:
         """Write what is chosen to a file of its own; what looks like a key is left out."""
-        from agent.transfer.writing import write_text  # noqa: PLC0415 - when it is asked for
+        from agent.transfer.writing import write_text  # when it is asked for
 
         taken = saved(self._held[mark.session_id], mark)
         folder = self._runtime.directory
@@ -345,7 +345,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     async def _show_changes(
         self, title: str, messages: Sequence[MessageWithParts], until: str | None
     ) -> None:
-        from app.screens.review.changes import ChangesScreen  # noqa: PLC0415 - when it is asked for
+        from app.screens.review.changes import ChangesScreen  # when it is asked for
 
         blocks = await self._runtime.sessions.undo.changes.of(messages, until)
         if blocks:
@@ -358,7 +358,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if mark is None or mark.step is None:
             self._show_keys("Choose a step: a call or an answer")
             return
-        from app.screens.review.request import SentScreen  # noqa: PLC0415 - when it is asked for
+        from app.screens.review.request import SentScreen  # when it is asked for
 
         messages = self._held[mark.session_id].messages
         screen = SentScreen(messages, mark.step.message, self._secrets)

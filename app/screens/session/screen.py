@@ -116,7 +116,7 @@ class SessionScreen(Screen[None]):
     @property
     def parts(self) -> "Parts":
         """What ``complete`` brought: not to be asked for before it."""
-        assert self._parts is not None  # noqa: S101 - a fault of the caller
+        assert self._parts is not None  # a fault of the caller
         return self._parts
 
     @property

@@ -117,7 +117,7 @@ async def close(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine
 
 
 def _closest(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept off the start-up path
 
     titles = [line.title.lower() for line in lines]
     found = process.extract(typed, titles, scorer=fuzz.partial_ratio, limit=10, score_cutoff=ALIKE)

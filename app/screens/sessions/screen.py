@@ -152,7 +152,7 @@ class SessionsScreen(Picker):
             self._tasks.spawn(self._preview(key), "reading a preview")
 
     async def _preview(self, key: str) -> None:
-        from app.screens.sessions.preview import preview  # noqa: PLC0415 - for this list only
+        from app.screens.sessions.preview import preview  # for this list only
 
         shown = await preview(self._runtime.store, key, self._wanted.typed)
         if key == self._previewing and self.is_attached:

@@ -30,7 +30,7 @@ class CommandEditor(TextArea):
 
         command: str | None
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, id=id)
 
     def begin(self, command: str) -> None:

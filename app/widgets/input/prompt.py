@@ -70,7 +70,7 @@ class Prompt(GraphemeArea):
             super().__init__()
             self.key = key
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's own name
         super().__init__(
             id=id,
             soft_wrap=True,
@@ -125,7 +125,7 @@ class Prompt(GraphemeArea):
         """Give the prompt Vim's keys, or take them away."""
         if on == (self.vim is not None):
             return
-        from app.widgets.input.vim.keys import Vim  # noqa: PLC0415 - for those who want them
+        from app.widgets.input.vim.keys import Vim  # for those who want them
 
         self.vim = Vim() if on else None
         self.post_message(self.ModeChanged("insert"))

@@ -49,11 +49,11 @@ def token_style(token: str, tones: Tones, on: str) -> Style:
 @lru_cache(64)
 def _lexer(language: str, path: str) -> "Lexer | None":
     # Pygments is loaded with the first code that is shown, not at start.
-    from pygments.lexers import (  # noqa: PLC0415 - see above
+    from pygments.lexers import (  # see above
         find_lexer_class_by_name,
         find_lexer_class_for_filename,
     )
-    from pygments.util import ClassNotFound  # noqa: PLC0415 - see above
+    from pygments.util import ClassNotFound  # see above
 
     found = None
     try:

@@ -32,7 +32,7 @@ CHUNK = 40
 @cache
 def _parser() -> "MarkdownIt":
     # Loaded with the first text that is shown, not at start.
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - see above
+    from markdown_it import MarkdownIt  # see above
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 12})
     return parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])

@@ -91,7 +91,7 @@ class Transcript(ScrollView, can_focus=True):
         view: SessionView | None = None,
         *,
         clock: Callable[[], float] = time.time,
-        id: str | None = None,  # noqa: A002 - Textual's name
+        id: str | None = None,  # Textual's name
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)

@@ -1,0 +1,123 @@
+"""Hooks on sessions, prompts, stops and summaries (H1)."""
+
+import json
+
+import pytest
+
+from agent.records.errors import PromptRefused
+from agent.records.events import Notice
+from agent.records.messages import TextPart
+from tests.agent.hooks.conftest import told
+from tests.support.harness import open_harness
+from tests.support.script import Call, Text, answer
+
+
+async def test_h1_a_session_begins_and_ends(tmp_path, script):
+    hooks = {
+        "SessionStart": [script("echo 'The build is red.'", name="start")],
+        "SessionEnd": [script("exit 0", name="end")],
+    }
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(answer(Text("Hello.")), answer(Text("Again.")))
+        session = await harness.session()
+        await harness.turn(session, "Hi")
+        await harness.turn(session, "Hi again")
+        sent = json.dumps(harness.server.requests[0].body["messages"])
+        assert sent.count("The build is red.") == 1
+        (start,) = told(tmp_path, "start")
+        assert (start["source"], start["session_id"]) == ("startup", session.id)
+        shown = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
+        assert not [p for p in shown if "red" in p.text and not p.synthetic]
+    (end,) = told(tmp_path, "end")
+    assert end["reason"] == "exit"
+
+
+async def test_h1_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
+    hooks = {"UserPromptSubmit": [script("echo 'holds a key' >&2; exit 2")]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        session = await harness.session()
+        with pytest.raises(PromptRefused, match="holds a key"):
+            await harness.send(session, "my key is 1")
+        assert not await harness.messages(session)
+        assert told(tmp_path)[0]["prompt"] == "my key is 1"
+
+
+async def test_h1_a_prompt_gets_context(tmp_path, script):
+    word = {"hookSpecificOutput": {"additionalContext": "Branch: main"}}
+    hooks = {"UserPromptSubmit": [script(f"echo '{json.dumps(word)}'")]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(answer(Text("Fine.")))
+        await harness.turn(await harness.session(), "Where are we?")
+        assert "Branch: main" in json.dumps(harness.server.requests[0].body["messages"])
+
+
+async def test_h1_a_stop_hook_keeps_the_turn_going_and_knows_that_it_did(tmp_path, script):
+    body = """grep -q '"stop_hook_active": true' "$0.seen" 2>/dev/null && exit 0
+tail -n 2 "${0%.sh}.told" > "$0.seen"
+grep -q '"stop_hook_active": true' "$0.seen" && exit 0
+echo 'the tests are red' >&2; exit 2"""
+    hooks = {"Stop": [script(body)]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(answer(Text("Done.")), answer(Text("Now it is.")))
+        end = await harness.turn(await harness.session(), "Go.")
+        assert end.outcome == "completed"
+        assert len(harness.server.requests) == 2
+        assert "the tests are red" in json.dumps(harness.server.requests[1].body["messages"])
+    assert [each["stop_hook_active"] for each in told(tmp_path)] == [False, True]
+
+
+async def test_h1_a_sub_agents_stop_is_its_own_event(tmp_path, script):
+    hooks = {
+        "SubagentStop": [script("exit 0", name="sub")],
+        "Stop": [script("exit 0", name="stop")],
+        "UserPromptSubmit": [script("exit 0", name="prompt")],
+    }
+    task = {"description": "look", "prompt": "Look.", "subagent_type": "explore"}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(
+            answer(Call("task", task)), answer(Text("Seen.")), answer(Text("Done."))
+        )
+        await harness.turn(await harness.session(), "Go.")
+    assert [each["agent"] for each in told(tmp_path, "sub")] == ["explore"]
+    assert len(told(tmp_path, "stop")) == len(told(tmp_path, "prompt")) == 1
+
+
+async def test_h1_a_summary_gets_what_hooks_add_or_is_refused(tmp_path, script):
+    refusing = f"test -e '{tmp_path}/no' && exit 2; echo '{{\"context\": \"keep the port\"}}'"
+    hooks = {"PreCompact": [script(refusing, matcher="manual")]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(answer(Text("Hello.")), answer(Text("# Summary")))
+        session = await harness.session()
+        await harness.turn(session, "Hi")
+        (tmp_path / "no").touch()
+        before = len(harness.events)
+        await harness.runtime.sessions.compacting.start(session.id)
+        end = await harness.idle(session, after=before)
+        assert end.error is not None
+        assert "A hook refused the summary" in end.error.message
+        assert len(harness.server.requests) == 1
+        (tmp_path / "no").unlink()
+        before = len(harness.events)
+        await harness.runtime.sessions.compacting.start(session.id, "the names")
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        sent = json.dumps(harness.server.requests[1].body["messages"])
+        assert "the names" in sent
+        assert "keep the port" in sent
+    assert told(tmp_path)[0]["trigger"] == "manual"
+
+
+async def test_h1_a_question_is_notified(tmp_path, script):
+    word = """echo '{"systemMessage": "told you"}'"""
+    hooks = {"Notification": [script(word, matcher="permission_prompt")]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(
+            answer(Call("write", {"file_path": "a", "content": "x"})), answer(Text("Ok."))
+        )
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "Go.")
+        request = await harness.asked()
+        await harness.until(lambda e: isinstance(e, Notice) and e.message == "told you")
+        harness.answer(request, "once")
+        await harness.idle(session, after=before)
+    assert told(tmp_path)[0]["message"].startswith("opencode-py asks about write")

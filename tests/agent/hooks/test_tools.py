@@ -1,0 +1,204 @@
+"""Hooks on tool calls, run for real through the pipeline (H1, H2, T3)."""
+
+import json
+
+import pytest
+
+from agent.records.events import Notice, PermissionAsked
+from agent.records.messages import Completed, Failed
+from tests.agent.hooks.conftest import told
+from tests.support.harness import open_harness
+from tests.support.processes import gone, pids_in
+from tests.support.script import Call, Text, answer
+
+ECHO = answer(Call("bash", {"command": "echo one"}))
+WRITE = answer(Call("write", {"file_path": "a.txt", "content": "x\n"}))
+
+
+async def run(tmp_path, hooks, *answers, reply=None, **settings):
+    """The tool parts of a turn under *hooks*; *reply* answers the first question."""
+    async with open_harness(tmp_path, hooks=hooks, **settings) as harness:
+        harness.server.script(*answers, answer(Text("Done.")))
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "Go.")
+        if reply is not None:
+            harness.answer(await harness.asked(), reply)
+        end = await harness.idle(session, after=before)
+        asked = [e for e in harness.events if isinstance(e, PermissionAsked)]
+        notices = [e.message for e in harness.events if isinstance(e, Notice)]
+        return end, await harness.tools(session), asked, notices
+
+
+async def test_h1_a_hook_is_told_of_a_call_and_its_result(tmp_path, script):
+    hooks = {
+        "PreToolUse": [script("exit 0", name="pre", matcher="Bash")],
+        "PostToolUse": [script("exit 0", name="post", matcher="bash|write")],
+    }
+    _, (part,), _, notices = await run(tmp_path, hooks, ECHO)
+    assert isinstance(part.state, Completed)
+    assert not notices
+    (pre,), (post,) = told(tmp_path, "pre"), told(tmp_path, "post")
+    assert (pre["hook_event_name"], pre["tool_name"]) == ("PreToolUse", "bash")
+    assert pre["tool_input"] == {"command": "echo one"}
+    assert pre["cwd"] == str(tmp_path / "project")
+    assert post["tool_response"]["output"].startswith("one")
+    assert post["tool_response"]["exit_code"] == 0
+
+
+async def test_h1_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_path, script):
+    hooks = {"PreToolUse": [script("echo 'not on a Friday' >&2; exit 2")]}
+    end, (part,), _, _ = await run(tmp_path, hooks, ECHO)
+    assert end.outcome == "completed"
+    assert isinstance(part.state, Failed)
+    assert part.state.kind == "denied"
+    assert part.state.error == "A hook refused this call: not on a Friday"
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("echo oops >&2; exit 1", "failed (exit code 1): oops"),
+        ("kill -9 $$", "SIGKILL"),
+        ("echo '{broken'", "begins like JSON and is none"),
+        ("exec sleep 30", "took longer than 0.2 seconds"),
+    ],
+)
+async def test_h1_one_that_fails_or_is_late_blocks_before_and_is_only_shown_after(
+    tmp_path, script, body, word
+):
+    before = {"PreToolUse": [script(body, timeout=0.2 if "sleep" in body else 0)]}
+    (tmp_path / "a").mkdir()
+    _, (part,), _, notices = await run(tmp_path / "a", before, ECHO)
+    assert isinstance(part.state, Failed)
+    assert word in part.state.error
+    assert word in notices[0]
+    after = {"PostToolUse": [script(body, timeout=0.2 if "sleep" in body else 0)]}
+    (tmp_path / "b").mkdir()
+    _, (part,), _, notices = await run(tmp_path / "b", after, ECHO)
+    assert isinstance(part.state, Completed)
+    assert word in notices[0]
+
+
+async def test_t3_what_a_hook_rewrites_is_checked_again_and_runs(tmp_path, script):
+    changed = json.dumps({"hookSpecificOutput": {"updatedInput": {"command": "echo two"}}})
+    hooks = {"PreToolUse": [script(f"echo '{changed}'")]}
+    _, (part,), _, _ = await run(tmp_path, hooks, ECHO)
+    assert isinstance(part.state, Completed)
+    assert part.state.output.startswith("two")
+    assert part.state.input == {"command": "echo two"}
+
+
+async def test_t3_a_rewrite_that_does_not_fit_the_tool_fails(tmp_path, script):
+    hooks = {"PreToolUse": [script("""echo '{"input": {"comand": "x"}}'""")]}
+    _, (part,), _, _ = await run(tmp_path, hooks, ECHO)
+    assert isinstance(part.state, Failed)
+    assert part.state.kind == "invalid"
+
+
+async def test_t3_a_rewritten_command_meets_the_rules(tmp_path, script):
+    hooks = {"PreToolUse": [script("""echo '{"input": {"command": "rm x"}}'""")]}
+    rules = {"bash": {"rm *": "deny"}}
+    _, (part,), _, _ = await run(tmp_path, hooks, ECHO, permission=rules)
+    assert isinstance(part.state, Failed)
+    assert part.state.kind == "denied"
+
+
+async def test_t3_allow_saves_a_question_that_no_rule_asks(tmp_path, script):
+    hooks = {"PreToolUse": [script("""echo '{"decision": "allow"}'""", matcher="Write")]}
+    _, (part,), asked, _ = await run(tmp_path, hooks, WRITE)
+    assert isinstance(part.state, Completed)
+    assert not asked
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("action", ["ask", "deny"])
+async def test_t3_allow_never_beats_a_rule(tmp_path, script, event, action):
+    hooks = {event: [script("""echo '{"decision": "allow"}'""")]}
+    reply = "reject" if action == "ask" else None
+    _, (part,), asked, _ = await run(
+        tmp_path, hooks, WRITE, reply=reply, permission={"edit": action}
+    )
+    assert isinstance(part.state, Failed)
+    assert bool(asked) == (action == "ask")
+
+
+async def test_t3_deny_of_a_hook_holds_whatever_a_rule_allows(tmp_path, script):
+    hooks = {"PreToolUse": [script("""echo '{"decision": "block", "reason": "no"}'""")]}
+    _, (part,), asked, _ = await run(tmp_path, hooks, WRITE, permission={"*": "allow"})
+    assert isinstance(part.state, Failed)
+    assert not asked
+
+
+async def test_h1_ask_of_a_hook_asks_though_a_rule_allows(tmp_path, script):
+    word = json.dumps({"decision": "ask", "reason": "look twice"})
+    hooks = {"PreToolUse": [script(f"echo '{word}'")]}
+    _, (part,), (asked,), _ = await run(
+        tmp_path, hooks, WRITE, reply="once", permission={"*": "allow"}
+    )
+    assert isinstance(part.state, Completed)
+    assert [n.reason for n in asked.request.needs if n.action == "ask"] == ["look twice"]
+
+
+async def test_h1_a_permission_hook_answers_before_the_user_is_asked(tmp_path, script):
+    word = {"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "ask me later"}}}
+    hooks = {"PermissionRequest": [script(f"echo '{json.dumps(word)}'", matcher="write")]}
+    _, (part,), asked, _ = await run(tmp_path, hooks, WRITE)
+    assert isinstance(part.state, Failed)
+    assert part.state.error == "A hook refused this call: ask me later"
+    assert not asked
+
+
+async def test_h1_the_strictest_of_several_holds_with_its_reason(tmp_path, script):
+    hooks = {
+        "PreToolUse": [
+            script("""echo '{"decision": "allow"}'""", name="one"),
+            script("echo never >&2; exit 2", name="two"),
+        ]
+    }
+    _, (part,), _, _ = await run(tmp_path, hooks, WRITE)
+    assert isinstance(part.state, Failed)
+    assert part.state.error.endswith("never")
+
+
+async def test_h1_context_output_and_the_end_of_the_turn_after_a_call(tmp_path, script):
+    word = {
+        "context": "mind the gap",
+        "output": "hidden",
+        "continue": False,
+        "stopReason": "enough",
+    }
+    hooks = {"PostToolUse": [script(f"echo '{json.dumps(word)}'")]}
+    end, (part,), _, _ = await run(tmp_path, hooks, ECHO)
+    assert end.outcome == "rejected"
+    assert isinstance(part.state, Completed)
+    assert part.state.output.startswith("hidden")
+    assert "[A hook objects: enough]" in part.state.output
+    assert "[A hook adds: mind the gap]" in part.state.output
+
+
+async def test_h1_a_failed_call_is_told(tmp_path, script):
+    hooks = {"PostToolUseFailure": [script("""echo '{"context": "try b.txt"}'""")]}
+    missing = answer(Call("read", {"file_path": "a.txt"}))
+    _, (part,), _, _ = await run(tmp_path, hooks, missing)
+    assert isinstance(part.state, Failed)
+    assert "[A hook adds: try b.txt]" in part.state.error
+    assert "a.txt" in told(tmp_path)[0]["error"]
+
+
+async def test_h2_a_hook_sees_no_key_and_runs_in_the_folder(tmp_path, script):
+    body = f"env > '{tmp_path}/env'; pwd > '{tmp_path}/pwd'"
+    await run(tmp_path, {"PreToolUse": [script(body)]}, ECHO)
+    variables = (tmp_path / "env").read_text()
+    assert "CLAUDE_PROJECT_DIR" in variables
+    assert "PAGER=cat" in variables
+    assert (tmp_path / "pwd").read_text().strip() == str(tmp_path / "project")
+
+
+async def test_h2_what_a_late_hook_started_ends_with_it(tmp_path, script):
+    pids = tmp_path / "pids"
+    body = f"sleep 1000 & echo $$ $! > '{pids}'; wait"
+    hooks = {"PostToolUse": [script(body, timeout=1)]}
+    await run(tmp_path, hooks, ECHO)
+    assert len(pids_in(pids, 2)) == 2
+    assert all(map(gone, pids_in(pids, 2)))

@@ -1,0 +1,179 @@
+"""Formatters and diagnostics after a change, from the model's call to its result (X6, X7)."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.records.blocks import DiffBlock
+from agent.records.messages import Completed, Failed, ToolPart
+from tests.agent.lsp.test_service import PATIENCE, SCRIPT, until, write
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Call, Text, answer
+
+FORMATTER = """
+import sys
+path = sys.argv[1]
+text = open(path).read()
+if "REFUSE" in text:
+    sys.stderr.write("cannot read this\\n")
+    sys.exit(2)
+open(path, "w").write(text.upper() if "SHOUT" in text else text)
+"""
+
+
+def settings(tmp_path: Path, mode: str = "good") -> dict[str, object]:
+    script = tmp_path / "formatter.py"
+    script.write_text(FORMATTER)
+    server = {"command": [sys.executable, SCRIPT, mode], "extensions": [".tiny"]}
+    formatter = {"command": [sys.executable, str(script), "$FILE"], "extensions": [".tiny"]}
+    return {
+        "lsp": {"tiny": server},
+        "formatter": {"loud": formatter},
+        "permission": {"edit": "allow", "lsp": "allow"},
+    }
+
+
+async def results(harness: Harness, *calls: Call) -> list[ToolPart]:
+    session = await harness.session()
+    harness.server.script(answer(*calls), answer(Text("done")))
+    assert (await harness.turn(session, "go")).outcome == "completed"
+    return await harness.tools(session)
+
+
+async def warm(harness: Harness) -> None:
+    """The server is up: a change in a test then gets what it says, however slow the machine."""
+    runtime = harness.runtime
+    write(harness.folder / "warm.tiny", "fine\n")
+    found = await runtime.code.servers.diagnostics((str(harness.folder / "warm.tiny"),), PATIENCE)
+    assert found
+
+
+async def test_x6_errors_of_a_change_come_with_its_result(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        await warm(harness)
+        (part,) = await results(
+            harness, Call("write", {"file_path": "a.tiny", "content": "one\nERROR two\n"})
+        )
+        assert isinstance(part.state, Completed)
+        assert part.state.output.startswith("Created a.tiny (2 lines).")
+        assert "errors in a.tiny" in part.state.output
+        assert "  2:1 error: ERROR two (tiny E1)" in part.state.output
+
+
+async def test_x6_nothing_is_said_of_what_is_right(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        await warm(harness)
+        (part,) = await results(
+            harness, Call("write", {"file_path": "a.tiny", "content": "fine\n"})
+        )
+        assert isinstance(part.state, Completed)
+        assert part.state.output == "Created a.tiny (1 line)."
+
+
+async def test_l01_of_a_flood_of_errors_the_model_is_told_a_few(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path, "flood")) as harness:
+        file = str(harness.folder / "a.tiny")
+        write(harness.folder / "a.tiny", "fine\n")
+        told = ""
+        async with asyncio.timeout(PATIENCE):
+            while "more" not in told:
+                told = await harness.runtime.code.aftercare.report((file,))
+        assert told.endswith("… and 9,980 more")
+        assert len(told.splitlines()) == 22
+
+
+async def test_x6_a_read_brings_the_server_up(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        write(harness.folder / "a.tiny", "ERROR\n")
+        assert harness.runtime.code.servers.statuses == ()
+        (part,) = await results(harness, Call("read", {"file_path": "a.tiny"}))
+        assert isinstance(part.state, Completed)
+        assert "error" not in part.state.output.replace("ERROR", "")
+        await until(lambda: harness.runtime.code.servers.statuses[0].state == "ready")
+
+
+@pytest.mark.parametrize("tool", ["write", "edit", "apply_patch"])
+async def test_x7_the_diff_is_that_of_the_formatted_file(tmp_path: Path, tool: str) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        write(harness.folder / "a.tiny", "one\n")
+        patch = "*** Begin Patch\n*** Update File: a.tiny\n@@\n-one\n+shout SHOUT\n*** End Patch\n"
+        calls = {
+            "write": Call("write", {"file_path": "a.tiny", "content": "shout SHOUT\n"}),
+            "edit": Call(
+                "edit",
+                {"file_path": "a.tiny", "old_string": "one", "new_string": "shout SHOUT"},
+            ),
+            "apply_patch": Call("apply_patch", {"patch": patch}),
+        }
+        again = Call(
+            "edit", {"file_path": "a.tiny", "old_string": "SHOUT SHOUT", "new_string": "end"}
+        )
+        session = await harness.session()
+        steps = [Call("read", {"file_path": "a.tiny"}), calls[tool], again]
+        harness.server.script(*(answer(step) for step in steps), answer(Text("done")))
+        assert (await harness.turn(session, "go")).outcome == "completed"
+        _, part, last = await harness.tools(session)
+        assert isinstance(part.state, Completed), part.state
+        (block,) = part.state.blocks
+        assert isinstance(block, DiffBlock)
+        added = [line.text for hunk in block.hunks for line in hunk.lines if line.kind == "add"]
+        assert added == ["SHOUT SHOUT"]
+        assert isinstance(last.state, Completed), "the session knows the formatted file"
+
+
+async def test_x7_a_formatter_that_fails_is_told_and_the_change_stays(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        (part,) = await results(
+            harness, Call("write", {"file_path": "a.tiny", "content": "REFUSE\n"})
+        )
+        assert isinstance(part.state, Completed)
+        assert "The formatter loud ended with code 2: cannot read this." in part.state.output
+        assert (harness.folder / "a.tiny").read_text() == "REFUSE\n"
+
+
+async def test_the_tool_answers_in_places_of_the_project(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        await warm(harness)
+        write(harness.folder / "a.tiny", "def shout(x)\n😀 shout(1)\nERROR\n")
+        asked = {"operation": "definition", "file_path": "a.tiny", "line": 2}
+        parts = await results(
+            harness,
+            Call("lsp", {**asked, "symbol": "shout"}),
+            Call("lsp", {**asked, "symbol": "whisper"}),
+            Call("lsp", asked),
+            Call("lsp", {"operation": "diagnostics", "file_path": "a.tiny"}),
+            Call("lsp", {"operation": "hover", "file_path": "b.other", "line": 1, "symbol": "x"}),
+            Call("lsp", {"operation": "symbols", "file_path": "a.tiny"}),
+        )
+        found, absent, short, said, missing, refused = (part.state for part in parts)
+        assert isinstance(found, Completed)
+        assert found.output == "a.tiny:1:5  def shout(x)"
+        assert isinstance(absent, Failed)
+        assert "does not stand on line 2 of a.tiny" in absent.error
+        assert isinstance(short, Failed)
+        assert "needs line (from 1) and symbol" in short.error
+        assert isinstance(said, Completed)
+        assert said.output == "3:1 error: ERROR (tiny E1)"
+        assert isinstance(missing, Failed)
+        assert isinstance(refused, Failed)
+        assert "no textDocument/documentSymbol here" in refused.error
+
+
+async def test_without_servers_there_is_no_tool_and_no_search_for_them(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, lsp=False) as harness:
+        assert "lsp" not in harness.runtime.registry.names
+        assert harness.runtime.code.servers.specs == ()
+
+
+async def test_m9_a_folder_that_is_not_trusted_starts_nothing(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    given = settings(tmp_path)
+    (project / "opencode.json").write_text(json.dumps({"lsp": given["lsp"]}))
+    async with open_harness(tmp_path, **given) as harness:
+        assert harness.runtime.trust.standing == "open"
+        assert harness.runtime.code.servers.specs == ()
+        assert harness.runtime.code.aftercare.formatters == ()

@@ -1,0 +1,134 @@
+"""A client for the protocol's conformance suite: ``python -m tests.agent.mcp.conformance URL``.
+
+The suite serves one scenario at *URL* and watches. What is driven is the service that the program
+itself has: it connects, logs in with a browser that says yes to everything, and calls each tool.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+
+from agent.config.mcp import McpOAuthConfig
+from agent.mcp.elicitation import ACCEPT, REFUSE
+from agent.mcp.records import Definition, Server
+from agent.records.errors import OpencodePyError
+from agent.records.json import Json, JsonObject
+from agent.records.requests import Question, QuestionReply
+from tests.agent.mcp.shop import Shop, open_shop
+
+NAME = "suite"
+PAGE = "https://conformance-test.local/client-metadata.json"
+"""A client's page about itself; a server that knows it needs no registration."""
+
+LOGINS = 3
+"""Logins that one call may want: its rights can be too few for what it does."""
+
+VALUES: dict[str, Json] = {"number": 2, "integer": 2, "string": "two", "boolean": True, "array": []}
+
+
+async def accept(question: Question, on_asked: Callable[[str | None], None]) -> QuestionReply:
+    """Leave each field empty: what is asked for has a value of its own then."""
+    _ = on_asked
+    labels = tuple(option.label for option in question.options)
+    return QuestionReply(labels=(ACCEPT,) if labels == (ACCEPT, REFUSE) else ())
+
+
+async def browse(address: str) -> None:
+    async with httpx2.AsyncClient(follow_redirects=True) as client:
+        await client.get(address)
+
+
+async def log_in(shop: Shop) -> None:
+    pages: list[asyncio.Task[None]] = []
+
+    async def show(address: str) -> None:
+        pages.append(asyncio.create_task(browse(address)))
+
+    await shop.service.log_in(NAME, show)
+    await asyncio.gather(*pages)
+    await shop.until(lambda: shop.standing(NAME).state != "connecting")
+
+
+def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
+    """Values for what is required. What wants a schema is given that of the *first* tool."""
+    fields, required = schema.get("properties"), schema.get("required")
+    if not isinstance(fields, dict) or not isinstance(required, list):
+        return {}
+    wanted = {name: fields[name] for name in required if name in fields}
+    return {
+        name: first if name == "schema" else VALUES.get(str(spec.get("type")), {})
+        for name, spec in wanted.items()
+    }
+
+
+async def drive(url: str, told: JsonObject) -> int:
+    """0 once it was connected and each call was tried; whether that went right is the suite's to
+    say, since some scenarios mean calls to fail."""
+    server = Server(name=NAME, url=url, oauth=client_of(told))
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_shop(Path(folder), server, ask=accept) as shop:
+            for _ in range(LOGINS):
+                if shop.standing(NAME).state == "needs auth":
+                    await log_in(shop)
+            standing = shop.standing(NAME)
+            if standing.state != "connected":
+                sys.stderr.write(f"{standing.state}: {standing.reason}\n")
+                return 1
+            for tool, given in calls(standing.tools, told):
+                await call(shop, tool, given)
+            return 0
+
+
+def client_of(told: JsonObject) -> McpOAuthConfig | None:
+    known = told.get("client_id")
+    if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "auth/basic-cimd":
+        known = PAGE
+    secret = told.get("client_secret")
+    return McpOAuthConfig(client_id=str(known), client_secret=secret) if known else None  # type: ignore[arg-type]
+
+
+def calls(
+    tools: tuple[tuple[str, Definition], ...], told: JsonObject
+) -> Iterator[tuple[str, JsonObject]]:
+    """What to call with what: as the suite says, or each tool with made-up arguments."""
+    names = {definition.name: name for name, definition in tools}
+    wanted = told.get("toolCalls")
+    if isinstance(wanted, list):
+        for one in wanted:
+            yield names[one["name"]], one["arguments"]
+        return
+    for name, definition in tools:
+        yield name, arguments(definition.schema, tools[0][1].schema)
+
+
+async def call(shop: Shop, tool: str, given: JsonObject) -> None:
+    for _ in range(LOGINS):
+        try:
+            result = await shop.call(tool, **given)
+        except OpencodePyError as error:
+            sys.stderr.write(f"{tool}: {error.message}\n")
+            if "log in" not in error.message:
+                return
+            await log_in(shop)
+        else:
+            sys.stderr.write(f"{tool}: {result.output}\n")
+            return
+
+
+def main() -> int:
+    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    try:
+        return asyncio.run(drive(sys.argv[1], told))
+    except OpencodePyError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Servers at an address: streamable HTTP, SSE for older ones, and what breaks (X1, X2)."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.mcp.records import Server
+from agent.records.errors import ToolError
+from tests.agent.mcp.shop import free_port, open_shop, served, workshop
+from tests.support.mute_sse import mute_sse
+
+
+def remote(port: int, path: str = "mcp", **more: object) -> Server:
+    return Server(**{"name": "far", "url": f"http://127.0.0.1:{port}/{path}", **more})
+
+
+async def test_streamable_http(tmp_path: Path) -> None:
+    async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
+        standing = shop.standing("far")
+        assert (standing.state, standing.wire) == ("connected", "http"), standing
+        assert (await shop.call("far_echo", text="hello")).output == "hello"
+
+
+async def test_sse_for_a_server_that_knows_nothing_newer(tmp_path: Path) -> None:
+    async with served("sse") as port, open_shop(tmp_path, remote(port, "sse")) as shop:
+        standing = shop.standing("far")
+        assert (standing.state, standing.wire) == ("connected", "sse"), standing
+        assert (await shop.call("far_echo", text="hello")).output == "hello"
+
+
+@pytest.mark.parametrize(("kind", "path"), [("http", "mcp"), ("sse", "sse")])
+async def test_a_server_that_was_started_anew(tmp_path: Path, kind: str, path: str) -> None:
+    """It knows nothing of us any more. A call may be told so; then the server is there again."""
+    port = free_port()
+    server = remote(port, path, connecting=10.0)
+    async with contextlib.AsyncExitStack() as stack:
+        async with served(kind, port=port):
+            shop = await stack.enter_async_context(open_shop(tmp_path, server))
+            assert (await shop.call("far_echo", text="one")).output == "one"
+        async with served(kind, port=port):
+            for _ in range(3):
+                with contextlib.suppress(ToolError):
+                    result = await shop.call("far_echo", text="two")
+                    break
+            else:
+                raise AssertionError(shop.standing("far"))
+            assert result.output == "two"
+
+
+async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        async with served("http") as port:
+            server = remote(port, silence=10.0, connecting=1.0)
+            shop = await stack.enter_async_context(open_shop(tmp_path, server))
+        with pytest.raises(ToolError):
+            await shop.call("far_echo", text="one")
+
+
+async def test_n01_a_server_over_sse_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+    """It sends where messages go, takes them, and says nothing. Others are there meanwhile."""
+    with mute_sse() as (url, heard):
+        mute = Server(name="mute", url=url, connecting=1.0)
+        async with open_shop(tmp_path, mute, workshop(), start=False) as shop:
+            shop.service.start()
+            await shop.connected("shop")
+            assert (await shop.call("shop_echo", text="hello")).output == "hello"
+            await shop.until(lambda: shop.standing("mute").state == "failed")
+            assert "/messages?id=1" in heard, "it came so far"
+            assert "was not ready within 1 second" in shop.standing("mute").reason
+
+
+async def test_nobody_answers(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, remote(free_port())) as shop:
+        await shop.until(lambda: shop.standing("far").state == "failed")
+        assert shop.standing("far").reason.startswith("Nothing answers at http://127.0.0.1")
+
+
+@contextlib.asynccontextmanager
+async def answering(reply: bytes) -> AsyncIterator[tuple[int, list[bytes]]]:
+    """A server that gives *reply* to every request; what it was sent."""
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(reply)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], heard
+
+
+def answer(status: str, *headers: str) -> bytes:
+    head = [f"HTTP/1.1 {status}", "Content-Length: 0", "Connection: close", *headers]
+    return ("\r\n".join(head) + "\r\n\r\n").encode()
+
+
+async def test_a_server_that_wants_a_login(tmp_path: Path) -> None:
+    async with (
+        answering(answer("401 Unauthorized", 'WWW-Authenticate: Bearer realm="x"')) as (port, _),
+        open_shop(tmp_path, remote(port)) as shop,
+    ):
+        assert shop.standing("far").state == "needs auth"
+
+
+async def test_an_error_of_http_is_told(tmp_path: Path) -> None:
+    async with (
+        answering(answer("500 Oops")) as (port, _),
+        open_shop(tmp_path, remote(port)) as shop,
+    ):
+        await shop.until(lambda: shop.standing("far").state == "failed")
+        assert "500" in shop.standing("far").reason
+
+
+async def test_headers_stay_with_the_address(tmp_path: Path) -> None:
+    """Reference 9.2: no redirects to other hosts."""
+    async with answering(answer("200 OK")) as (elsewhere, stolen):
+        moved = answer("307 Moved", f"Location: http://127.0.0.1:{elsewhere}/mcp")
+        async with answering(moved) as (port, heard):
+            server = remote(port, headers={"X-Key": "k-1"})
+            async with open_shop(tmp_path, server) as shop:
+                await shop.until(lambda: shop.standing("far").state == "failed")
+            assert any(b"k-1" in one for one in heard)
+        assert not stolen

@@ -1,0 +1,202 @@
+"""A server that has the model asked in the middle of a call (spec 10, X4; reference 9.2)."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.records.blocks import TextBlock
+from agent.records.events import PermissionReplied
+from agent.records.messages import Completed
+from agent.runtime.headless import Headless
+from agent.session.api import PromptInput
+from agent.session.subagents.completions import Completions
+from tests.agent.mcp.shop import SERVERS
+from tests.agent.mcp.test_turns import connected
+from tests.support.harness import MODEL, Harness, open_harness
+from tests.support.script import Call, Text, Tokens, answer
+
+PRICE = {"input": 1.0, "output": 2.0}
+SERVER = {"type": "local", "command": [sys.executable, str(SERVERS / "raw.py"), "samples"]}
+SETTINGS = {"mcp": {"inn": SERVER}, "abilities": {"cost": PRICE}}
+ALLOWED = {"inn_*": "allow"}
+
+
+def call(**arguments: object) -> tuple:
+    return answer(Call("inn_good", arguments), Tokens(0, 0))
+
+
+async def told(harness: Harness, session) -> dict:
+    """What the server was told, which it gave as the result of its call."""
+    (part,) = await harness.tools(session)
+    assert isinstance(part.state, Completed), part.state
+    return json.loads(part.state.output)
+
+
+async def test_x4_a_prompt_is_shown_asked_about_answered_and_paid(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(
+            call(),
+            answer(Text("Softer."), Tokens(1_000_000, 500_000)),
+            answer(Text("done"), Tokens(0, 0)),
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        request = await harness.asked()
+        assert request.heading == "Let the MCP server inn ask the model?"
+        (judged,) = request.needs
+        assert (judged.need.permission, judged.need.pattern) == ("mcp_sampling", "inn")
+        assert request.always == (("mcp_sampling", "inn"),)
+        (block,) = request.blocks
+        assert isinstance(block, TextBlock)
+        assert block.text == (
+            f"To {MODEL}, for 300 tokens at most.\n\nsystem: You are terse.\n\n"
+            "user: What is oak?\n\nassistant: A tree.\n\nuser: And pine?"
+        )
+        harness.answer(request, "once")
+        await harness.idle(session)
+        body = harness.server.requests[1].body
+        roles = [(one["role"], one["content"]) for one in body["messages"]]
+        assert roles == [
+            ("system", "You are terse."),
+            ("user", "What is oak?"),
+            ("assistant", "A tree."),
+            ("user", "And pine?"),
+        ]
+        assert body["max_tokens"] == 300
+        assert not body.get("tools")
+        said = await told(harness, session)
+        assert (said["content"]["text"], said["model"]) == ("Softer.", MODEL)
+        spent = await harness.runtime.sessions.directory.get(session.id)
+        assert spent.cost == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("way", ["user", "rule"])
+async def test_x4_what_is_not_allowed_is_not_asked(tmp_path: Path, way: str) -> None:
+    """The call itself goes on: the server is told in a polite way."""
+    rules = {**ALLOWED, **({"mcp_sampling": "deny"} if way == "rule" else {})}
+    async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(call(), answer(Text("done")))
+        session = await harness.session()
+        await harness.send(session, "go")
+        if way == "user":
+            harness.answer(await harness.asked(), "reject")
+        assert (await harness.idle(session)).outcome == "completed"
+        said = await told(harness, session)
+        assert said == {"code": -1, "message": "The user does not let the model be asked."}
+        assert len(harness.server.requests) == 2
+
+
+async def test_x4_always_holds_for_the_server_and_a_call_may_not_ask_for_ever(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        answers = [answer(Text("Softer."), Tokens(1, 1))] * 20
+        harness.server.script(call(times=21), *answers, answer(Text("done")))
+        session = await harness.session()
+        await harness.send(session, "go")
+        harness.answer(await harness.asked(), "always")
+        await harness.idle(session)
+        said = await told(harness, session)
+        assert said["message"] == "One call may ask a model 20 times."
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_x4_with_nobody_there_a_rule_is_needed(tmp_path: Path, allowed: bool) -> None:
+    rules = {**ALLOWED, **({"mcp_sampling": {"inn": "allow"}} if allowed else {})}
+    async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
+        answers = (answer(Text("Softer."), Tokens(1, 1)),) if allowed else ()
+        harness.server.script(call(), *answers, answer(Text("done")))
+        headless = Headless(harness.runtime)
+        session = await headless.session(resume=False, session_id=None, fork=False)
+        await headless.servers()
+        async for _ in headless.run(session, PromptInput(text="go")):
+            pass
+        said = await told(harness, session)
+        assert ("content" in said) is allowed
+
+
+async def test_x4_what_a_model_does_not_answer_is_told(tmp_path: Path) -> None:
+    rules = {**ALLOWED, "mcp_sampling": "allow"}
+    async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(call(), answer(Text("  ")), answer(Text("done")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        said = await told(harness, session)
+        assert said["message"].startswith("The model gave no answer: ")
+
+
+async def test_x4_a_call_that_is_cancelled_takes_its_question_along(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(call())
+        session = await harness.session()
+        await harness.send(session, "go")
+        request = await harness.asked()
+        await harness.runtime.sessions.cancel(session.id)
+        await harness.until(
+            lambda event: isinstance(event, PermissionReplied) and event.request_id == request.id
+        )
+        assert harness.runtime.permissions.pending() == ()
+        assert len(harness.server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("small", "name"),
+    [(None, "openai/gpt-5.4-mini"), ("none", "openai/gpt-5.4-mini"), ("other/tiny", "other/tiny")],
+)
+async def test_the_small_model_answers(tmp_path: Path, small: str | None, name: str) -> None:
+    async with open_harness(tmp_path) as harness:
+        runtime = harness.runtime
+        completions = Completions(
+            runtime.catalog, runtime.clients, runtime.sessions.directory.update, small
+        )
+        assert completions.of("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
+
+
+async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> None:
+    def provider(url: str) -> dict[str, object]:
+        options = {"baseURL": url, "apiKey": "sk-scripted-0001"}
+        return {"other": {"options": options, "models": {"clever-9": {}, "quick-1": {}}}}
+
+    rules = {**ALLOWED, "mcp_sampling": "allow"}
+    async with open_harness(tmp_path, permission=rules, provider=provider, **SETTINGS) as harness:
+        await connected(harness, "inn")
+        harness.server.script(call(), answer(Text("Softer.")), answer(Text("done")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        assert (await told(harness, session))["model"] == "other/clever-9"
+        assert harness.server.requests[1].body["model"] == "clever-9"
+
+
+@pytest.mark.parametrize(
+    ("hints", "name"),
+    [
+        ((), "openai/gpt-5.4-mini"),
+        (("opus", "clever"), "other/clever-9"),
+        (("CLEVER-9-mini", "quick"), "openai/gpt-5.4-mini"),
+        (("quick-1",), "other/quick-1"),
+        (("other/quick-10",), "other/quick-10"),
+        (("gpt-5.4",), "openai/gpt-5.4"),
+        (("gpt",), "openai/gpt-5.4-mini"),
+        (("o3", "clever"), "other/clever-9"),
+    ],
+)
+async def test_x4_a_hint_counts_where_it_is_plain(
+    tmp_path: Path, hints: tuple[str, ...], name: str
+) -> None:
+    """One that fits several models says nothing, and no model comes in that nobody named."""
+    models = {"clever-9": {}, "quick-1": {}, "quick-10": {}}
+    other = {"options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k"}, "models": models}
+    async with open_harness(tmp_path, provider=lambda _: {"other": other}) as harness:
+        runtime = harness.runtime
+        completions = Completions(
+            runtime.catalog, runtime.clients, runtime.sessions.directory.update
+        )
+        completer = completions.of("ses_1", "openai/gpt-5.4", lambda *_: None)
+        assert completer.hinted(hints).model == name

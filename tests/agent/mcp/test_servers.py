@@ -1,0 +1,235 @@
+"""Servers over stdio, as real programs (spec 10, X1–X3; trials N01, N03, N05, N07)."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.mcp.records import Server
+from agent.process.tree import descendants
+from agent.records.blocks import ImageBlock, TextBlock
+from agent.records.errors import InvalidArguments, ToolError
+from tests.agent.mcp.shop import ENVIRONMENT, GUARD, context, open_shop, raw, workshop
+
+
+async def test_the_tools_of_a_server_are_there(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, workshop()) as shop:
+        standing = shop.standing("shop")
+        assert (standing.state, standing.wire) == ("connected", "stdio")
+        assert standing.about == "workshop 1.2"
+        assert "shop_echo" in shop.registry.names
+        schema = next(s for s in shop.registry.schemas() if s.name == "shop_echo")
+        assert schema.description.startswith("Gives back what it is given.")
+        assert schema.parameters["required"] == ["text"]
+        result = await shop.call("shop_echo", text="hello", times=2)
+        assert result.output == "hello\nhello"
+        assert result.blocks == (TextBlock("text: hello\ntimes: 2"), TextBlock("hello\nhello"))
+
+
+async def test_no_server_is_in_the_way_of_another(tmp_path: Path) -> None:
+    """N01, N03: those that work are there; the others say why they are not."""
+    missing = Server(name="missing", command=("no-such-program-here",), folder=tmp_path)
+    nowhere = workshop("nowhere", folder=tmp_path / "nowhere")
+    empty = Server(name="empty", problem="mcp.empty.command is missing.")
+    off = workshop("off", enabled=False)
+    silent = raw("silent", connecting=0.5)
+    servers = (workshop(), missing, nowhere, empty, off, silent, raw("exits"), raw("chats"))
+    async with open_shop(tmp_path, *servers, start=False) as shop:
+        shop.service.start()
+        await shop.connected("shop", "chats")
+        failed = ("missing", "nowhere", "empty", "silent", "exits")
+        await shop.until(lambda: all(shop.standing(n).state == "failed" for n in failed))
+        reasons = {name: shop.standing(name).reason for name in failed}
+        assert (
+            reasons["missing"] == "There is no program no-such-program-here on this machine's PATH."
+        )
+        assert reasons["nowhere"].startswith("There is no folder")
+        assert reasons["empty"] == "mcp.empty.command is missing."
+        assert reasons["silent"] == "It was not ready within 0.5 seconds."
+        assert reasons["exits"].endswith("It said: no licence found")
+        assert shop.standing("off").state == "disabled"
+        assert (await shop.call("shop_echo", text="hello")).output == "hello"
+        assert shop.registry.find("chats_good") is not None
+
+
+async def test_nothing_of_a_server_is_left(tmp_path: Path) -> None:
+    """One that ignores the end of its input is ended all the same, with the others."""
+    before = {info.pid for info in descendants()}
+    async with open_shop(tmp_path, workshop(), raw("silent"), start=False) as shop:
+        shop.service.start()
+        await shop.connected("shop")
+        await shop.until(lambda: len({i.pid for i in descendants()} - before) >= 2)
+    assert not [i for i in descendants() if i.pid not in before and not i.zombie]
+
+
+async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
+    """N05."""
+    async with open_shop(tmp_path, raw("schemas")) as shop:
+        names = [name for name, _ in shop.standing("schemas").tools]
+        assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
+        problems = " ".join(shop.standing("schemas").problems)
+        assert "The tool later is left out: it runs as a task of the server's." in problems
+        for name in ("string", "word", "alien"):
+            assert f"The tool {name} is left out: its schema cannot be used" in problems
+        for schema in shop.registry.schemas():
+            assert schema.parameters["type"] == "object"
+        result = await shop.call("schemas_int", n=1)
+        assert '"n": 1' in result.output
+
+
+async def test_a_list_that_goes_round_ends(tmp_path: Path) -> None:
+    """X2: a repeated cursor."""
+    async with open_shop(tmp_path, raw("circle")) as shop:
+        assert [n for n, _ in shop.standing("circle").tools] == ["circle_good", "circle_goodagain"]
+        assert "round in circles" in shop.standing("circle").problems[0]
+
+
+async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, workshop()) as shop:
+        assert shop.registry.find("shop_polish") is None
+        await shop.call("shop_grow")
+        await shop.until(lambda: shop.registry.find("shop_polish") is not None)
+        assert (await shop.call("shop_polish")).output == "shiny"
+
+
+async def test_answers_of_every_kind(tmp_path: Path) -> None:
+    """N07."""
+    async with open_shop(tmp_path, workshop()) as shop:
+        assert (await shop.call("shop_nothing")).output == "(the server answered with nothing)"
+        assert (await shop.call("shop_point")).output == "Resource: plan · shop://plan · The plan"
+        with pytest.raises(ToolError, match="the glue is out"):
+            await shop.call("shop_fail")
+        blind = await shop.call("shop_draw")
+        assert not blind.files
+        assert "the current model sees no images" in blind.output
+        seen = await shop.call_in(context(tmp_path, vision=True), "shop_draw")
+        assert [file.mime for file in seen.files] == ["image/png"]
+        assert [b for b in seen.blocks or () if isinstance(b, ImageBlock)]
+        much = await shop.call("shop_much", lines=50_000)
+        assert much.output.endswith("line 49999")
+        shown = [b.text for b in much.blocks or () if isinstance(b, TextBlock)]
+        assert len(shown[-1]) < 21_000
+        assert "more characters" in shown[-1]
+
+
+async def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    async with open_shop(tmp_path, workshop()) as shop:
+        await shop.call_in(context(tmp_path, progress=told.append), "shop_step")
+    assert told == ["sawing  1 of 2", "gluing  2 of 2"]
+
+
+async def test_arguments_are_checked_before_anybody_is_asked(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, workshop()) as shop:
+        tool = shop.tool("shop_echo")
+        with pytest.raises(InvalidArguments, match="'text' is a required property"):
+            await tool.prepare(tool.args(), context(tmp_path))
+
+
+async def test_a_call_that_never_answers_ends(tmp_path: Path) -> None:
+    """N07: after the server's time, or when it is cancelled; the next call is answered."""
+    async with open_shop(tmp_path, workshop(silence=0.3)) as shop:
+        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+            await shop.call("shop_sleep")
+        assert (await shop.call("shop_echo", text="here")).output == "here"
+
+
+async def test_a_cancelled_call_is_over_at_once(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    ctx = context(tmp_path, progress=lambda _: begun.set())
+    async with open_shop(tmp_path, workshop()) as shop:
+        call = asyncio.create_task(shop.call_in(ctx, "shop_sleep"))
+        async with asyncio.timeout(GUARD):
+            await begun.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await shop.call("shop_echo", text="here")).output == "here"
+
+
+async def test_x4_a_server_may_know_of_the_opened_folder(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, raw("roots")) as shop:
+        told = json.loads((await shop.call("roots_good")).output)
+        assert told["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
+
+
+async def test_a_server_is_told_of_a_call_that_was_cancelled(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, raw("waits")) as shop:
+        waiting = asyncio.create_task(shop.call("waits_good", wait=True))
+        await shop.call("waits_good")  # it has read what came before
+        waiting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waiting
+        heard: list[dict] = []
+        async with asyncio.timeout(GUARD):
+            while not any(one["method"] == "notifications/cancelled" for one in heard):
+                heard = json.loads((await shop.call("waits_good")).output)
+        (told,) = [one for one in heard if one["method"] == "notifications/cancelled"]
+        assert told["params"]["requestId"] is not None
+
+
+async def test_a_server_that_crashes_comes_back(tmp_path: Path) -> None:
+    """The call is told to have broken; the next one waits for the new program."""
+    async with open_shop(tmp_path, workshop()) as shop:
+        with pytest.raises(ToolError, match="broke during the call"):
+            await shop.call("shop_crash")
+        assert (await shop.call("shop_echo", text="again")).output == "again"
+        await shop.connected("shop")
+
+
+async def test_it_is_given_up_on_and_tried_again_when_asked(tmp_path: Path) -> None:
+    """X2: backoff; a call to what failed tries once more and says why it does not work."""
+    lamp = tmp_path / "lamp"
+    code = (
+        f"import os, sys; os.path.exists({str(lamp)!r}) or sys.exit('dark'); "
+        f"os.execv(sys.executable, [sys.executable, {workshop().command[1]!r}])"
+    )
+    server = workshop(command=(sys.executable, "-c", code))
+    async with open_shop(tmp_path, server) as shop:
+        await shop.until(lambda: shop.standing("shop").state == "failed")
+        assert shop.standing("shop").reason.endswith("It said: dark")
+        lamp.touch()
+        await shop.service.connect("shop")
+        await shop.connected("shop")
+
+
+async def test_a_program_sees_little_of_the_environment(tmp_path: Path) -> None:
+    """Reference 9.2: minimal, and what the entry names."""
+    env = {**ENVIRONMENT, "SHOP_KEY": "k"}
+    os.environ["PRETEND_TOKEN"] = "secret"
+    try:
+        async with open_shop(tmp_path, workshop(environment={"SHOP_KEY": "k"})) as shop:
+            seen = (await shop.call("shop_environment")).output.split()
+    finally:
+        del os.environ["PRETEND_TOKEN"]
+    assert "SHOP_KEY" in seen
+    assert "PRETEND_TOKEN" not in seen
+    assert set(seen) <= {*env, "OPENCODE_PY_CALL", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "USER"}
+
+
+async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, workshop()) as shop:
+        await shop.service.disconnect("shop")
+        assert shop.standing("shop").state == "disabled"
+        assert shop.registry.names == ()
+        await shop.service.connect("shop")
+        await shop.connected("shop")
+        assert "shop_echo" in shop.registry.names
+
+
+async def test_resources_and_prompts(tmp_path: Path) -> None:
+    """X4."""
+    async with open_shop(tmp_path, workshop()) as shop:
+        assert shop.service.readable() == (("shop", "shop://plan"),)
+        read = await shop.call("read_mcp_resource", server="shop", uri="shop://plan")
+        assert read.output == "[shop://plan]\na bench and a lathe"
+        (schema,) = shop.registry.schemas({"read_mcp_resource"})
+        assert "- shop shop://plan: plan" in schema.description
+        answer = await shop.service.read("shop", "shop://plan")
+        assert answer.pieces[0].text == "a bench and a lathe"  # type: ignore[union-attr]
+        prompt = await shop.service.prompt("shop", "review", {"drawing": "a chair"})
+        assert prompt.pieces[0].text == "Review a chair, and be kind."  # type: ignore[union-attr]

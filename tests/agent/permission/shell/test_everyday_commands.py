@@ -1,0 +1,52 @@
+"""Over-asking is measured (B6): some 260 lines of everyday work with the verdict expected."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, judge
+from agent.permission.shell.analysis import bash_needs
+from agent.records.requests import Action
+
+DATA = Path(__file__).resolve().parents[3] / "data" / "everyday_commands.txt"
+PLACE, HOME = "/desk/shop", "/home/u"
+
+MOST_OVER_ASKED = 0.03
+
+RULES = tuple(
+    Rule("bash", f"{name} *", "allow", "config")
+    for name in (
+        "git", "npm", "pytest", "make", "cargo", "go", "ruff", "mypy", "uv run", "npx tsc",
+        "tsc", "docker compose",
+    )
+)  # fmt: skip
+
+
+def lines() -> Iterator[tuple[str, str, str]]:
+    """The expected verdict, ``by default`` or ``with rules``, and the line."""
+    verdict = how = ""
+    for row in DATA.read_text("utf-8").splitlines():
+        if row.startswith("== "):
+            verdict, how = row[3:].split(" ", 1)
+        elif row and not row.startswith("# "):
+            yield verdict, how, row.replace("|", "\n") if "END" in row else row
+
+
+def verdict(line: str, how: str) -> Action:
+    rules = (*DEFAULT_RULES, *(RULES if how == "with rules" else ()))
+    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    found: list[Action] = [judge(need, rules).action for need in needs]
+    return max(["allow", *found], key=STRENGTH.__getitem__)
+
+
+def test_b6_everyday_lines_that_only_look_are_hardly_ever_asked_about() -> None:
+    allowed = [(how, line) for expected, how, line in lines() if expected == "allow"]
+    over = [line for how, line in allowed if verdict(line, how) != "allow"]
+    assert len(allowed) >= 180
+    assert len(over) <= MOST_OVER_ASKED * len(allowed), over
+
+
+def test_b5_everyday_lines_that_change_something_are_asked_about() -> None:
+    asked = [(how, line) for expected, how, line in lines() if expected == "ask"]
+    under = [line for how, line in asked if verdict(line, how) != "ask"]
+    assert len(asked) >= 60
+    assert under == []

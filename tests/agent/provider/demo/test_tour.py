@@ -1,0 +1,154 @@
+"""The demo model's guided tour: stages, refusals, going on (spec 5, R3)."""
+
+import json
+
+import pytest
+
+from agent.provider.demo.progress import FILE
+from tests.agent.provider.demo.demo_talk import (
+    REJECTED,
+    TOOLS,
+    Outcome,
+    Step,
+    Talk,
+    Tool,
+    calls,
+    told,
+)
+
+LISTING = "shop/\n  src/\n    a.py\n  README.md\n"
+STAGES = ["list", "read", "grep", "todowrite", "write", "edit", "bash", "bash", "todowrite"]
+
+
+def tour_answers(**changes: Outcome | Tool) -> dict[str, Outcome | Tool]:
+    return {
+        "list": LISTING,
+        "read": "1: # Shop\n2: Welcome here.",
+        "grep": "README.md\n  2: Welcome here.",
+        **changes,
+    }
+
+
+def stages(steps: list[Step]) -> list[str]:
+    """The last call of each step, but the todo list beside it."""
+    names = [[name for name, _ in step.calls] for step in steps if step.calls]
+    return [([n for n in step if n not in {"todowrite", "glob"}] or step)[0] for step in names]
+
+
+@pytest.mark.parametrize("text", ["tour", "hello", "make me a web shop"])
+async def test_the_whole_tour(text):
+    steps = await Talk(tour_answers()).say(text)
+    assert stages(steps) == STAGES
+    said = [step.text for step in steps]
+    assert steps[0].reasoning
+    assert "not a language model" in said[0]
+    assert ("none of these requests" in said[0]) is (text != "tour")
+    assert "3 entries" in said[1]
+    assert steps[1].calls == [("read", {"file_path": "README.md", "limit": 40})]
+    assert steps[2].calls[0] == ("grep", {"pattern": "Welcome"})
+    assert steps[2].calls[1][0] == "glob"
+    assert "1 match" in said[3]
+    assert steps[4].calls[1][1]["file_path"] == FILE
+    edit = steps[5].calls[1][1]
+    assert steps[4].calls[1][1]["content"].count(edit["old_string"]) == 1
+    assert FILE in steps[6].calls[1][1]["command"]
+    assert steps[7].calls[1] == ("bash", {"command": f"rm {FILE}"})
+    final = [item["status"] for item in steps[8].calls[0][1]["todos"]]
+    assert final == ["completed"] * 4
+    for words in ("ctrl+c", "--continue", "ANTHROPIC_API_KEY"):
+        assert words in said[-1]
+    assert not any("!" in words for words in said)
+
+
+async def test_todo_list_follows_the_tour():
+    steps = await Talk(tour_answers()).say("tour")
+    lists = [
+        [item["status"] for item in arguments["todos"]]
+        for name, arguments in calls(steps)
+        if name == "todowrite"
+    ]
+    p, i, c = "pending", "in_progress", "completed"
+    assert lists == [
+        [p, p, p, p], [i, p, p, p], [c, i, p, p], [c, c, i, p], [c, c, c, i], [c, c, c, c],
+    ]  # fmt: skip
+
+
+async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
+    steps = await Talk(tour_answers(write=told("no files please"))).say("tour")
+    assert stages(steps) == ["list", "read", "grep", "todowrite", "write", "bash", "todowrite"]
+    after = steps[5]
+    assert "“no files please”" in after.text
+    assert FILE not in after.calls[-1][1]["command"]
+    assert [item["status"] for item in steps[6].calls[0][1]["todos"]] == [
+        "cancelled", "cancelled", "completed", "cancelled",
+    ]  # fmt: skip
+
+
+async def test_a_tour_that_was_stopped_goes_on():
+    talk = Talk(tour_answers(edit=REJECTED))
+    first = await talk.say("tour")
+    assert stages(first)[-1] == "edit"
+    second = await talk.say("continue")
+    assert stages(second) == ["bash", "bash", "todowrite"]
+    assert "refused" in second[0].text
+    assert f"rm {FILE}" in json.dumps(second[1].calls)
+
+
+async def test_a_request_in_between_points_back_to_the_tour():
+    talk = Talk(tour_answers(write=REJECTED))
+    await talk.say("tour")
+    between = await talk.say("run date")
+    assert "`continue`" in between[-1].text
+    rest = await talk.say("continue")
+    assert stages(rest) == ["bash", "todowrite"]
+    assert "`continue`" not in (await talk.say("list"))[-1].text
+
+
+async def test_unknown_words_after_a_whole_tour_get_the_list_of_requests():
+    talk = Talk(tour_answers())
+    await talk.say("hello")
+    (step,) = await talk.say("make me a web shop")
+    assert "`read README.md`" in step.text
+    assert stages(await talk.say("tour")) == STAGES
+
+
+async def test_nothing_to_go_on_with():
+    (step,) = await Talk().say("continue")
+    assert "nothing to go on with" in step.text
+
+
+async def test_a_left_over_file_is_read_before_it_is_written():
+    steps = await Talk(tour_answers(list=LISTING + f"  {FILE}\n")).say("tour")
+    assert ("read", {"file_path": FILE}) in steps[3].calls
+    assert stages(steps)[4] == "write"
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        (("list", "read", "grep"), ["list", "read", "grep"]),
+        (("grep", "bash", "todowrite"), ["grep", "todowrite", "bash", "todowrite"]),
+        (("write", "edit"), ["write", "edit"]),
+        ((), []),
+    ],
+)
+async def test_the_tour_leaves_out_what_is_not_offered(tools, expected):
+    steps = await Talk(tour_answers(), tools=tools).say("tour")
+    assert stages(steps) == expected
+    assert {name for name, _ in calls(steps)} <= set(tools)
+    assert "not a language model" in "".join(step.text for step in steps)
+    assert "--continue" in steps[-1].text
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_the_tour_survives_any_failing_tool(tool):
+    steps = await Talk(tour_answers(**{tool: ("It broke.", True)})).say("tour")
+    assert "--continue" in steps[-1].text
+    assert any("It broke" in step.text for step in steps)
+
+
+async def test_an_empty_folder():
+    steps = await Talk(tour_answers(list="x/ has nothing to show.", read="")).say("tour")
+    assert "no entries" in steps[1].text
+    assert steps[1].calls == [("read", {"file_path": "."})]
+    assert stages(steps) == STAGES

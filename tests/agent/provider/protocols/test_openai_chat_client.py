@@ -1,0 +1,287 @@
+"""The client over real HTTP: live deltas, silence, closing, failures, repairs (L12, L12a, R6)."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ModelClient,
+    ModelRequest,
+    ReasoningContent,
+    StreamEvent,
+    TextContent,
+    TextDelta,
+    ToolCall,
+    UserTurn,
+)
+from agent.provider.clients import Clients
+from agent.provider.transport.http import StreamLimits, is_loopback
+from agent.records.errors import ProviderErrorKind
+from tests.agent.provider.collecting import Answer, call, catalog, drain, finish, request, sse
+from tests.agent.provider.conftest import Piece, Reply, Server
+
+JSON = (("content-type", "application/json"),)
+
+
+class Asked:
+    """A client for ``acme/m`` at a server, and a plain request for it."""
+
+    def __init__(self, url: str, limits: StreamLimits | None = None, **settings: Any) -> None:
+        known = catalog(url, **settings)
+        self.clients = Clients(known, limits)
+        self.model = known.model("acme/m")
+        self.request: ModelRequest = request(self.model)
+
+    @property
+    def client(self) -> ModelClient:
+        return self.clients.client_for(self.model)
+
+    async def answer(self, asked: ModelRequest | None = None) -> Answer:
+        return await drain(self.client.stream(asked or self.request))
+
+
+def good(*pieces: Piece, **more: Any) -> Reply:
+    return Reply(pieces or (sse({"content": "ok"}, finish("stop")),), **more)
+
+
+async def test_deltas_arrive_while_the_stream_is_open(server: Server) -> None:
+    go_on = asyncio.Event()
+    first, rest = sse({"content": "a"}, done=False), sse({"content": "b"}, finish("stop"))
+    server.replies = [good(first, go_on, rest)]
+    asked = Asked(server.url)
+    seen: list[StreamEvent] = []
+    async with aclosing(asked.client.stream(asked.request)) as events:
+        async for event in events:
+            seen.append(event)
+            if event == TextDelta("a"):
+                go_on.set()
+    await asked.clients.aclose()
+    assert TextDelta("b") in seen
+
+
+async def test_l7_calls_arrive_before_the_stream_ends(server: Server) -> None:
+    go_on = asyncio.Event()
+    calls = sse(call(0, id="a", name="x", arguments="{}"), call(1, id="b", name="y"), done=False)
+    server.replies = [good(calls, go_on, sse(finish("tool_calls")))]
+    asked = Asked(server.url)
+    async with aclosing(asked.client.stream(asked.request)) as events:
+        async for event in events:
+            if isinstance(event, ToolCall):
+                go_on.set()
+    await asked.clients.aclose()
+    assert go_on.is_set()
+
+
+async def test_closing_the_generator_closes_the_connection(server: Server) -> None:
+    server.replies = [good(sse({"content": "a"}, done=False), hold=True)]
+    asked = Asked(server.url)
+    async with aclosing(asked.client.stream(asked.request)) as events:
+        async for event in events:
+            if event == TextDelta("a"):
+                break
+    await server.gone.wait()
+    await asked.clients.aclose()
+
+
+async def test_cancelling_while_it_waits_closes_the_connection(server: Server) -> None:
+    server.replies = [good(b": hello\n\n", hold=True)]
+    asked = Asked(server.url)
+    task = asyncio.create_task(asked.answer())
+    await server.arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await server.gone.wait()
+    await asked.clients.aclose()
+
+
+async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
+    server.replies = [good(sse({"content": "a"}, finish("stop")), hold=True)]
+    asked = Asked(server.url)
+    assert (await asked.answer()).text == "a"
+    await server.gone.wait()
+    await asked.clients.aclose()
+
+
+async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> None:
+    reply = good(sse({"content": "a"}, done=False), forever=b": keep-alive\n\n")
+    server.replies = [reply]
+    asked = Asked(server.url, StreamLimits(idle=0.05))
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert answer.text == "a"
+    assert answer.error.kind is ProviderErrorKind.NETWORK
+    assert "0.05 seconds" in str(answer.error)
+
+
+async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
+    ready = asyncio.Event()
+    server.replies = [good(b": reading\n\n", ready, sse({"content": "a"}, finish("stop")))]
+    asked = Asked(server.url, StreamLimits(first=0.001, idle=None))
+    task = asyncio.create_task(asked.answer())
+    await asyncio.sleep(0.05)  # fifty times the limit that must not count
+    ready.set()
+    assert (await task).text == "a"
+    await asked.clients.aclose()
+
+
+async def test_l12a_first_event_of_a_remote_server_has_one(server: Server) -> None:
+    """Reached through a proxy of the provider's own, so that the server seems remote."""
+    server.replies = [good(b"", forever=b": reading\n\n")]
+    asked = Asked("http://model.example/v1", StreamLimits(first=0.05), proxy=server.url)
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert server.requests[0].path == "http://model.example/v1/chat/completions"
+    assert answer.error.kind is ProviderErrorKind.NETWORK
+    assert "0.05 seconds" in str(answer.error)
+
+
+async def test_settings_change_the_limits(server: Server) -> None:
+    server.replies = [good(sse({"content": "a"}, done=False), hold=True)]
+    asked = Asked(server.url, idle_timeout=0.05, timeout=float("inf"))
+    assert "0.05 seconds" in str((await asked.answer()).error)
+    await asked.clients.aclose()
+
+
+async def test_finished_answer_does_not_wait_for_an_end_that_never_comes(server: Server) -> None:
+    server.replies = [good(sse({"content": "a"}, finish("stop"), done=False), hold=True)]
+    asked = Asked(server.url, StreamLimits(after_finish=0.01))
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert (answer.text, answer.finish, answer.error) == ("a", "stop", None)
+
+
+async def test_l12_cut_connection_is_a_network_error(server: Server) -> None:
+    server.replies = [good(b": ping\n\n" + sse({"content": "part one"}, done=False), cut=True)]
+    asked = Asked(server.url)
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert answer.text == "part one"
+    assert answer.error.kind is ProviderErrorKind.NETWORK
+
+
+async def test_nobody_listening_is_a_network_error_that_asks_if_it_runs(server: Server) -> None:
+    asked = Asked("http://127.0.0.1:9")
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert answer.error.kind is ProviderErrorKind.NETWORK
+    assert "127.0.0.1:9" in str(answer.error)
+    assert "running" in str(answer.error)
+
+
+@pytest.mark.parametrize("url", ["ftp://x/v1", "http://[bad/v1", "nonsense"])
+async def test_base_url_that_is_none_is_an_invalid_request(url: str, server: Server) -> None:
+    asked = Asked(url)
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert answer.error.kind is ProviderErrorKind.INVALID_REQUEST
+    assert "base URL" in str(answer.error)
+
+
+async def test_redirect_is_not_followed_with_the_key(server: Server) -> None:
+    target = f"{server.url}/other"
+    server.replies = [Reply(status=308, headers=(("location", target),))]
+    asked = Asked(server.url, api_key="sk-secret")
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert len(server.requests) == 1
+    assert target in str(answer.error)
+
+
+async def test_key_and_headers_are_sent_and_the_key_is_never_shown(server: Server) -> None:
+    server.replies = [Reply((b'{"error": "bad key sk-secret"}',), 401, JSON)]
+    asked = Asked(f"{server.url}/v1/?v=2", api_key=" sk-secret\n", headers={"X-Team": "a"})
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    seen = server.requests[0]
+    assert seen.path == "/v1/chat/completions?v=2"
+    assert seen.headers["authorization"] == "Bearer sk-secret"
+    assert seen.headers["x-team"] == "a"
+    assert answer.error.kind is ProviderErrorKind.AUTH
+    assert "sk-secret" not in str(answer.error)
+
+
+async def test_error_body_that_breaks_off_still_classifies_by_status(server: Server) -> None:
+    server.replies = [Reply((b'{"error": {"mess',), 503, JSON, cut=True)]
+    asked = Asked(server.url)
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert answer.error.kind is ProviderErrorKind.OVERLOADED
+
+
+@pytest.mark.parametrize(
+    ("message", "gone"),
+    [("Extra inputs are not permitted: stream_options", "stream_options"),
+     ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
+     ("Unrecognized request argument supplied: reasoning_effort", "reasoning_effort")],
+)  # fmt: skip
+async def test_refused_parameter_is_left_out_and_remembered(
+    server: Server, message: str, gone: str
+) -> None:
+    refusal = Reply((b'{"error": {"message": "%s"}}' % message.encode(),), 400, JSON)
+    server.replies = [refusal, good(), good()]
+    asked = Asked(server.url)
+    full = request(asked.model, temperature=0.2, effort="low")
+    assert (await asked.answer(full)).text == "ok"
+    assert (await asked.answer(full)).text == "ok"
+    await asked.clients.aclose()
+    assert [gone in seen.json for seen in server.requests] == [True, False, False]
+
+
+async def test_max_tokens_is_renamed_when_refused(server: Server) -> None:
+    text = b'{"error": {"message": "Unsupported parameter: \'max_tokens\' is not supported"}}'
+    server.replies = [Reply((text,), 400, JSON), good()]
+    asked = Asked(server.url)
+    assert (await asked.answer(request(asked.model, max_output=100))).text == "ok"
+    await asked.clients.aclose()
+    assert server.requests[0].json["max_tokens"] == 100
+    assert server.requests[1].json["max_completion_tokens"] == 100
+    assert "max_tokens" not in server.requests[1].json
+
+
+async def test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
+    text = b'{"error": {"message": "Unknown field reasoning_content in messages[2]"}}'
+    server.replies = [Reply((text,), 400, JSON), good()]
+    asked = Asked(server.url)
+    thought = ReasoningContent("Hm", "reasoning_content")
+    turn = AssistantTurn((thought, TextContent("a")), model="acme/m")
+    user = UserTurn((TextContent("b"),))
+    assert (await asked.answer(request(asked.model, user, turn, user))).text == "ok"
+    await asked.clients.aclose()
+    replayed = [seen.json["messages"][2].get("reasoning_content") for seen in server.requests]
+    assert replayed == ["Hm", None]
+
+
+async def test_r07_refused_picture_is_dropped_for_that_request(server: Server) -> None:
+    text = b'{"error": {"message": "Invalid image data"}}'
+    server.replies = [Reply((text,), 400, JSON), good()]
+    asked = Asked(server.url)
+    sees = type(asked.model)(provider="acme", id="m", name="m", api="openai-chat", vision=True)
+    picture = UserTurn((TextContent("see"), MediaContent("image/png", "AAAA", "x.png")))
+    assert (await asked.answer(request(sees, picture))).text == "ok"
+    await asked.clients.aclose()
+    first, second = (seen.json["messages"][1]["content"] for seen in server.requests)
+    assert first[1]["image_url"]["url"] == "data:image/png;base64,AAAA"
+    assert "x.png" in second
+
+
+async def test_refusal_that_nothing_cures_is_reported_once(server: Server) -> None:
+    server.replies = [Reply((b'{"error": {"message": "unsupported model"}}',), 400, JSON)]
+    asked = Asked(server.url)
+    answer = await asked.answer()
+    await asked.clients.aclose()
+    assert len(server.requests) == 1
+    assert "unsupported model" in str(answer.error)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [("http://localhost:1/v1", True), ("http://127.9.9.9/", True), ("http://[::1]:8080", True),
+     ("https://api.openai.com/v1", False), ("http://localhost.example/", False), ("", False)],
+)  # fmt: skip
+def test_loopback(url: str, expected: bool) -> None:
+    assert is_loopback(url) is expected

@@ -1,0 +1,212 @@
+"""What is said: messages every server takes, parameters only where wanted (R4, R5)."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent.provider.client import (
+    AssistantTurn,
+    MediaContent,
+    ModelInfo,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agent.provider.protocols.openai_chat_request import refused
+from agent.provider.quirks.refusals import IMAGES
+from tests.agent.provider.collecting import request, sent
+
+MODEL = ModelInfo(provider="acme", id="m", name="m", api="openai-chat")
+SEEING = ModelInfo(provider="acme", id="m", name="m", api="openai-chat", vision=True)
+USER = UserTurn((TextContent("hi"),))
+
+
+def body(*turns: Turn, model: ModelInfo = MODEL, **more: Any) -> Any:
+    return sent(request(model, *turns, **more))
+
+
+def messages(*turns: Turn, **more: Any) -> Any:
+    return body(*turns, **more)["messages"][1:]
+
+
+def calls(*ids: str, model: str = "acme/m") -> AssistantTurn:
+    return AssistantTurn(tuple(ToolCallContent(i, "read", {"p": i}) for i in ids), model)
+
+
+def results(*ids: str) -> ToolTurn:
+    return ToolTurn(tuple(ToolResultContent(i, "read", f"of {i}") for i in ids))
+
+
+def test_system_comes_first_in_one_message() -> None:
+    said = body(system=("Head.", " ", "Rest."))
+    assert said["messages"][0] == {"role": "system", "content": "Head.\n\nRest."}
+    assert said["stream"] is True
+    assert said["stream_options"] == {"include_usage": True}
+
+
+def test_assistant_text_calls_and_results() -> None:
+    turn = AssistantTurn((TextContent("Look."), ToolCallContent("c1", "read", {"p": "ä"})))
+    assert messages(USER, turn, results("c1"))[1:] == [
+        {
+            "role": "assistant",
+            "content": "Look.",
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "read", "arguments": '{"p": "ä"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "of c1"},
+    ]
+
+
+def test_m03_call_without_arguments_carries_an_empty_object() -> None:
+    turn = AssistantTurn((ToolCallContent("c1", "read", {}),))
+    assert messages(USER, turn)[1]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_lost_results_are_filled_in_before_the_next_turn() -> None:
+    said = messages(USER, calls("a", "b"), results("b"), USER, calls("c"), USER)
+    assert [m["role"] for m in said] == [
+        "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user",
+    ]  # fmt: skip
+    assert "lost" in said[2]["content"]
+    assert said[3]["content"] == "of b"
+    assert "lost" in said[6]["content"]
+
+
+def test_results_without_their_call_are_dropped_and_order_follows_the_calls() -> None:
+    said = messages(USER, results("x"), calls("a", "b"), results("b", "a", "x"))
+    assert [m.get("tool_call_id") for m in said] == [None, None, "a", "b"]
+
+
+def test_m13_equal_ids_in_one_message_are_told_apart_and_paired_by_position() -> None:
+    answers = (
+        ToolResultContent("call_0", "read", "first"),
+        ToolResultContent("call_0", "read", "second"),
+    )
+    said = messages(USER, calls("call_0", "call_0"), ToolTurn(answers))
+    ids = [call["id"] for call in said[1]["tool_calls"]]
+    assert len(set(ids)) == 2
+    assert [(m["tool_call_id"], m["content"]) for m in said[2:]] == [
+        (ids[0], "first"),
+        (ids[1], "second"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", [(), (TextContent(" \n"),), (ReasoningContent("Hm", "reasoning"),)]
+)
+def test_no_empty_assistant_message(content: tuple[Any, ...]) -> None:
+    roles = [m["role"] for m in messages(USER, AssistantTurn(content, "acme/m"), USER)]
+    assert roles == ["user", "user"]
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "reasoning_text"])
+def test_m19_reasoning_goes_back_under_its_own_name(name: str) -> None:
+    thought = ReasoningContent("Hm", name, {"reasoning_opaque": "o", "reasoning_details": [1]})
+    turn = AssistantTurn((thought, ToolCallContent("c", "read", {})), "acme/m")
+    said = messages(USER, turn, results("c"))[1]
+    assert (said[name], said["reasoning_opaque"], said["reasoning_details"]) == ("Hm", "o", [1])
+
+
+def test_reasoning_of_another_model_stays_away() -> None:
+    thought = ReasoningContent("Hm", "reasoning", {"reasoning_details": [1]})
+    said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/other"))[1]
+    assert said == {"role": "assistant", "content": "a"}
+
+
+def test_reasoning_without_a_field_is_kept_as_opaque_only() -> None:
+    thought = ReasoningContent("", None, {"reasoning_details": [{"data": "x"}]})
+    said = messages(USER, AssistantTurn((TextContent("a"), thought), "acme/m"))[1]
+    assert said["reasoning_details"] == [{"data": "x"}]
+
+
+def test_thinking_parts_go_back_as_content_parts() -> None:
+    thought = ReasoningContent("Hm", "content")
+    said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/m"))[1]
+    assert [part["type"] for part in said["content"]] == ["thinking", "text"]
+
+
+def test_opaque_of_a_call_goes_back_with_it() -> None:
+    extra = {"google": {"thought_signature": "x"}}
+    item = ToolCallContent("c", "read", {}, {"extra_content": extra, "reasoning_details": [1]})
+    said = messages(USER, AssistantTurn((item,), "acme/m"))[1]
+    assert said["tool_calls"][0]["extra_content"] == extra
+    assert said["reasoning_details"] == [1]
+
+
+def test_pictures_as_data_urls_only_for_models_that_see() -> None:
+    turn = UserTurn((TextContent("see"), MediaContent("image/png", "AAAA", "x.png")))
+    seen = messages(turn, model=SEEING)[0]["content"]
+    assert seen[1]["image_url"]["url"] == "data:image/png;base64,AAAA"
+    blind = messages(turn)[0]["content"]
+    assert blind.startswith("see\n\n")
+    assert "x.png" in blind
+
+
+def test_documents_as_files_only_for_models_that_read_them() -> None:
+    turn = UserTurn((TextContent("see"), MediaContent("application/pdf", "AAAA", "x.pdf")))
+    reading = replace(SEEING, documents=True)
+    (_, file) = messages(turn, model=reading)[0]["content"]
+    data = {"filename": "x.pdf", "file_data": "data:application/pdf;base64,AAAA"}
+    assert file == {"type": "file", "file": data}
+    assert "x.pdf" in messages(turn, model=SEEING)[0]["content"]
+    body = {"messages": messages(turn, model=reading)}
+    assert refused(body, "Invalid file data") == IMAGES
+
+
+def test_pictures_of_tools_follow_in_a_user_message() -> None:
+    picture = MediaContent("image/png", "AAAA")
+    turn = ToolTurn((ToolResultContent("a", "read", "done", media=(picture,)),))
+    said = messages(USER, calls("a"), turn, model=SEEING)
+    assert [m["role"] for m in said] == ["user", "assistant", "tool", "user"]
+    assert said[3]["content"][1]["image_url"]["url"].endswith("AAAA")
+    assert "cannot see" in messages(USER, calls("a"), turn)[2]["content"]
+
+
+def test_empty_output_is_named() -> None:
+    turn = ToolTurn((ToolResultContent("a", "read", ""),))
+    assert messages(USER, calls("a"), turn)[2]["content"] == "(no output)"
+
+
+def test_lone_surrogates_and_numbers_that_json_lacks_are_replaced() -> None:
+    item = ToolCallContent("c", "read", {"p": "\ud800", "n": [float("nan")]})
+    turns = UserTurn((TextContent("a\udc80b🦉"),)), AssistantTurn((item,))
+    said = messages(*turns)
+    assert said[0]["content"] == "a\ufffdb🦉"
+    arguments = json.loads(said[1]["tool_calls"][0]["function"]["arguments"])
+    assert arguments == {"p": "\ufffd", "n": [None]}
+
+
+def test_limit_effort_and_temperature_are_sent_only_when_asked_for() -> None:
+    plain = body(USER)
+    assert not {"max_tokens", "reasoning_effort", "temperature", "tools"} & set(plain)
+    full = body(USER, max_output=9, effort="low", temperature=0.5)
+    assert (full["reasoning_effort"], full["temperature"]) == ("low", 0.5)
+    assert full["max_tokens"] == 4009, "with room for the reasoning"
+
+
+def test_temperature_stays_away_from_models_that_refuse_it() -> None:
+    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", temperature=False)
+    assert "temperature" not in body(USER, model=model, temperature=0.5)
+
+
+def test_tools_have_an_object_schema_and_the_wire_id_is_sent() -> None:
+    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", wire_id="org/m-1")
+    said = body(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
+    assert said["model"] == "org/m-1"
+    assert said["tools"][0]["function"] == {
+        "name": "ls",
+        "description": "List",
+        "parameters": {"type": "object", "properties": {}},
+    }

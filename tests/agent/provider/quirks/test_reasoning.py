@@ -1,0 +1,84 @@
+"""R4: reasoning goes back to its maker alone, and only as that one takes it."""
+
+import pytest
+
+from agent.provider.client import ReasoningContent, TextContent, ToolCallContent
+from agent.provider.quirks.reasoning import NO_SIGNATURE
+from agent.provider.quirks.refusals import REASONING
+from agent.records.json import JsonObject
+from tests.agent.provider.quirks.asking import APIS, CALL, RESULT, USER, body, model, said, text
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+GPT = "openai/gpt-5.4"
+GEMINI = "google/gemini-3-pro"
+SIGNED = ReasoningContent("Hm", "reasoning", {"signature": "s"})
+SIGNATURE: JsonObject = {"thoughtSignature": "c2ln"}
+
+
+def sealed(name: str = "rs_1", **more: object) -> ReasoningContent:
+    opaque = {"id": name, "encrypted_content": "x", "summary": []}
+    return ReasoningContent("Hm", opaque={**opaque, **more})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_foreign_reasoning_dropped(api: str) -> None:
+    of = model("acme/m", api)  # pyright: ignore[reportArgumentType]
+    own = {"signature": "s", "id": "rs_1", "encrypted_content": "x"} | SIGNATURE
+    thought = ReasoningContent("Hm", "reasoning", own)
+    call = ToolCallContent("c1", "read", {}, own)
+    told = (thought, TextContent("a", own), call)
+    bare = (text("a"), ToolCallContent("c1", "read", {}))
+    foreign = body(of, USER, said(*told, by="other/m"), RESULT)
+    assert foreign == body(of, USER, said(*bare, by="other/m"), RESULT)
+    assert foreign != body(of, USER, said(*told, by="acme/m"), RESULT) or api == "cohere"
+
+
+def test_refused_reasoning_dropped() -> None:
+    turns = (USER, said(SIGNED, CALL, by=CLAUDE), RESULT)
+    assert "Hm" in str(body(CLAUDE, *turns))
+    assert "Hm" not in str(body(CLAUDE, *turns, without=REASONING))
+
+
+def test_unsigned_thinking_dropped() -> None:
+    cut = ReasoningContent("cut off")
+    hidden = ReasoningContent("", opaque={"signature": "s"})
+    redacted = ReasoningContent("", opaque={"redacted": "xyz"})
+    made = body(CLAUDE, USER, said(cut, hidden, redacted, text("a"), by=CLAUDE), USER)
+    assert [block["type"] for block in made["messages"][1]["content"]] == [
+        "thinking", "redacted_thinking", "text",
+    ]  # fmt: skip
+    shown = model("acme/m")
+    open_one = ReasoningContent("Hm", "reasoning_content")
+    assert "Hm" in str(body(shown, USER, said(open_one, text("a"), by="acme/m"), USER))
+
+
+def test_thinking_leads() -> None:
+    blocks = body(CLAUDE, USER, said(text("a"), SIGNED, by=CLAUDE), USER)["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["thinking", "text"]
+
+
+def test_lone_items_dropped() -> None:
+    shown = sealed("rs_2", encrypted_content=None, content=[{"type": "reasoning_text"}])
+    lost = sealed("rs_3", encrypted_content=None)
+    first = said(sealed(), sealed(), shown, lost, CALL, by=GPT)
+    last = said(sealed(), text("a"), sealed("rs_4"), by=GPT)
+    items = body(GPT, USER, first, RESULT, last, USER)["input"]
+    assert [item.get("id") for item in items if item["type"] == "reasoning"] == ["rs_1", "rs_2"]
+
+
+def test_gemini_thoughts_dropped() -> None:
+    thought = ReasoningContent("Hm", opaque=SIGNATURE)
+    made = body(GEMINI, USER, said(thought, TextContent("a", SIGNATURE), by=GEMINI), USER)
+    assert made["contents"][1]["parts"] == [{"text": "a", **SIGNATURE}]
+
+
+@pytest.mark.parametrize("name", [GEMINI, "google/gemini-pro-latest"])
+def test_call_signatures_filled(name: str) -> None:
+    calls = (ToolCallContent("c1", "read", {}), ToolCallContent("c2", "read", {}))
+    parts = body(name, USER, said(*calls, by=GPT))["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in parts] == [NO_SIGNATURE, None]
+    own = ToolCallContent("c1", "read", {}, SIGNATURE)
+    parts = body(name, USER, said(own, calls[1], by=name))["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in parts] == ["c2ln", None]
+    older = body("google/gemini-2.5-pro", USER, said(*calls))["contents"][1]["parts"]
+    assert "thoughtSignature" not in str(older)

@@ -1,0 +1,58 @@
+"""R4: temperature only where it is taken, and caps that fit."""
+
+import pytest
+
+from agent.provider.client import Api
+from agent.provider.quirks.refusals import TEMPERATURE
+from tests.agent.provider.quirks.asking import APIS, USER, body, model
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+
+
+def test_temperature_where_taken() -> None:
+    assert "temperature" not in body(model("acme/m", temperature=False), temperature=0.5)
+    for name in ("anthropic/claude-opus-4-7", "openrouter/anthropic/claude-opus-4.8"):
+        assert "temperature" not in body(name, temperature=0.5)
+    for name in ("anthropic/claude-opus-4-6", "acme/m"):
+        assert body(name, temperature=0.5)["temperature"] == 0.5
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_refused_temperature_dropped(api: Api) -> None:
+    of = model("acme/m", api)
+    assert "temperature" in str(body(of, temperature=0.5))
+    assert body(of, temperature=0.5, without=TEMPERATURE) == body(of)
+
+
+def test_temperature_up_to_one() -> None:
+    assert body(CLAUDE, temperature=1.5)["temperature"] == 1.0
+    assert body(CLAUDE, temperature=-1.0)["temperature"] == 0.0
+    assert body("acme/m", temperature=1.5)["temperature"] == 1.5
+
+
+def test_output_within_limit() -> None:
+    assert body(model("acme/m", output_limit=4096), max_output=8000)["max_tokens"] == 4096
+    assert body(model("acme/m"), max_output=8000)["max_tokens"] == 8000
+
+
+def test_output_cap_always() -> None:
+    assert body(CLAUDE)["max_tokens"] == 8192
+    assert body(model(CLAUDE, output_limit=4096))["max_tokens"] == 4096
+    assert "max_tokens" not in body("acme/m")
+
+
+def test_output_cap_of_sixteen() -> None:
+    assert body("openai/gpt-5.4", USER, max_output=1, effort="none")["max_output_tokens"] == 16
+    assert body("acme/m", max_output=1)["max_tokens"] == 1
+
+
+def test_room_for_reasoning() -> None:
+    def cap(effort: str | None, name: str = "acme/m", **more: object) -> int:
+        of = model(name, **more)  # pyright: ignore[reportArgumentType]
+        return body(of, effort=effort, max_output=8000)["max_tokens"]
+
+    assert cap(None) == cap("none") == 8000
+    assert (cap("low"), cap("max")) == (12_000, 32_000)
+    assert cap(None, reasoning=True) == 18_000
+    assert cap("high", output_limit=9000) == 9000
+    assert cap(None, CLAUDE, reasoning=True) == 8000, "it thinks only when asked to"

@@ -1,0 +1,106 @@
+"""R4: who speaks when, and what each call needs after it."""
+
+import pytest
+
+from agent.provider.client import (
+    Api,
+    ReasoningContent,
+    TextContent,
+    ToolCallContent,
+    ToolResultContent,
+    ToolTurn,
+    UserTurn,
+)
+from agent.provider.quirks.refusals import ALTERNATE
+from agent.provider.quirks.turns import GO_ON, LOST_RESULT, NO_OUTPUT, SEEN
+from tests.agent.provider.quirks.asking import (
+    APIS,
+    CALL,
+    RESULT,
+    USER,
+    body,
+    chat,
+    model,
+    said,
+    text,
+)
+
+EMPTY = UserTurn((TextContent(" \n"),))
+CLAUDE = "anthropic/claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_empty_text_dropped(api: Api) -> None:
+    blank = said(text(" "), text("word"))
+    made = body(model("acme/m", api), EMPTY, USER, blank, EMPTY, USER, system=("", "Head."))
+    assert made == body(model("acme/m", api), USER, said(text("word")), USER, system=("Head.",))
+
+
+def test_lone_reasoning_dropped() -> None:
+    alone = said(ReasoningContent("Hm", "reasoning", {"signature": "s"}))
+    for api in APIS:
+        of = model("acme/m", api)
+        assert body(of, USER, alone, USER) == body(of, USER, USER)
+
+
+def test_text_before_calls() -> None:
+    second = ToolCallContent("c2", "read", {})
+    results = ToolTurn((*RESULT.content, ToolResultContent("c2", "read", "second")))
+    mixed = said(text("a"), CALL, text("b"), second, ReasoningContent("Hm", "reasoning"), text("c"))
+    messages = chat("acme/m", USER, mixed, results, USER)
+    assert [(m["role"], m["content"]) for m in messages[1:]] == [
+        ("assistant", "a"), ("tool", "text"),
+        ("assistant", "b"), ("tool", "second"),
+        ("assistant", "c"), ("user", "hi"),
+    ]  # fmt: skip
+    whole = said(text("a"), CALL, second)
+    roles = [m["role"] for m in chat("acme/m", USER, whole, results)]
+    assert roles == ["user", "assistant", "tool", "tool"]
+
+
+def test_calls_answered() -> None:
+    calls = said(CALL, ToolCallContent("c2", "read", {}))
+    stray = ToolResultContent("x", "read", "stray")
+    results = ToolTurn((stray, ToolResultContent("c2", "read", "second")))
+    messages = chat("acme/m", USER, calls, results, USER, said(CALL), USER)
+    assert [m["content"] for m in messages if m["role"] == "tool"] == [
+        LOST_RESULT, "second", LOST_RESULT,
+    ]  # fmt: skip
+
+
+def test_empty_results_told() -> None:
+    empty = ToolTurn((ToolResultContent("c1", "read", " "),))
+    assert chat("acme/m", USER, said(CALL), empty)[-1]["content"] == NO_OUTPUT
+
+
+def test_user_begins() -> None:
+    assert chat("acme/m", said(text("a")), USER)[0] == {"role": "user", "content": GO_ON}
+    assert chat("acme/m", USER, said(text("a")), USER)[0]["content"] == "hi"
+
+
+def test_user_ends() -> None:
+    for turns in ((USER, said(text("a"))), (EMPTY,)):
+        assert chat("acme/m", *turns)[-1] == {"role": "user", "content": GO_ON}
+    assert chat("acme/m", USER, said(CALL), RESULT)[-1]["role"] == "tool"
+
+
+@pytest.mark.parametrize("name", [CLAUDE, "google/gemini-3-pro", "llama.cpp/m", "mistral/m"])
+def test_roles_alternate(name: str) -> None:
+    thought = ReasoningContent("Hm", "reasoning", {"signature": "s"})
+    turns = (USER, USER, said(text("a")), said(thought, text("b"), CALL), RESULT)
+    made = body(name, *turns)
+    roles = [m["role"] for m in made.get("messages") or made["contents"] if m["role"] != "system"]
+    assert roles in (["user", "assistant", "user"], ["user", "assistant", "tool"],
+                     ["user", "model", "user"])  # fmt: skip
+    assert "Hm" not in str(made), "thoughts can only lead"
+    plain = [m["role"] for m in chat("acme/m", *turns)]
+    assert plain == ["user", "user", "assistant", "assistant", "tool"]
+    mended = [m["role"] for m in chat("acme/m", *turns, without=ALTERNATE)]
+    assert mended == ["user", "assistant", "tool"]
+
+
+def test_reply_before_user() -> None:
+    turns = (USER, said(CALL), RESULT, USER)
+    assert [m["role"] for m in chat("mistral/m", *turns)][-3:] == ["tool", "assistant", "user"]
+    assert chat("mistral/m", *turns)[-2]["content"] == SEEN
+    assert [m["role"] for m in chat("acme/m", *turns)][-2:] == ["tool", "user"]

@@ -1,0 +1,75 @@
+"""What fills the window, by source (spec 2, C11)."""
+
+from pathlib import Path
+
+from tests.agent.session.prompt.test_system_prompt import trusted
+from tests.support.harness import Harness
+from tests.support.script import Call, Text, Tokens, answer
+
+
+async def of(harness: Harness, session):
+    return await harness.runtime.window.contents(session.id, "scripted/model-1", "build")
+
+
+async def test_c11_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> None:
+    files = {"AGENTS.md": "Use tabs.\n" * 300, "a.txt": "the quick brown fox\n" * 500}
+    async with trusted(tmp_path, files) as harness:
+        harness.server.script(
+            answer(Call("read", {"file_path": "a.txt"}), Tokens(9_000, 30)),
+            answer(Text("It is about a fox."), Tokens(12_000, 40)),
+        )
+        session = await harness.session()
+        await harness.turn(session, "What is in a.txt?")
+        contents = await of(harness, session)
+    assert contents.measured
+    assert contents.used == 12_040
+    assert sum(source.tokens for source in contents.sources) == 12_040
+    assert all(source.tokens >= 0 for source in contents.sources)
+    assert (contents.window, contents.reserved) == (100_000, 20_000)
+    assert contents.free == 100_000 - 20_000 - 12_040
+    assert [source.name for source in contents.of("output")] == ["read"]
+    assert {"read", "edit", "bash"} <= {source.name for source in contents.of("tools")}
+    system = {source.name for source in contents.of("system")}
+    assert system == {"rules of the program", "instruction files", "environment and mode"}
+    messages = {source.name: source.tokens for source in contents.of("messages")}
+    assert messages["your messages"] > 0
+    assert messages["answers"] > 0
+    assert contents.total("output") > messages["answers"]
+
+
+async def test_c11_an_unknown_window_and_nothing_reported_are_said(tmp_path: Path) -> None:
+    limit = {"abilities": {"limit": {}}}
+    async with trusted(tmp_path, {}, **limit) as harness:
+        harness.server.script(answer(Text("yes"), Tokens(0, 0)))
+        session = await harness.session()
+        await harness.turn(session, "Well?")
+        contents = await of(harness, session)
+    assert not contents.measured
+    assert (contents.window, contents.free) == (None, None)
+    assert contents.used > 1_000
+    assert sum(source.tokens for source in contents.sources) == contents.used
+
+
+async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
+    tmp_path: Path,
+) -> None:
+    async with trusted(tmp_path, {"AGENTS.md": "Use tabs.\n" * 300}) as harness:
+        before = await harness.runtime.window.contents(None, "scripted/model-1", "build")
+        assert await harness.runtime.sessions.directory.list() == []
+        harness.server.script(answer(Text("yes"), Tokens(0, 0)))
+        session = await harness.session()
+        await harness.turn(session, "Well?")
+        after = await of(harness, session)
+    assert before.total("messages") == before.total("output") == 0
+    assert not before.measured
+    assert before.of("system") == after.of("system")
+    assert before.of("tools") == after.of("tools")
+    assert "instruction files" in {source.name for source in before.of("system")}
+
+
+async def test_c11_a_new_session_is_told_of_the_mode_of_its_agent(tmp_path: Path) -> None:
+    async with trusted(tmp_path, {}) as harness:
+        window = harness.runtime.window
+        build = await window.contents(None, "scripted/model-1", "build")
+        plan = await window.contents(None, "scripted/model-1", "plan")
+    assert plan.total("system") > build.total("system")

@@ -1,0 +1,84 @@
+"""A call that is submitted while the refusal of the one before it is stored (L7, L8)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.records.errors import PermissionRejected
+from agent.records.events import PartUpdated
+from agent.records.messages import Failed, ToolPart
+from agent.runtime.runtime import Runtime
+from agent.session.guards import DoomLoop
+from agent.session.turn.executor import REJECTED, ExecutorDeps, StepExecutor
+from agent.tools.pipeline import CallFailed, Pipeline
+from agent.tools.registry import ToolDeps, build_truncator
+from tests.agent.store.samples import make_assistant
+from tests.support.harness import GUARD, open_harness
+
+
+def executor_of(runtime: Runtime) -> StepExecutor:
+    """One in which the user is asked about every call, rejects the first without a word, and never
+    answers for another."""
+
+    async def asked(part: ToolPart, _: object) -> None:
+        if part.call_id != "first":
+            await asyncio.Event().wait()
+        raise PermissionRejected("The user rejected this call.")
+
+    doom = DoomLoop(threshold=2)
+    doom.observe("before", "list", {})
+    deps = ToolDeps(store=runtime.store, shells=runtime.shells, data_dir=runtime.paths.data)
+    return StepExecutor(
+        ExecutorDeps(
+            store=runtime.store,
+            pipeline=Pipeline(runtime.registry, runtime.permissions, build_truncator(deps)),
+            doom=doom,
+            context=lambda *_: pytest.fail("no call is to run"),
+            ask_repeat=asked,
+        )
+    )
+
+
+@pytest.mark.parametrize("rounds", range(10))
+async def test_l7_a_call_that_starts_as_another_is_rejected_has_an_end(
+    tmp_path: Path, rounds: int
+) -> None:
+    """Whichever round of the event loop it comes in, also when its task was made in the very round
+    in which the refusal cancels it."""
+    async with open_harness(tmp_path) as harness:
+        runtime, session = harness.runtime, await harness.session()
+        step = make_assistant(session)
+        await runtime.store.save(step)
+        executor = executor_of(runtime)
+
+        def part(name: str) -> ToolPart:
+            return ToolPart(
+                id=f"prt_{name}",
+                session_id=session.id,
+                message_id=step.id,
+                call_id=name,
+                tool="list",
+            )
+
+        refused, late = executor.announce(part("first")), executor.announce(part("late"))
+
+        def after(left: int) -> None:
+            if left:
+                asyncio.get_running_loop().call_soon(after, left - 1)
+            else:
+                executor.submit(late, "{}")
+
+        def stored(event: object) -> bool:
+            if isinstance(event, PartUpdated) and event.part.id == refused.part.id:
+                after(rounds)
+            return False
+
+        with runtime.bus.subscribe(stored):
+            executor.submit(refused, "{}")
+            async with asyncio.timeout(GUARD):
+                first, second = await executor.results()
+        assert isinstance(first, CallFailed)
+        assert isinstance(second, CallFailed)
+        assert (second.kind, second.error) == ("aborted", REJECTED)
+        assert isinstance(late.part.state, Failed)

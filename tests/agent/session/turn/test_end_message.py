@@ -1,0 +1,67 @@
+"""What is kept of how a turn ended (A3): shown whenever the session is, told to the model."""
+
+from dataclasses import replace
+
+from agent.records.messages import AssistantMessage, ErrorInfo
+from agent.session.turn.end_message import ending
+from agent.session.turn.loop_state import TurnEnd
+from agent.session.turn.step import STOPPED
+from tests.agent.store.samples import make_assistant, make_session, make_user
+from tests.support.harness import Harness
+from tests.support.script import Call, Hold, Text, Tokens, answer
+
+SESSION = make_session()
+ASKED = make_user(SESSION, turn_id="trn_1")
+STEP = make_assistant(SESSION, completed=13.0)
+
+
+def told(end: TurnEnd, step: AssistantMessage | None) -> AssistantMessage | None:
+    return ending(end, step, ASKED, "trn_1", 20.0)
+
+
+def test_a3_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
+    why = ErrorInfo("limit", "Stopped after 3 steps.")
+    kept = told(TurnEnd("limit_reached", error=why), STEP)
+    assert kept == replace(STEP, error=why)
+    alone = told(TurnEnd("failed", "error", why), None)
+    assert alone is not None
+    assert (alone.parent_id, alone.turn_id, alone.step) == (ASKED.id, "trn_1", 0)
+    assert (alone.error, alone.finish, alone.completed) == (why, "error", 20.0)
+
+
+def test_a3_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twice() -> None:
+    stopped = TurnEnd("cancelled")
+    for step in (None, replace(STEP, finish="tool-calls")):
+        alone = told(stopped, step)
+        assert alone is not None
+        assert alone.id != STEP.id
+        assert (alone.error, alone.interrupted, alone.completed) == (STOPPED, True, 20.0)
+    assert told(stopped, replace(STEP, error=STOPPED, interrupted=True)) is None
+    assert told(stopped, replace(STEP, finish="stop")) is None  # all was said
+    assert told(TurnEnd("completed"), replace(STEP, finish="stop")) is None
+
+
+async def test_l10_a_stop_while_room_is_made_is_told_on_the_screen_and_to_the_model(
+    harness: Harness,
+) -> None:
+    """The step before it was whole: without a word of it the work would end in silence."""
+    (harness.folder / "a.txt").write_text("a\n")
+    hold = Hold()
+    harness.server.script(
+        answer(Call("read", {"file_path": "a.txt"}), Tokens(85_000, 100)),
+        answer(Text("## Goal"), hold),
+    )
+    session = await harness.session()
+    before = len(harness.events)
+    await harness.send(session, "look at a")
+    await hold.reached.wait()
+    await harness.runtime.sessions.cancel(session.id)
+    assert (await harness.idle(session, after=before)).outcome == "cancelled"
+    _, step, last = (item.message for item in await harness.messages(session))
+    assert isinstance(step, AssistantMessage)
+    assert isinstance(last, AssistantMessage)
+    assert (step.interrupted, last.interrupted) == (False, True)
+    hold.gate.set()
+    harness.server.replace((answer(Text("fine")),))
+    assert (await harness.turn(session, "go on")).outcome == "completed"
+    assert "interrupted your previous answer" in str(harness.server.requests[-1].body)

@@ -1,0 +1,115 @@
+"""Records to JSON and back (spec 7, D1)."""
+
+import logging
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from agent.records.blocks import ToolLabel
+from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
+from agent.store.codec import (
+    clean,
+    decode_all,
+    decode_message,
+    decode_part,
+    decode_session,
+    encode_message,
+    encode_part,
+    encode_session,
+)
+from agent.store.tagged import tag_unions
+from tests.agent.store.samples import (
+    ROOT,
+    every_part,
+    make_assistant,
+    make_session,
+    make_text,
+    make_tool,
+    make_user,
+)
+
+SESSION = make_session(parent_id="ses_0", forked_from="ses_1", cost=0.5, usage=Usage(1, 2, 3, 4, 5))
+MESSAGE = make_assistant(SESSION)
+
+
+@pytest.mark.parametrize("part", every_part(MESSAGE), ids=lambda part: part.type)
+def test_every_part_comes_back_equal(part: Part):
+    assert decode_part(encode_part(part)) == part
+
+
+def test_the_samples_hold_every_kind_of_part():
+    assert {type(part) for part in every_part(MESSAGE)} == set(Part.__args__)
+
+
+def test_sessions_and_messages_come_back_equal():
+    assert decode_session(encode_session(SESSION)) == SESSION
+    user = make_user(SESSION, turn_id="trn_1", delivery="follow_up", steered=True)
+    assert decode_message(encode_message(user)) == user
+    step = replace(
+        MESSAGE, completed=3.0, finish="stop", usage=Usage(1), cost=0.0, error=ErrorInfo("a", "b")
+    )
+    assert decode_message(encode_message(step)) == step
+
+
+def test_nested_unions_are_decided_by_their_tag():
+    from pydantic import TypeAdapter
+
+    schema = tag_unions(TypeAdapter(ToolPart).core_schema)
+    found: list[str] = []
+
+    def collect(node):
+        if isinstance(node, dict):
+            if node.get("type") in {"union", "tagged-union"}:
+                found.append(node["type"])
+            for key, value in node.items():
+                if key != "metadata":
+                    collect(value)
+        elif isinstance(node, list):
+            for value in node:
+                collect(value)
+
+    collect(schema)
+    assert found
+    assert set(found) == {"tagged-union"}
+
+
+def test_surrogates_never_make_a_record_unwritable():
+    part = make_text(MESSAGE, "smile \ud83d\ude00 and half \ud83d.", ended=1.0)
+    assert decode_part(encode_part(part)) == replace(part, text="smile 😀 and half \ufffd.")
+    assert clean("ok é 😀") == "ok é 😀"
+
+
+def test_deep_tool_input_comes_back_equal():
+    deep: dict = {}
+    inner = deep
+    for _ in range(400):
+        inner["k"] = {}
+        inner = inner["k"]
+    part = make_tool(MESSAGE, Running(input=deep, label=ToolLabel("Run"), started=1.0))
+    assert decode_part(encode_part(part)) == part
+
+
+def test_fields_of_a_later_version_are_passed_over():
+    part = make_text(MESSAGE, "x", ended=1.0)
+    data = encode_part(part).replace('"text":"x"', '"text":"x","mood":"later"')
+    assert decode_part(data) == part
+
+
+def test_an_unreadable_row_is_left_out_and_logged(caplog: pytest.LogCaptureFixture):
+    part = make_text(MESSAGE, "x", ended=1.0)
+    with caplog.at_level(logging.WARNING):
+        found = decode_all(decode_part, ['{"type":"hologram"}', encode_part(part), "{"])
+    assert found == [part]
+    assert len(caplog.records) == 2
+
+
+def test_importing_the_store_builds_no_schemas():
+    code = (
+        "import sys, agent.store.store; print(sorted({'pydantic', 'textual'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

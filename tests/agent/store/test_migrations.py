@@ -1,0 +1,198 @@
+"""Schema versions: forward only, all or nothing (spec 7, D1; STORE-FIND)."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent.bus import Bus
+from agent.records.errors import StoreTooNew
+from agent.records.messages import ToolPart
+from agent.store.listing import Scope
+from agent.store.migrations import Migration, migrate, packaged, version
+from agent.store.store import Store
+from tests.agent.store.samples import (
+    every_part,
+    make_assistant,
+    make_session,
+    reopened,
+    rows,
+    start_child,
+    stored_turn,
+)
+
+NEWEST = packaged()[-1].number
+
+# Rows as each version wrote them: what was once released is never changed here.
+ROWS = {
+    1: """
+INSERT INTO session VALUES ('ses_1', '/a', NULL, 'old', 5.0, 0, 0, '{"id":"ses_1",
+"directory":"/a","project":"/a","title":"old","created":4.0,"updated":5.0}');
+INSERT INTO message VALUES ('msg_1', 'ses_1', 4.5, 'user', NULL, 0, '{"id":"msg_1",
+"session_id":"ses_1","created":4.5,"agent":"build","model":"demo/offline","role":"user"}');
+INSERT INTO part VALUES (1, 'prt_1', 'ses_1', 'msg_1', 'text', NULL, 'ended', 0, 1,
+'{"id":"prt_1","session_id":"ses_1","message_id":"msg_1","text":"an old question",
+"ended":4.5,"type":"text"}');
+""",
+    2: """
+INSERT INTO session VALUES ('ses_1', '/a', NULL, 'old', 5.0, 0, 0, '{"id":"ses_1",
+"directory":"/a","project":"/a","title":"old","created":4.0,"updated":5.0}');
+INSERT INTO message VALUES ('msg_1', 'ses_1', 4.5, 'user', NULL, 0, '{"id":"msg_1",
+"session_id":"ses_1","created":4.5,"agent":"build","model":"demo/offline","role":"user"}');
+INSERT INTO part VALUES (1, 'prt_1', 'ses_1', 'msg_1', 'text', NULL, 'ended', 0, 1,
+'{"id":"prt_1","session_id":"ses_1","message_id":"msg_1","text":"an old question",
+"ended":4.5,"type":"text"}');
+INSERT INTO part VALUES (2, 'prt_2', 'ses_1', 'msg_1', 'tool', 'bash', 'failed', 0, 0,
+'{"id":"prt_2","session_id":"ses_1","message_id":"msg_1","call_id":"c","tool":"bash",
+"state":{"error":"no","kind":"denied","started":1.0,"ended":2.0,"status":"failed"},
+"consents":[{"answer":"reject","by":"person","at":2.0,"asked":"Run this command?",
+"comment":"no","reason":""}],"type":"tool"}');
+""",
+}
+
+
+def build(path: Path, number: int) -> None:
+    """A database of schema version *number* with a session in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, path, packaged()[:number])
+        connection.executescript(ROWS[max(n for n in ROWS if n <= number)])
+
+
+def test_versions_are_numbered_from_one_without_gaps():
+    assert [migration.number for migration in packaged()] == list(range(1, NEWEST + 1))
+
+
+@pytest.mark.parametrize("number", range(1, NEWEST + 1))
+async def test_d1_every_earlier_version_opens_with_its_sessions(path: Path, number: int):
+    build(path, number)
+    store = await reopened(path)
+    assert store.notices == ()
+    assert [session.title for session in await store.sessions()] == ["old"]
+    assert (await store.messages("ses_1"))[0].parts[0].id == "prt_1"
+    assert [hit.part_id for hit in await store.search("question")] == ["prt_1"]
+    message = make_assistant(await store.session("ses_1"))
+    await store.save(message, *every_part(message))
+    await store.close()
+    assert rows(path, "PRAGMA user_version") == [(NEWEST,)]
+
+
+@pytest.mark.parametrize("number", range(1, NEWEST + 1))
+async def test_d1_a_record_that_is_no_json_keeps_no_database_from_opening(path: Path, number: int):
+    """Written by hand, or damaged: the rest is still there."""
+    build(path, number)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(
+            "INSERT INTO session SELECT 'ses_0', directory, NULL, title, updated, 0, 0, '{no' "
+            "FROM session; INSERT INTO message SELECT 'msg_0', session_id, created, role, NULL, 0, "
+            "'{no' FROM message; INSERT INTO part SELECT 99, 'prt_0', session_id, message_id, "
+            "'text', NULL, 'ended', 0, 0, '{no' FROM part LIMIT 1;"
+        )
+    store = await reopened(path)
+    assert [session.id for session in await store.sessions()] == ["ses_1"]
+    assert [line.id for line in await store.lines(Scope())] == ["ses_1"]
+    assert [item.message.id for item in await store.since_summary("ses_1")] == ["msg_1"]
+    assert await store.pinned("ses_1") == frozenset()
+    await store.close()
+
+
+STEP = """
+INSERT INTO message VALUES ('msg_2', 'ses_1', 5.5, 'assistant', 'trn_1', 0, '{"id":"msg_2",
+"session_id":"ses_1","created":5.5,"parent_id":"msg_1","turn_id":"trn_1","step":1,"agent":"build",
+"model":"demo/offline","completed":6.0,"cost":0.5,"usage":{"input":7,"output":3},
+"role":"assistant"}');
+INSERT INTO part VALUES (9, 'prt_9', 'ses_1', 'msg_2', 'tool', 'bash', 'failed', 0, 0,
+'{"id":"prt_9","session_id":"ses_1","message_id":"msg_2","call_id":"c","tool":"bash",
+"state":{"error":"no","kind":"denied","started":1.0,"ended":2.0,"status":"failed"},"type":"tool"}');
+"""
+
+
+@pytest.mark.parametrize("number", range(1, NEWEST + 1))
+async def test_d6_what_was_used_before_is_counted_and_calls_without_consents_are_read(
+    path: Path, number: int
+):
+    build(path, number)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(STEP)
+    store = await reopened(path)
+    (row,) = await store.used()
+    assert (row.steps, row.turns, row.usage.input, row.cost, row.project) == (1, 1, 7, 0.5, "/a")
+    (call,) = (await store.messages("ses_1"))[1].parts
+    assert isinstance(call, ToolPart)
+    assert call.consents == ()
+    first = (await store.messages("ses_1"))[0].parts
+    told = [c.comment for part in first if isinstance(part, ToolPart) for c in part.consents]
+    assert told == (["no"] if number >= 2 else [])
+    await store.delete_session("ses_1")
+    assert await store.used() == ()
+    await store.close()
+
+
+async def test_d1_a_newer_database_is_refused_and_left_alone(path: Path):
+    store = await reopened(path)
+    session, _, _ = await stored_turn(store)
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {NEWEST + 6}")
+    with pytest.raises(StoreTooNew) as caught:
+        await Store.open(path, Bus())
+    assert f"its schema is {NEWEST + 6}" in caught.value.message
+    assert rows(path, "PRAGMA user_version") == [(NEWEST + 6,)]
+    assert rows(path, "SELECT id FROM session") == [(session.id,)]
+    assert not list(path.parent.glob("*damaged*"))
+
+
+NEXT = Migration(NEWEST + 1, "CREATE TABLE extra (a); INSERT INTO extra VALUES (1);")
+
+
+def test_a_migration_keeps_a_copy_of_what_was_there(path: Path):
+    build(path, NEWEST)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, path, [*packaged(), NEXT])
+        assert version(connection) == NEXT.number
+        assert connection.execute("SELECT a FROM extra").fetchall() == [(1,)]
+    copy = path.with_name(f"{path.name}.v{NEWEST}")
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert rows(copy, "SELECT id FROM session") == [("ses_1",)]
+    assert rows(copy, "PRAGMA user_version") == [(NEWEST,)]
+
+
+async def test_a_migration_that_fails_has_not_happened(path: Path):
+    build(path, NEWEST)
+    broken = Migration(NEXT.number, f"{NEXT.sql} INSERT INTO nowhere VALUES (1);")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+            migrate(connection, path, [*packaged(), broken])
+        assert not connection.in_transaction
+    await assert_untouched(path)
+
+
+DYING = """
+import os, sqlite3, sys
+from pathlib import Path
+from agent.store.listing import Scope
+from agent.store.migrations import Migration, migrate, packaged
+path = Path(sys.argv[1])
+connection = sqlite3.connect(path, isolation_level=None)
+connection.create_function("die", 0, lambda: os.kill(os.getpid(), 9))
+number = packaged()[-1].number + 1
+sql = "CREATE TABLE extra (a); DELETE FROM session; SELECT die();"
+migrate(connection, path, [*packaged(), Migration(number, sql)])
+"""
+
+
+async def test_a_process_killed_while_it_migrates_leaves_the_file_usable(path: Path):
+    build(path, NEWEST)
+    child = await start_child(DYING, path)
+    assert await child.wait() == -9
+    await assert_untouched(path)
+
+
+async def assert_untouched(path: Path) -> None:
+    assert rows(path, "PRAGMA user_version") == [(NEWEST,)]
+    assert rows(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'extra'") == [(0,)]
+    store = await reopened(path)
+    assert [session.id for session in await store.sessions()] == ["ses_1"]
+    await store.save(make_session())
+    await store.close()

@@ -1,0 +1,165 @@
+"""The grep tool (spec 3, tool table; SEARCH-SILENT; security, 9.6)."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.records.blocks import ListingBlock, ToolLabel
+from agent.records.errors import ToolError
+from agent.tools.grep import GrepTool
+from agent.tools.search.search import Searcher, find_rg
+from tests.agent.tools.conftest import MakeContext
+from tests.agent.tools.run import plan, run
+
+
+@pytest.fixture(params=["rg", "fallback"])
+def tool(request: pytest.FixtureRequest) -> GrepTool:
+    rg = find_rg() if request.param == "rg" else None
+    if request.param == "rg" and rg is None:
+        pytest.skip("no ripgrep on this machine")
+    return GrepTool(Searcher(rg))
+
+
+def _file(root: Path, name: str, text: str, age: int = 0) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (1_000_000 - age, 1_000_000 - age))
+
+
+async def test_matches_by_file_newest_first(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, "src/old.py", "x\n\tDictReader\n", age=5)
+    _file(tmp_path, "src/new.py", "DictReader\nDictReader 2\n")
+    made = await plan(tool, make_context(), pattern="DictReader", path="src")
+    assert made.label == ToolLabel("Grep", '"DictReader" in src')
+    assert [(need.permission, need.floor) for need in made.needs] == [("grep", "allow")]
+    result = await tool.execute(made, None, make_context())
+    assert result.output == (
+        "src/new.py\n  1: DictReader\n  2: DictReader 2\n\nsrc/old.py\n  2: \tDictReader"
+    )
+    assert result.facts == ("3 matches",)
+    items = ("src/new.py:1: DictReader", "src/new.py:2: DictReader 2", "src/old.py:2: \tDictReader")
+    assert result.blocks == (ListingBlock(items, 3),)
+
+
+async def test_a_hundred_and_a_notice(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    for n in range(60):
+        _file(tmp_path, f"{n:02}.txt", "hit\n" * 5, age=n)
+    result = await run(tool, make_context(), pattern="hit")
+    assert result.output.startswith("00.txt\n  1: hit\n")
+    assert result.output.count(": hit") == 100
+    assert "19.txt" in result.output
+    assert "20.txt" not in result.output
+    assert "At least 300 lines match in 60 files" in result.output
+
+
+async def test_one_file_and_include(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, "a.ts", "needle\n")
+    _file(tmp_path, "a.md", "needle\n")
+    _file(tmp_path, "sub/b.tsx", "needle\n", age=1)
+    one = await run(tool, make_context(), pattern="needle", path="a.md")
+    assert one.output == "a.md\n  1: needle"
+    some = await run(tool, make_context(), pattern="needle", include="*.{ts,tsx}")
+    assert some.output == "a.ts\n  1: needle\n\nsub/b.tsx\n  1: needle"
+
+
+async def test_an_include_does_not_lift_ignore_rules(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, ".gitignore", "gen.py\n")
+    _file(tmp_path, "gen.py", "needle\n")
+    _file(tmp_path, "own.py", "needle\n")
+    result = await run(tool, make_context(), pattern="needle", include="*.py")
+    assert result.output == "own.py\n  1: needle"
+    named = await run(tool, make_context(), pattern="needle", path="gen.py")
+    assert named.output == "gen.py\n  1: needle"
+
+
+async def test_patterns_with_dashes(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    """SEARCH-SILENT, S03."""
+    _file(tmp_path, "-n", "--grep\n")
+    _file(tmp_path, "x.txt", "--grep\n", age=1)
+    result = await run(tool, make_context(), pattern="--grep")
+    assert result.output == "-n\n  1: --grep\n\nx.txt\n  1: --grep"
+    assert (await run(tool, make_context(), pattern="--grep", path="-n")).facts == ("1 match",)
+
+
+async def test_problems_are_not_silent(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    """SEARCH-SILENT, S01."""
+    _file(tmp_path, "a.txt", "x\n")
+    with pytest.raises(ToolError, match="regular expression"):
+        await run(tool, make_context(), pattern="(")
+    with pytest.raises(ToolError, match="include"):
+        await run(tool, make_context(), pattern="x", include="*.{ts")
+    with pytest.raises(ToolError, match="does not exist"):
+        await run(tool, make_context(), pattern="x", path="nowhere")
+    assert (await run(tool, make_context(), pattern="nothing")).output == "No lines match."
+
+
+async def test_secrets_show_only_when_named(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, ".env", "TOKEN=hunter2\n")
+    _file(tmp_path, ".env.example", "TOKEN=\n")
+    result = await run(tool, make_context(), pattern="TOKEN")
+    assert "hunter2" not in result.output
+    assert ".env.example\n  1: TOKEN=" in result.output
+    assert "1 file that may hold secrets matches too" in result.output
+    made = await plan(tool, make_context(), pattern="TOKEN", path=".env")
+    assert [(need.permission, need.floor) for need in made.needs] == [
+        ("grep", "allow"),
+        ("read", "ask"),
+    ]
+    assert "hunter2" in (await tool.execute(made, None, make_context())).output
+
+
+async def test_long_lines_and_odd_bytes(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(b"needle \xff" + b"x" * 100_000 + b"\n")
+    result = await run(tool, make_context(), pattern="needle")
+    assert len(result.output) < 600
+    assert "needle \ufffdxx" in result.output
+
+
+async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Path) -> None:
+    project = tmp_path / "app"
+    project.mkdir()
+    _file(tmp_path, "x.txt", "needle\n")
+    made = await plan(GrepTool(), make_context(project), pattern="x", path="../x.txt")
+    assert made.needs[0].pattern == f"{tmp_path}/*"
+
+
+async def test_links_are_not_skipped_without_a_word(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    """TREE-WALK."""
+    project = tmp_path / "app"
+    _file(tmp_path, "real/x.txt", "needle\n")
+    project.mkdir()
+    (project / "link").symlink_to("../real")
+    result = await run(tool, make_context(project), pattern="needle")
+    assert "Links to folders were not followed (link)" in result.output
+    named = await run(tool, make_context(project), pattern="needle", path="link")
+    assert named.output == "link/x.txt\n  1: needle"
+
+
+async def test_spill_files_need_no_consent(make_context: MakeContext, tmp_path: Path) -> None:
+    """T5: reading and searching kept outputs asks nothing."""
+    project = tmp_path / "app"
+    project.mkdir()
+    _file(tmp_path, "spill/x", "needle\n")
+    tool = GrepTool(spill=str(tmp_path / "spill"))
+    made = await plan(tool, make_context(project), pattern="x", path=f"{tmp_path}/spill/x")
+    assert made.needs == ()

@@ -1,0 +1,202 @@
+"""The registry, its schemas and descriptions (spec 3, T1)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from agent.bus import Bus
+from agent.store.store import Store
+from agent.tools.core.base import ToolArgs, ToolSpec
+from agent.tools.core.description import fill
+from agent.tools.core.schema import parameters
+from agent.tools.registry import Registry, ToolDeps, build_tools
+from agent.tools.shell.shells import Shells
+from tests.agent.tools.probe import ProbeTool
+
+
+async def built_in(tmp_path: Path) -> Registry:
+    store = await Store.open(tmp_path / "store.db", Bus())
+    try:
+        return build_tools(ToolDeps(store=store, shells=Shells(Bus()), data_dir=tmp_path))
+    finally:
+        await store.close()
+
+
+async def test_all_tools_are_there_in_a_stable_order(tmp_path: Path) -> None:
+    registry = await built_in(tmp_path)
+    names = [schema.name for schema in registry.schemas()]
+    assert names == sorted(names)
+    assert {
+        "apply_patch",
+        "bash",
+        "edit",
+        "glob",
+        "grep",
+        "list",
+        "multiedit",
+        "read",
+        "todoread",
+        "todowrite",
+        "write",
+    } <= set(names)
+    assert [schema.name for schema in registry.schemas({"write", "bash"})] == ["bash", "write"]
+
+
+@pytest.mark.parametrize("model", ["gpt-5.4", "openai/gpt-5-mini", "gpt-5.1-codex", "GPT-6"])
+async def test_models_of_the_gpt_family_patch(tmp_path: Path, model: str) -> None:
+    """3.2: apply_patch in place of edit and write."""
+    offered = set((await built_in(tmp_path)).names_for(model))
+    assert "apply_patch" in offered
+    assert not offered & {"edit", "multiedit", "write"}
+    assert {"bash", "read", "grep"} <= offered
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-opus-4-5", "gpt-oss-120b", "gpt-4.1", "gemini-3", "offline"]
+)
+async def test_other_models_edit(tmp_path: Path, model: str) -> None:
+    registry = await built_in(tmp_path)
+    assert set(registry.names) - set(registry.names_for(model)) == {"apply_patch"}
+
+
+async def test_every_description_is_filled_and_every_field_described(tmp_path: Path) -> None:
+    """T1."""
+    for schema in (await built_in(tmp_path)).schemas():
+        assert len(schema.description) > 20, schema.name
+        assert "{{" not in schema.description
+        for name, field in properties(schema.parameters).items():
+            assert field.get("description"), f"{schema.name}.{name}"
+
+
+def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return schema["properties"]
+
+
+async def test_schemas_are_clean(tmp_path: Path) -> None:
+    for schema in (await built_in(tmp_path)).schemas():
+        text = json.dumps(schema.parameters)
+        assert "$ref" not in text
+        assert "$defs" not in text
+        assert schema.parameters["type"] == "object"
+        assert schema.parameters["additionalProperties"] is False
+
+
+async def test_the_bash_description_is_true_to_the_tool(tmp_path: Path) -> None:
+    """CWD: it says whether cd lasts; the unit of the time limit."""
+    (schema,) = (await built_in(tmp_path)).schemas({"bash"})
+    assert "`cd`, variables and functions do not last" in schema.description
+    assert "milliseconds: 120000 if left out, 600000 at most" in schema.description
+
+
+@pytest.mark.parametrize(
+    "name", ["probe", "Probe", " probe\n", "PROBE", "test_probe", "TestProbe", "functions.probe"]
+)
+def test_names_are_repaired(name: str) -> None:
+    tool = ProbeTool()
+    assert Registry([tool]).find(name) is tool
+
+
+def test_unknown_names_are_not_guessed() -> None:
+    assert Registry([ProbeTool()]).find("prob") is None
+
+
+def test_two_tools_of_one_name_are_an_error() -> None:
+    class OtherTool(ProbeTool):
+        pass
+
+    with pytest.raises(ValueError, match="both claim"):
+        Registry([ProbeTool(), OtherTool()])
+
+
+def test_a_variable_without_value_is_an_error() -> None:
+    with pytest.raises(ValueError, match="unknown variables: shell"):
+        fill("Runs {{shell}} on {{platform}}.", {"platform": "linux"})
+
+
+def test_a_variable_that_is_not_used_is_an_error() -> None:
+    tool = ProbeTool()
+    tool.spec.variables["spare"] = "x"
+    with pytest.raises(ValueError, match="does not use the variables spare"):
+        Registry([tool])
+
+
+def test_a_broken_slot_is_an_error() -> None:
+    with pytest.raises(ValueError, match="could not be filled"):
+        fill("At most {{max lines}}.", {})
+
+
+class Inner(BaseModel):
+    title: str = Field(description="A field whose name is a key word of schemas")
+    other: "Inner | None" = None
+
+
+class Flat(BaseModel):
+    """Not for models."""
+
+    title: str
+    count: int | None = None
+
+
+class Args(ToolArgs):
+    items: list[Flat] = Field(description="Things")
+    one: Flat | None = Field(default=None, description="One thing")
+    either: int | str | None = Field(default=None, description="Number or text")
+
+
+def test_schema_is_inlined_and_plain() -> None:
+    flat = {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+    assert parameters(Args) == {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": flat, "description": "Things"},
+            "one": {**flat, "description": "One thing"},
+            "either": {
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+                "description": "Number or text",
+            },
+        },
+        "required": ["items"],
+        "additionalProperties": False,
+    }
+
+
+class Endless(ToolArgs):
+    inner: Inner
+
+
+def test_a_schema_without_end_is_an_error() -> None:
+    with pytest.raises(ValueError, match="refers to itself"):
+        parameters(Endless)
+
+
+def named(name: str) -> ProbeTool:
+    """A tool that comes while the program runs, and brings its own description."""
+    tool = ProbeTool()
+    tool.spec = ToolSpec(name=name, verb=name)
+    tool.description, tool.parameters = f"Does {name}.", {"type": "object"}
+    return tool
+
+
+async def test_it_grows_and_shrinks(tmp_path: Path) -> None:
+    """What comes later stands behind the built-in tools, in a stable order."""
+    registry = await built_in(tmp_path)
+    before = registry.names
+    registry.put("a", (named("zebra"), named("ape")))
+    registry.put("b", (named("bee"),))
+    assert registry.names == (*before, "ape", "bee", "zebra")
+    assert [s.name for s in registry.schemas()] == list(registry.names)
+    assert registry.find("Zebra") is registry.find("zebra")
+    for name in ("todo_write", "Read", "bee"):
+        with pytest.raises(ValueError, match=name):
+            registry.put("a", (named(name),))
+    assert "zebra" in registry.names
+    registry.put("a", ())
+    assert registry.names == (*before, "bee")

@@ -1,0 +1,151 @@
+"""U12, U6: sub-agents in the background on the screen: their rows, how many, how they end."""
+
+from pathlib import Path
+
+from agent.records.blocks import SubtaskBlock
+from agent.records.context_parts import Errand, ErrandState
+from agent.records.messages import Idle, ToolPart
+from agent.session.api import ErrandLine, Errands
+from app.session.view import SessionView
+from tests.app.conftest import Starter
+from tests.support import records
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Hold, Text, answer
+from tests.support.snapshots import assert_pictures
+from tests.support.subagents import Script, task
+from tests.support.transcripts import TranscriptApp
+
+STATES: dict[str, ErrandState] = {
+    "look at the readers": "running",
+    "count the callers": "completed",
+    "run the slow tests": "failed",
+    "translate the words": "cancelled",
+    "read the old log": "interrupted",
+    "list every import": "limit_reached",
+}
+FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
+
+
+def standing() -> SessionView:
+    """A session that left work to the background; a report was told, another waits."""
+    calls: list[ToolPart] = []
+    held: dict[str, ErrandLine] = {}
+    for n, (description, state) in enumerate(STATES.items()):
+        block = SubtaskBlock(f"ses_{n}", "explore", description, background=True)
+        done = records.completed("Explore", description, block)
+        call = records.tool(f"prt_b{n}", "msg_b", done, name="task")
+        ended = None if state == "running" else records.START + 75
+        facts = () if ended is None else (f"{n + 1} tool calls",)
+        errand = Errand(
+            message_id="msg_b",
+            call_id=call.call_id,
+            started=records.START,
+            state=state,
+            ended=ended,
+            facts=facts,
+        )
+        activity = "Grep DictReader in src" if state == "running" else ""
+        held[f"ses_{n}"] = ErrandLine("explore", description, errand, activity)
+        calls.append(call)
+    told = records.user("msg_c", "", records.report("msg_c", FOUND), synthetic=True)
+    waits = records.report("msg_e", error="No model.", outcome="failed", facts=())
+    return SessionView(
+        records.snapshot(
+            records.user("msg_a", "Which readers have the fault? Go on meanwhile."),
+            records.assistant("msg_b", *calls),
+            told,
+            records.assistant("msg_d", records.text_part("prt_d", "msg_d", "Two have it.")),
+            records.user("msg_e", "", waits, turn=None, synthetic=True),
+            queued=("msg_e",),
+            errands=Errands(held),
+        )
+    )
+
+
+async def test_u22_the_rows_of_the_background() -> None:
+    app = TranscriptApp(standing())
+    app.now = records.START + 90
+    async with app.run_test() as pilot:
+        await assert_pictures(pilot, "transcript-background")
+
+
+async def test_u12_a_sub_agent_of_an_idle_session_asks_on_its_screen(
+    start: Starter, scripted: ModelServer, work: Path
+) -> None:
+    """M5: what is typed meanwhile is kept, and the answer reaches the sub-agent."""
+    hold = Hold()
+    write = Call("write", {"file_path": "late.txt", "content": "x"})
+    scripted.always(
+        Script(
+            answer(task("look", background=True)),
+            answer(Text("Meanwhile.")),
+            answer(Text("It is written.")),
+            look=[answer(hold, write), answer(Text("Written."))],
+        )
+    )
+    async with start(size=(100, 30)) as running:
+        await running.until_ready()
+        await running.type("go", "enter")
+        await running.until_shown("Meanwhile.")
+        await running.until_idle()
+        await running.type("and then")
+        hold.gate.set()
+        await running.until_shown("Create this file?")
+        assert "general, working for build" in running.text()
+        await running.pilot.press("o")
+        await running.until_shown("It is written.")
+        assert running.prompt == "and then"
+    assert (work / "late.txt").read_text() == "x"
+
+
+async def test_u12_the_row_shows_the_work_and_then_its_report(
+    start: Starter, scripted: ModelServer
+) -> None:
+    hold = Hold()
+    scripted.always(
+        Script(
+            answer(task("look", background=True)),
+            answer(Text("Meanwhile.")),
+            answer(Text("It found three.")),
+            look=[answer(hold, Text("Three files."))],
+        )
+    )
+    async with start(size=(100, 30)) as running:
+        await running.until_ready()
+        await running.type("go", "enter")
+        await running.until_shown("Meanwhile.")
+        await running.until_idle()
+        await running.until_shown("1 sub-agent")
+        assert "◇ General reports" not in running.text()
+        hold.gate.set()
+        await running.until_shown("It found three.")
+        await running.until_idle()
+        assert "General reports: look" in running.text()
+        assert "1 sub-agent" not in running.text()
+
+
+async def test_u6_a_second_escape_stops_the_background_too(
+    start: Starter, scripted: ModelServer
+) -> None:
+    holds = [Hold(), Hold()]
+    scripted.always(
+        Script(
+            answer(task("look", background=True)),
+            answer(holds[0]),
+            look=[answer(holds[1], Text("never"))],
+        )
+    )
+    async with start(size=(100, 30)) as running:
+        await running.until_ready()
+        await running.type("go", "enter")
+        await running.until(holds[0].reached.is_set)
+        await running.until(holds[1].reached.is_set)
+        view = running.app.controller.live.view
+        assert view is not None
+        await running.until(lambda: bool(view.errands.running))
+        await running.pilot.press("escape")
+        await running.until(lambda: isinstance(view.status, Idle))
+        assert view.errands.running
+        await running.pilot.press("escape")
+        await running.until(lambda: not view.errands.running)
+        await running.until_shown("was stopped")

@@ -1,0 +1,182 @@
+"""What fills the window: ``/compact`` and its marker, ``/context`` (spec 2, C5, C7, C11)."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from agent.records.messages import CompactionPart
+from agent.session.review.context_usage import Contents, Source
+from app.screens.base.page import PageScreen
+from app.screens.context_usage import bar, page
+from tests.app.conftest import Running, Starter
+from tests.support.hosting import Host
+from tests.support.model_server import ModelServer
+from tests.support.script import Hold, Reason, Text, Tokens, answer
+from tests.support.snapshots import assert_in_light, assert_pictures, assert_snapshot
+
+THOUGHTS = "The reader takes the first line for granted, and an empty file has none. " * 1_600
+SUMMARY = """\
+## Goal
+Import CSV files that are empty.
+
+## Accomplished
+- `reader.py` returns no rows for an empty file.
+- The test `test_empty` passes.
+"""
+
+
+async def told(running: Running, *, after: int) -> None:
+    """Let the newest marker tell of so many tokens: its estimate changes with every tool."""
+    view = running.app.controller.live.view
+    assert view is not None
+    entry = view.entry(view.message_ids[-1])
+    assert entry is not None
+    marker = next(part for part in entry.parts if isinstance(part, CompactionPart))
+    await running.runtime.store.save(replace(marker, after=after))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
+    scripted: ModelServer, start: Starter, size: tuple[int, int]
+) -> None:
+    scripted.script(
+        answer(Reason(THOUGHTS), Text("It fails on the first line."), Tokens(4_000, 26_000)),
+        answer(Text("Fixed, and tested."), Tokens(30_000, 30)),
+        answer(Text(SUMMARY), Tokens(30_000, 60)),
+    )
+    async with start(size=size) as running:
+        for text, said in (("Why does it fail?", "first line"), ("Fix it", "Fixed, and")):
+            await running.type(text, "enter")
+            await running.until_shown(said)
+            await running.until_idle()
+        await running.type("/compact the test", "enter")
+        await running.until_shown("◇ Earlier messages were summarised · 30.0k")
+        await running.until_idle()
+        assert "Why does it fail?" in running.text(), "what was said stays in sight (C7)"
+        assert "reader.py returns" not in running.text()
+        assert "▰▰" not in running.text(), "the bar tells of what is left"
+        await told(running, after=6_500)
+        await running.until_shown("30.0k → 6.5k tokens")
+        assert_snapshot(running.app, f"screen-compacted-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-compacted")
+    assert "the test" in str(scripted.requests[-1].body)
+
+
+async def test_u10_the_line_says_that_it_sums_up_and_esc_stops_it(
+    scripted: ModelServer, start: Starter
+) -> None:
+    hold = Hold()
+    scripted.script(answer(Text("yes")), answer(Text("## Goal"), hold))
+    async with start() as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.type("/compact", "enter")
+        await running.until_shown("Summing up the session")
+        await running.pilot.press("escape")
+        await running.until_idle()
+        assert "summarised" not in running.text()
+        hold.gate.set()
+
+
+async def test_c5_without_anything_to_sum_up_it_says_so(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/compact", "enter")
+        await running.until_shown("No session is open yet")
+
+
+CONTENTS = Contents(
+    model="anthropic/claude-sonnet-4.5",
+    used=61_240,
+    measured=True,
+    window=200_000,
+    reserved=20_000,
+    sources=(
+        Source("system", "rules of the program", 1_105),
+        Source("system", "instruction files", 2_310),
+        Source("system", "environment and mode", 325),
+        Source("tools", "bash", 900),
+        Source("tools", "edit", 600),
+        Source("tools", "github_create_[pull]_request_with_a_very_long_name_of_a_server", 1_400),
+        Source("messages", "your messages", 4_100),
+        Source("messages", "answers", 9_500),
+        Source("messages", "reasoning", 3_000),
+        Source("messages", "tool calls", 6_000),
+        Source("output", "read", 22_000),
+        Source("output", "bash", 9_960),
+        Source("output", "grep", 40),
+    ),
+)
+
+
+async def test_c11_picture() -> None:
+    host = Host(PageScreen("Context", partial(page, CONTENTS)))
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-context")
+
+
+@pytest.mark.parametrize("width", [20, 67, 95])
+def test_c11_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
+    drawn = bar(CONTENTS, width)
+    assert drawn.cell_length == width
+    assert {"█", "░", "▒"} == set(drawn.plain)
+    unknown = replace(CONTENTS, window=None, reserved=None)
+    assert set(bar(unknown, width).plain) == {"█"}
+    assert all(line.cell_length <= width for line in page(unknown, width).split("\n")[2:])
+
+
+async def test_c11_the_command_shows_the_open_session(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Text("yes"), Tokens(5_000, 10)))
+    async with start() as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.type("/context", "enter")
+        await running.until_shown("5.0k of 100k tokens, 5%   as the provider counted   model-1")
+        assert "rules of the program" in running.text()
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+
+
+async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
+    start: Starter,
+) -> None:
+    async with start() as running:
+        await running.type("/context", "enter")
+        await running.until_shown("System prompt")
+        assert "rules of the program" in running.text()
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        assert running.app.controller.live.session is None
+
+
+async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
+    scripted: ModelServer, start: Starter
+) -> None:
+    async with start() as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.until_shown("no answer was scripted")
+        main = running.app.controller.main
+        before = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
+        await running.type("/context", "enter")
+        await running.until_shown("rules of the program")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
+        assert after == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 14)])
+async def test_what_is_told_for_a_moment_does_not_lie_on_the_prompt(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
+        await running.type("/redo", "enter")
+        await running.until(lambda: bool(running.app.screen.query("Toast")))
+        await running.until_shown("Ask for anything")
+        box = running.app.screen.query_one("#prompt-box").region
+        toast = running.app.screen.query_one("Toast").region
+        assert toast.bottom <= box.y

@@ -1,0 +1,161 @@
+"""``#``, ``/init`` and ``/instructions`` (spec 8, U8; spec 6, I4 and I5)."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agent.records.messages import TextPart
+from tests.app.conftest import Running, Starter
+from tests.support.snapshots import assert_in_light, assert_snapshot
+
+
+def asks(running: Running) -> bool:
+    return "Add this line to" in running.text()
+
+
+async def test_u8_a_line_behind_a_hash_is_added_after_the_edit_question(
+    start: Starter, work: Path
+) -> None:
+    async with start() as running:
+        await running.type("# Use tabs, never [blanks]", "enter")
+        await running.until_shown("Add this line to AGENTS.md?")
+        assert "+ - Use tabs, never [blanks]" in running.text()
+        assert not (work / "AGENTS.md").exists()
+        await running.pilot.press("o")
+        await running.until_shown("Added to AGENTS.md.")
+        text = (work / "AGENTS.md").read_text()
+        assert text == "# Instructions for coding agents\n\n- Use tabs, never [blanks]\n"
+        assert running.prompt == ""
+        assert running.app.controller.live.view is None
+        assert running.runtime.trust.trusted
+    async with start() as running:
+        assert running.runtime.trust.trusted
+
+
+async def test_u8_a_refused_line_comes_back_into_the_prompt(start: Starter, work: Path) -> None:
+    async with start() as running:
+        await running.type("#Use tabs", "enter")
+        await running.until(lambda: asks(running))
+        await running.pilot.press("escape")
+        await running.until(lambda: running.prompt == "# Use tabs")
+        assert not (work / "AGENTS.md").exists()
+        assert running.runtime.trust.standing == "nothing"
+
+
+@pytest.mark.parametrize("text", ["#42 is broken", "## A heading", "list #5"])
+async def test_u8_other_texts_with_a_hash_are_prompts(start: Starter, text: str) -> None:
+    async with start() as running:
+        running.app.controller.main.prompt.put(text)
+        await running.pilot.press("enter")
+        await running.until(lambda: running.app.controller.live.view is not None)
+        view = running.app.controller.live.view
+        assert view is not None
+        await running.until(lambda: bool(view.message_ids))
+        entry = view.entry(view.message_ids[0])
+        assert entry is not None
+        assert isinstance(entry.parts[0], TextPart)
+        assert entry.parts[0].text == text
+
+
+async def test_m9_a_line_in_a_folder_that_is_not_trusted_says_so(
+    start: Starter, work: Path
+) -> None:
+    (work / "opencode.json").write_text(json.dumps({"model": "demo/offline"}))
+    async with start(ready=False) as running:
+        await running.until_shown("Do you trust")
+        await running.pilot.press("n")
+        await running.until_ready()
+        await running.type("# Use tabs", "enter")
+        await running.until(lambda: asks(running))
+        await running.pilot.press("o")
+        await running.until_shown("It is used once")
+        assert not running.runtime.trust.trusted
+
+
+async def test_u14_init_has_the_agent_write_the_file(start: Starter, work: Path) -> None:
+    async with start() as running:
+        await running.type("/init the tests matter", "enter")
+        await running.until(lambda: running.app.controller.live.view is not None)
+        view = running.app.controller.live.view
+        assert view is not None
+        await running.until(lambda: bool(view.message_ids))
+        entry = view.entry(view.message_ids[0])
+        assert entry is not None
+        part = entry.parts[0]
+        assert isinstance(part, TextPart)
+        assert part.text.startswith("Write `AGENTS.md` in the root of this project")
+        assert part.text.endswith("The person adds: the tests matter")
+        assert "{{" not in part.text
+
+
+async def test_u14_a_name_typed_in_full_is_sent_and_the_beginning_of_one_completed(
+    start: Starter,
+) -> None:
+    async with start() as running:
+        await running.type("/ini")
+        await running.until_shown("Have the agent write")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt == "/init ")
+        await running.pilot.press("backspace")
+        await running.until_shown("Have the agent write")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.app.controller.live.view is not None)
+        assert running.prompt == ""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_i5_the_files_in_force_are_listed(
+    start: Starter, tmp_path: Path, folders: Mapping[str, str], size: tuple[int, int]
+) -> None:
+    shop = tmp_path / "shop"
+    files = {
+        shop / "AGENTS.md": "Use tabs. @more.md",
+        shop / "more.md": "More.",
+        shop / "sub" / "AGENTS.md": "Here, blanks.",
+        shop / "sub" / "a.txt": "x",
+        shop / ".agents" / "skills" / "release" / "SKILL.md": (
+            "---\nname: release\ndescription: Cuts a release: tags and notes.\n---\nx"
+        ),
+        shop / ".agents" / "skills" / "bad" / "SKILL.md": "---\n- x\n---\n",
+        tmp_path / "config" / "opencode-py" / "AGENTS.md": "Be brief.",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    async with start(directory=shop, env=env, size=size, ready=False) as running:
+        await running.until_shown("Do you trust")
+        await running.pilot.press("y")
+        await running.until_ready()
+        await running.until_shown("demo/offline")
+        await running.type("/instructions", "enter")
+        await running.until_shown("Skills")
+        for shown in (
+            "~/config/opencode-py/AGENTS.md   yours, 9 characters",
+            "release   Cuts a release: tags and notes.",
+            "bad/SKILL.md is left out",
+        ):
+            assert shown in running.text()
+        assert_snapshot(running.app, f"screen-instructions-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-instructions")
+        await running.pilot.press("escape")
+        await running.type("read sub/a.txt", "enter")
+        await running.until_idle()
+        await running.type("/instructions", "enter")
+        await running.until_shown("sub/AGENTS.md   came with a file")
+
+
+async def test_m9_the_list_says_what_an_untrusted_folder_leaves_out(
+    start: Starter, work: Path
+) -> None:
+    (work / "AGENTS.md").write_text("Use tabs.")
+    async with start(ready=False) as running:
+        await running.until_shown("Do you trust")
+        await running.pilot.press("n")
+        await running.until_ready()
+        await running.type("/instructions", "enter")
+        await running.until_shown("This folder is not trusted, so its own files are left out.")
+        assert "No instruction file is in force" in running.text()

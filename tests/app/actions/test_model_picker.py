@@ -1,0 +1,227 @@
+"""U11: choosing a model, its effort, and connecting a provider."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.provider.catalog.favourites import FILE, Picks
+from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.prices import ModelFacts
+from agent.provider.client import ModelInfo, Price
+from app.screens.api_key import KeyScreen
+from app.screens.base.picker import Picker, Row
+from app.screens.model import CONNECT, Listed, rows_of
+from app.text.fuzzy import fitting
+from tests.agent.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
+from tests.app.conftest import LOCAL, Running, Starter
+from tests.support.snapshots import assert_pictures
+
+NAMES = ["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5.4-mini", "gemini-2.5-pro"]
+JSON = (("content-type", "application/json"),)
+
+
+def test_what_is_typed_may_be_scattered_or_mistyped() -> None:
+    def found(typed: str) -> list[str]:
+        return fitting(typed, NAMES, str)
+
+    assert found("") == NAMES
+    assert found("claude") == NAMES[:2]
+    assert found("4 opus") == ["claude-opus-4-7"]
+    assert found("snt45") == ["claude-sonnet-4-5"]
+    assert found("gmn pro") == ["gemini-2.5-pro"]
+    assert found("cluade opus")[0] == "claude-opus-4-7"
+    assert found("xyzzy") == []
+
+
+def model(name: str, **facts: object) -> ModelInfo:
+    provider, _, short = name.partition("/")
+    return ModelInfo(provider=provider, id=short, name=short, api="openai-chat", **facts)  # type: ignore[arg-type]
+
+
+def test_each_model_stands_once_favourites_first() -> None:
+    known = [
+        model("a/one", context_limit=200_000, price=Price(3, 15), reasoning=True),
+        model("a/two", price=Price(0.125, 1)),
+        model("b/three"),
+    ]
+    missing = Row(f"{CONNECT}c", "C", "needs C_KEY; enter adds it", "Not connected")
+    rows = rows_of(
+        Listed(known, {"a": "Alpha", "b": "Beta"}, ["b/three", "b/gone"], ["a/two"], [missing])
+    )
+    assert [(row.group, row.key) for row in rows] == [
+        ("Favourites", "a/two"),
+        ("Recent", "b/three"),
+        ("Alpha", "a/one"),
+        ("Not connected", "connect:c"),
+    ]
+    assert rows[0].note == "Alpha  $0.125 / $1"
+    assert rows[2].note == "200k context  $3 / $15"
+
+
+def test_picks_are_kept_and_shared_between_programs(tmp_path: Path) -> None:
+    path = tmp_path / "data" / FILE
+    one, other = Picks(path), Picks(path)
+    for number in range(10):
+        one.use(f"a/{number}")
+    other.toggle("a/3")
+    one.use("a/5")
+    again = Picks(path)
+    assert again.recent == ("a/5", "a/9", "a/8", "a/7", "a/6", "a/4", "a/3", "a/2")
+    assert again.favourites == ("a/3",)
+    other.toggle("a/3")
+    assert Picks(path).favourites == ()
+    path.write_text('{"recent": [1, "no slash", "a/1"], "favourites": 3}')
+    assert (Picks(path).recent, Picks(path).favourites) == (("a/1",), ())
+    path.write_text("broken")
+    assert Picks(path).recent == ()
+
+
+def settings(folders: Mapping[str, str], **given: object) -> dict[str, str]:
+    """An environment with these settings."""
+    whole = {"disabled_providers": LOCAL, **given}
+    return {"OPENCODE_PY_CONFIG_CONTENT": json.dumps(whole)}
+
+
+def listing(*names: str) -> Reply:
+    return Reply((json.dumps({"data": [{"id": name} for name in names]}).encode(),), 200, JSON)
+
+
+async def chosen(running: Running, title: str) -> None:
+    await running.until(lambda: isinstance(running.app.screen, Picker))
+    await running.until_shown(title)
+
+
+async def test_u11_a_provider_is_connected_and_used_without_a_restart(
+    start: Starter,
+    folders: Mapping[str, str],
+    server: Server,  # noqa: F811 - the fixture
+) -> None:
+    env = settings(folders, provider={"groq": {"options": {"baseURL": server.url}, "env": ["G"]}})
+    refused = {"error": {"message": "Invalid API Key", "code": "invalid_api_key"}}
+    server.replies = [
+        Reply((json.dumps(refused).encode(),), 401, JSON),
+        listing("llama-9", "whisper-1"),
+    ]
+    async with start(env=env) as running:
+        await running.type("/connect", "enter")
+        await chosen(running, "Connect a provider")
+        await running.type("groq", "enter")
+        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        await running.type("gsk-wrong-key-1234", "enter")
+        await running.until_shown("Invalid API Key")
+        keys = AuthFile(Path(folders["OPENCODE_PY_DATA"]))
+        assert keys.stored() == {}, "a key that is refused is not kept"
+
+        await running.type("gsk-right-key-1234")
+        assert "gsk-right" not in running.text(), "what is typed is not shown"
+        await running.pilot.press("enter")
+        await chosen(running, "llama-9")
+        assert "demo/offline" not in running.text().split("\n")[3], "only what Groq has"
+        assert keys.stored()["groq"].key == "gsk-right-key-1234"
+        await running.type("llama-9", "enter")
+        await running.until(lambda: running.app.controller.live.model == "groq/llama-9")
+        assert server.requests[-1].headers["authorization"] == "Bearer gsk-right-key-1234"
+        assert running.runtime.catalog.picks.recent == ("groq/llama-9",)
+    # The next start goes on with it.
+    async with start(env=env) as running:
+        assert running.app.controller.live.model == "groq/llama-9"
+        await running.until_shown("the one you used last")
+
+
+async def test_u11_a_provider_without_key_says_what_to_do(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/model", "enter")
+        await chosen(running, "Models")
+        await running.type("deepseek")
+        await running.until_shown("needs DEEPSEEK_API_KEY; enter adds it")
+        await running.pilot.press("enter")
+        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        await running.until_shown("platform.deepseek.com/api_keys")
+        await running.pilot.press("enter", "escape")
+        await chosen(running, "Models")
+
+
+async def test_u11_a_favourite_is_marked_in_the_list(start: Starter) -> None:
+    env = {"GROQ_API_KEY": "gsk-1234567890"}
+    async with start(env=env, size=(100, 40)) as running:
+        await running.type("/model", "enter")
+        await chosen(running, "Models")
+        await running.type("gpt-oss-20b", "ctrl+f")
+        await running.until_shown("Favourites")
+        assert running.runtime.catalog.picks.favourites == ("groq/openai/gpt-oss-20b",)
+        await running.pilot.press("ctrl+f")
+        await running.until(lambda: "Favourites" not in running.text())
+
+
+async def test_r5_the_effort_is_picked_or_cycled(start: Starter) -> None:
+    env = {"GROQ_API_KEY": "gsk-1234567890"}
+    async with start(env=env, model="groq/openai/gpt-oss-120b") as running:
+        live = running.app.controller.live
+        await running.type("/effort", "enter")
+        await chosen(running, "Reasoning effort")
+        await running.type("high", "enter")
+        await running.until(lambda: live.effort == "high")
+        await running.pilot.press("ctrl+t")
+        await running.until(lambda: live.effort is None)
+        await running.type("/effort low", "enter")
+        await running.until(lambda: live.effort == "low")
+
+
+async def test_r3_a_local_server_is_found_and_offered(
+    start: Starter,
+    folders: Mapping[str, str],
+    server: Server,  # noqa: F811 - the fixture
+) -> None:
+    server.by_path = lambda _: listing("qwen3:8b")
+    others = [name for name in LOCAL if name != "ollama"]
+    env = settings(
+        folders,
+        disabled_providers=others,
+        provider={"ollama": {"options": {"baseURL": f"{server.url}/v1"}}},
+    )
+    async with start(env=env) as running:
+        await running.until(lambda: bool(running.runtime.catalog.lists.found))
+        found = running.runtime.catalog.lists.found
+        assert found == {"ollama": {"qwen3:8b": ModelFacts()}}
+        await running.type("/connect", "enter")
+        await chosen(running, "On this machine")
+        await running.pilot.press("enter")
+        await chosen(running, "qwen3:8b")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.app.controller.live.model == "ollama/qwen3:8b")
+
+
+async def test_f3_what_the_first_prompt_needs_is_loaded_when_the_frame_stands(
+    start: Starter,
+    folders: Mapping[str, str],
+    server: Server,  # noqa: F811 - the fixture
+) -> None:
+    own = {"options": {"baseURL": server.url, "apiKey": "k"}, "models": {"m": {}}}
+    env = settings(folders, provider={"acme": own}, model="acme/m")
+    async with start(env=env) as running:
+        clients = running.runtime.clients
+        model = running.runtime.catalog.model("acme/m")
+        made = [clients.client_for(model) for _ in range(2)]
+        assert made[0] is made[1]
+        await asyncio.sleep(0)
+    assert server.requests == [], "nothing is sent before somebody asks"
+
+
+async def test_u22_the_pictures(start: Starter, tmp_path: Path) -> None:
+    env = {"ANTHROPIC_API_KEY": "sk-ant-1234567890", "TZ": "UTC", "HOME": str(tmp_path)}
+    async with start(env=env, size=(80, 24)) as running:
+        picks = running.runtime.catalog.picks
+        picks.use("anthropic/claude-haiku-4-5")
+        picks.toggle("anthropic/claude-opus-4-7")
+        await running.type("/model", "enter")
+        await chosen(running, "Recent")
+        running.app.screen.query_one("#picker-filter").cursor_blink = False
+        await running.pilot.pause()
+        await assert_pictures(running.pilot, "screen-models-picks")
+        await running.pilot.press("escape")
+        await running.type("/connect anthropic", "enter")
+        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        running.app.screen.query_one("Input").cursor_blink = False
+        await running.pilot.pause()
+        await assert_pictures(running.pilot, "screen-key")

@@ -1,0 +1,51 @@
+"""``/pin`` (spec 2, C4)."""
+
+import re
+
+from tests.app.conftest import Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Text, answer
+
+MARK = "pinned, kept word for word in every summary"
+
+
+async def test_c4_a_message_and_an_answer_are_pinned_shown_and_unpinned(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Text("The [door] is red.")))
+    async with start() as running:
+        await running.type("Which colour?", "enter")
+        await running.until_idle()
+        await running.type("/pin", "enter")
+        await running.until_shown("Not pinned")
+        await running.type("which", "enter")
+        await running.until_shown("Pinned: every summary keeps it")
+        await running.until(lambda: running.text().count(MARK) == 1)
+        await running.type("/pin", "enter")
+        await running.until_shown("Not pinned")
+        assert re.search(r"Which colour\? +you", running.text())
+        await running.type("door", "enter")
+        await running.until(lambda: running.text().count(MARK) == 2)
+        await running.type("/unpin", "enter")
+        await running.until_shown("Pin a message")
+        assert "Not pinned" not in running.text()
+        await running.type("door", "enter")
+        await running.until(lambda: running.text().count(MARK) == 1)
+        session = running.app.controller.live.session
+        assert session is not None
+        assert len(await running.runtime.store.pinned(session.id)) == 1
+
+
+async def test_an_answer_is_listed_as_it_reads(scripted: ModelServer, start: Starter) -> None:
+    scripted.script(answer(Text("## Found it\n\nIt is in **`read_rows`**.")))
+    async with start() as running:
+        await running.type("where", "enter")
+        await running.until_idle()
+        await running.type("/pin", "enter")
+        await running.until_shown("Found it It is in read_rows.")
+
+
+async def test_c4_before_a_session_is_open_it_says_so(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/pin", "enter")
+        await running.until_shown("No session is open yet")

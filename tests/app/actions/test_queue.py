@@ -1,0 +1,133 @@
+"""Messages that wait for the turn that runs (L3, U10)."""
+
+from agent.records.messages import UserMessage
+from tests.app.conftest import Running, Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Hold, Text, answer
+
+
+async def queued(running: Running, *texts: str) -> None:
+    controller = running.app.controller
+    for text in texts:
+        controller.send(text)
+    live = controller.live
+    await running.until(lambda: live.view is not None and len(live.view.queued) == len(texts))
+
+
+def said(running: Running) -> list[tuple[str, str]]:
+    """Text and delivery of each message of the user."""
+    view = running.app.controller.live.view
+    assert view is not None
+    found: list[tuple[str, str]] = []
+    for message_id in view.message_ids:
+        entry = view.entry(message_id)
+        if entry is not None and isinstance(entry.message, UserMessage):
+            text = "".join(part.text for part in entry.parts if part.type == "text")
+            found.append((text, entry.message.delivery))
+    return found
+
+
+async def slow(running: Running) -> None:
+    await running.type("stream 5000 words", "enter")
+    await running.until(lambda: running.app.controller.live.busy)
+
+
+async def test_up_on_an_empty_prompt_takes_the_newest_back(start: Starter) -> None:
+    async with start() as running:
+        await slow(running)
+        await queued(running, "first", "second")
+        await running.until_shown("2 messages waiting")
+        await running.pilot.press("up")
+        await running.until(lambda: running.prompt == "second")
+        await running.pilot.press("ctrl+u", "up")
+        await running.until(lambda: running.prompt == "first")
+        view = running.app.controller.live.view
+        assert view is not None
+        assert view.queued == ()
+        await running.pilot.press("escape")
+        await running.until_idle()
+        assert [text for text, _ in said(running)] == ["stream 5000 words"]
+        assert running.prompt == "first"
+
+
+async def test_the_list_edits_drops_and_says_when(start: Starter) -> None:
+    async with start() as running:
+        await slow(running)
+        await queued(running, "one", "two", "three")
+        await running.type("/queue", "enter")
+        await running.until_shown("Messages that wait")
+        await running.pilot.press("ctrl+d")
+        await running.until(lambda: len(said(running)) == 3)
+        await running.pilot.press("tab")
+        await running.until_shown("when this turn ends")
+        await running.pilot.press("down", "enter")
+        await running.until(lambda: running.prompt == "three")
+        assert said(running) == [
+            ("stream 5000 words", "steer"),
+            ("two", "follow_up"),
+        ]
+        await running.pilot.press("escape")
+        await running.until(lambda: not running.app.controller.live.busy)
+
+
+async def test_a_message_for_later_is_taken_up_when_the_turn_ends(
+    start: Starter, scripted: ModelServer
+) -> None:
+    """L3: the choice of when is the user's; a follow-up does not steer the turn that runs."""
+    hold = Hold()
+    scripted.script(answer(hold, Text("first answer")), answer(Text("second answer")))
+    async with start() as running:
+        await running.type("begin", "enter")
+        await hold.reached.wait()
+        await running.type("and then this")
+        await running.pilot.press("ctrl+x", "f")
+        await running.until_shown("queued, sent when this turn ends")
+        hold.gate.set()
+        await running.until_idle()
+        await running.until_shown("second answer")
+        assert said(running)[-1] == ("and then this", "follow_up")
+    assert len(scripted.requests) == 2
+
+
+async def test_without_a_turn_later_is_now(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/later list", "enter")
+        await running.until_idle()
+        assert said(running)[0][0] == "list"
+
+
+async def test_what_waits_is_kept_when_the_turn_is_cancelled(start: Starter) -> None:
+    async with start() as running:
+        await slow(running)
+        await queued(running, "list")
+        await running.pilot.press("escape")
+        await running.until(lambda: not running.app.controller.live.busy)
+        await running.pilot.press("up")
+        await running.until(lambda: running.prompt == "list")
+
+
+async def test_what_waits_says_what_will_become_of_it(
+    start: Starter, scripted: ModelServer
+) -> None:
+    """U10: once the turn is stopped nothing takes it up by itself; it goes with what is sent
+    next, and does."""
+    hold = Hold()
+    scripted.script(answer(hold, Text("never heard")), answer(Text("both were read")))
+    async with start() as running:
+        await running.type("begin", "enter")
+        await hold.reached.wait()
+        await queued(running, "think of the tests")
+        await running.until_shown("queued, sent at the next step")
+        await running.pilot.press("escape")
+        await running.until_shown("not sent, goes with your next message, up to edit")
+        assert "at the next step" not in running.text()
+        await running.type("/queue", "enter")
+        await running.until_shown("Messages that wait")
+        await running.until_shown("with your next message")
+        assert "change when" not in running.text()
+        await running.pilot.press("escape")
+        await running.type("go on", "enter")
+        await running.until_shown("both were read")
+        await running.until_idle()
+        assert "not sent" not in running.text()
+        assert [text for text, _ in said(running)] == ["begin", "think of the tests", "go on"]

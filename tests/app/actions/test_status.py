@@ -1,0 +1,104 @@
+"""``/status``, ``/todo``, and the two Esc of a rewind (U6, U14)."""
+
+import pytest
+
+from agent.records.blocks import TodoItem
+from app.commands.registry import by_slash
+from app.screens.status import todo_text
+from tests.app.conftest import Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+
+U14 = [
+    "new",
+    "sessions",
+    "resume",
+    "fork",
+    "rename",
+    "compact",
+    "undo",
+    "redo",
+    "history",
+    "model",
+    "agent",
+    "effort",
+    "theme",
+    "init",
+    "context",
+    "cost",
+    "stats",
+    "export",
+    "copy",
+    "editor",
+    "details",
+    "thinking",
+    "todo",
+    "mcp",
+    "lsp",
+    "permissions",
+    "trust",
+    "connect",
+    "help",
+    "exit",
+    "models",
+    "agents",
+    "themes",
+    "mcps",
+    "variants",
+    "timeline",
+    "clear",
+    "quit",
+    "q",
+    "continue",
+    "summarize",
+    "status",
+]
+
+
+@pytest.mark.parametrize("name", U14)
+def test_u14_every_name_that_people_know_is_there(name: str) -> None:
+    assert by_slash(name) is not None
+
+
+async def test_status_tells_where_one_is(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/status", "enter")
+        await running.until_shown("none yet")
+        await running.pilot.press("escape")
+        await running.type("list", "enter")
+        await running.until_idle()
+        await running.type("/status", "enter")
+        await running.until_shown("demo/offline")
+        session = running.app.controller.live.session
+        assert session is not None
+        await running.until_shown(session.id)
+
+
+async def test_todo_shows_the_agents_list(start: Starter, scripted: ModelServer) -> None:
+    todos = [{"content": "find it", "status": "in_progress"}, {"content": "mend it"}]
+    scripted.script(answer(Call("todowrite", {"todos": todos})), answer(Text("done")))
+    async with start() as running:
+        await running.type("/todo", "enter")
+        await running.until_shown("keeps no list")
+        await running.type("plan", "enter")
+        await running.until_idle()
+        await running.type("/todo", "enter")
+        await running.until(lambda: not running.app.controller.at_main())
+        await running.until_shown("▸ find it")
+
+
+def test_every_state_of_a_task_has_a_mark() -> None:
+    items = [TodoItem("a", s) for s in ("pending", "in_progress", "completed", "cancelled")]
+    assert todo_text(items).plain == "☐ a\n▸ a\n☑ a\n⊘ a"
+
+
+async def test_u6_esc_twice_on_an_empty_prompt_rewinds(start: Starter) -> None:
+    async with start() as running:
+        await running.type("list", "enter")
+        await running.until_idle()
+        await running.type("x")
+        await running.pilot.press("escape", "escape")
+        assert running.app.controller.at_main(), "the prompt is not empty"
+        await running.pilot.press("backspace", "escape", "escape")
+        await running.until(lambda: not running.app.controller.at_main())
+        await running.until_shown("list")

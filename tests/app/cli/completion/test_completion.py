@@ -1,0 +1,62 @@
+"""``opencode-py completion``: the script is run by the shell it is for (F4)."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli.completion.command import known
+from app.cli.completion.scripts import SCRIPTS
+from app.cli.main import COMMANDS
+
+LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py"), "completion"]
+
+BASH = """\
+source /dev/stdin
+COMP_WORDS=({words}) COMP_CWORD={at}
+_opencode_py
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def offered(*words: str) -> list[str]:
+    """What bash offers for the last of *words*."""
+    typed = " ".join(f"'{word}'" for word in ("opencode-py", *words))
+    done = subprocess.run(
+        ["bash", "-c", BASH.format(words=typed, at=len(words))],
+        input=SCRIPTS["bash"](known()), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_f4_bash_offers_the_words_of_the_place() -> None:
+    assert set(COMMANDS) <= set(offered(""))
+    assert offered("comp") == ["completion"]
+    assert offered("completion", "z") == ["zsh"]
+    assert offered("run", "--format", "") == ["text", "json"]
+    assert offered("run", "--form") == ["--format"]
+    assert {"config", "paths", "info"} <= set(offered("debug", ""))
+    assert offered("debug", "paths", "--j") == ["--json"]
+    assert offered("somewhere", "--resu") == []
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_f4_every_word_is_in_every_script(shell: str) -> None:
+    script = SCRIPTS[shell](known())
+    for place in known():
+        for word in place.words:
+            assert word.text.lstrip("-") in script
+    program = shutil.which(shell)
+    if program is not None:  # the syntax, where the shell is there
+        subprocess.run([program, "-n"], input=script.encode(), check=True)
+
+
+def test_f4_the_command_prints_it_and_teaches() -> None:
+    done = subprocess.run([*LAUNCHER, "bash"], capture_output=True, text=True, check=True)
+    assert "complete -o" in done.stdout
+    wrong = subprocess.run([*LAUNCHER, "tcsh"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "bash" in wrong.stderr

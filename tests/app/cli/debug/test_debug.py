@@ -1,0 +1,146 @@
+"""``opencode-py debug``: answers for people and for scripts (B8, E5, R9, K6, M3)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import environment, write_config
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Cut, Reason, Text, answer
+
+COMMAND = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "shop").mkdir()
+    return tmp_path
+
+
+def debug(place: Path, *arguments: str, given: str = "") -> str:
+    done = subprocess.run(
+        [*COMMAND, "debug", *arguments],
+        input=given,
+        cwd=place / "shop",
+        env=environment(place / "home"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_b8_permission_cases_are_judged_by_their_own_rules_alone(place: Path) -> None:
+    write_config(place / "home", {"permission": {"bash": "allow"}})
+    case = {
+        "id": "one",
+        "command": "git status && rm x > out",
+        "cwd": "/w/p",
+        "home": "/home/u",
+        "rules": [
+            {"permission": "bash", "pattern": "git *", "action": "allow"},
+            {"permission": "bash", "pattern": "rm *", "action": "deny"},
+        ],
+    }
+    (line,) = debug(place, "permission", "--jsonl", given=lines(case)).splitlines()
+    found = json.loads(line)
+    assert (found["id"], found["verdict"], found["analysable"]) == ("one", "deny", True)
+    assert found["commands"] == ["git", "rm"]
+    assert found["edits"] == ["/w/p/out"]
+
+
+def test_m3_a_person_is_told_which_rule_decides_and_what_always_stores(place: Path) -> None:
+    write_config(place / "home", {"permission": {"bash": {"git push *": "deny"}}})
+    told = debug(place, "permission", "bash", "git push && npm run build")
+    assert "deny  git push" in told
+    assert "git push *" in told
+    assert "config.json" in told
+    assert "Together: deny" in told
+    told = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
+    assert "for deny rules also: npm publish" in told
+    assert "no rule covers it" in told
+    assert "nothing is offered" in told
+    assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
+
+
+def test_e5_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
+    cases = [
+        {
+            "id": "a",
+            "before": "\ufeffone\r\ntwo\r\n",
+            "old": "two",
+            "new": "$1",
+            "replace_all": False,
+        },
+        {"id": "b", "before": "x\nx\n", "old": "x", "new": "y", "replace_all": False},
+    ]
+    first, second = map(
+        json.loads, debug(place, "edit", "--jsonl", given=lines(*cases)).splitlines()
+    )
+    assert first["after"] == "\ufeffone\r\n$1\r\n"
+    assert "after" not in second
+    assert second["error"]
+
+
+def test_k6_each_setting_names_its_source(place: Path) -> None:
+    write_config(place / "home", {"model": "demo/offline", "permission": {"edit": "allow"}})
+    told = debug(place, "config")
+    assert "model" in told
+    assert "config.json" in told
+    assert "allow edit: *" in told
+    assert str(place / "home" / "data") in debug(place, "paths")
+
+
+async def test_r9_a_stream_is_read_through_the_real_provider_layer(place: Path) -> None:
+    import asyncio
+
+    async with ModelServer() as server:
+        server.script(
+            answer(Reason("hm"), Text("hello"), Call("get_weather", {"city": "Ulm"})),
+            answer(Text("half"), Cut()),
+        )
+        case = {"provider": "acme", "api": "openai-chat", "model": "m", "base_url": server.url}
+        given = [lines({"id": name, **case}) for name in ("whole", "broken")]
+        found = [
+            json.loads(await asyncio.to_thread(debug, place, "stream", "--jsonl", given=one))
+            for one in given
+        ]
+    whole, broken = found
+    assert (whole["text"], whole["reasoning"], whole["finish"]) == ("hello", "hm", "tool-calls")
+    assert whole["tool_calls"][0]["input"] == {"city": "Ulm"}
+    assert whole["order"] == ["reasoning", "text", "tool"]
+    assert whole["usage"]["input"] == 100
+    assert (broken["text"], broken["run_tools"]) == ("half", False)
+    assert broken["error"]["class"] == "network"
+
+
+def test_a_wrong_word_is_told_with_exit_code_2(place: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "debug", "nonsense"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "nonsense" in done.stderr
+
+
+def test_f4_info_and_lists_are_json_too(place: Path) -> None:
+    settings = {"provider": {"openai": {"options": {"apiKey": "sk-very-secret"}}}}
+    write_config(place / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
+    told = json.loads(debug(place, "info", "--json"))
+    assert told["python"].startswith("3.")
+    assert told["folder"] == str(place / "shop")
+    assert told["settings from"]
+    assert "trust" in debug(place, "info")
+    assert json.loads(debug(place, "paths", "--json"))["data"] == str(place / "home" / "data")
+    config = debug(place, "config", "--json")
+    assert json.loads(config)["rules"][0]["pattern"] == "ls *"
+    for printed in (config, debug(place, "config"), debug(place, "info"), json.dumps(told)):
+        assert "sk-very-secret" not in printed

@@ -1,0 +1,417 @@
+"""``opencode-py run`` as scripts use it: processes, pipes, exit codes (F2, M11)."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.installed import Place, ServerThread
+from tests.support.processes import gone, pids_in
+from tests.support.script import Call, Failure, Finish, Hold, Reason, Text, Tokens, answer
+
+LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py"), "run"]
+GUARD = 60
+
+
+def run(
+    place: Place, *words: str, given: str | bytes = "", **more: object
+) -> subprocess.CompletedProcess[bytes]:
+    data = given.encode() if isinstance(given, str) else given
+    return subprocess.run(
+        [*LAUNCHER, *words], cwd=place.project, env=place.env, input=data, capture_output=True,
+        timeout=GUARD, check=False, **more,  # type: ignore[call-overload]
+    )  # fmt: skip
+
+
+def start(place: Place, *words: str, python: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    interpreter, *rest = LAUNCHER
+    return subprocess.Popen(
+        [interpreter, *python, *rest, *words],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def sent(scripted: ServerThread) -> str:
+    """The requests for an answer as JSON: those that offer tools, a title's does not."""
+    asked = [r.body["messages"] for r in scripted.server.requests if r.body.get("tools")]
+    return json.dumps(asked)
+
+
+def test_f2_the_answer_alone_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(
+        answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
+    )
+    done = run(place, "what", "is", "here?")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "Two \u241b[31mfiles.\n"
+    assert "what is here?" in str(scripted.server.requests[0].body["messages"][-1])
+
+
+def test_f2_what_is_piped_in_is_added(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "explain", given="Traceback: é\n").returncode == 0
+    assert run(place, given=b"only \xff this\n").returncode == 0
+    first, second = (str(r.body["messages"][-1]["content"]) for r in scripted.server.requests)
+    assert "explain\\n\\nTraceback: é" in first.replace("\n", "\\n")
+    assert "only \ufffd this" in second
+
+
+def test_f2_files_are_attached_and_count_as_read(place: Place, scripted: ServerThread) -> None:
+    edit = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
+    scripted.server.script(answer(edit), answer(Text("mended")))
+    done = run(place, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
+    assert done.returncode == 0, done.stderr
+    assert "return a - b" in str(scripted.server.requests[0].body["messages"])
+    assert "a + b" in (place.project / "calc.py").read_text()
+
+
+def test_f2_json_tells_each_thing_once(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(
+        answer(Reason("hm"), Call("list", {}), Call("nope", {}), Tokens(100, 10)),
+        answer(Text("done"), Tokens(200, 20)),
+    )
+    done = run(place, "go", "--format", "json")
+    told = lines(done)
+    assert {line["v"] for line in told} == {1}
+    kinds = [line["type"] for line in told]
+    assert (kinds[0], kinds[-1]) == ("start", "end")
+    assert (kinds.count("reasoning"), kinds.count("text"), kinds.count("step")) == (1, 1, 2)
+    states = [(line["tool"], line["state"]) for line in told if line["type"] == "tool"]
+    assert sorted(states) == [("list", "completed"), ("list", "running"), ("nope", "failed")]
+    end = told[-1]
+    assert (end["outcome"], end["answer"], end["code"]) == ("completed", "done", 0)
+    assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
+
+
+def test_f2_deltas_are_told_when_they_are_wanted(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("one "), Text("two")))
+    told = lines(run(place, "go", "--format", "json", "--deltas"))
+    assert "".join(line["text"] for line in told if line["type"] == "delta") == "one two"
+
+
+def test_f2_sessions_go_on_and_fork(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(Text("ok")))
+    first = lines(run(place, "the first words", "--format", "json"))[0]["session"]
+    again = lines(run(place, "-c", "more", "--format", "json"))[0]["session"]
+    copied = lines(run(place, "-s", first, "--fork", "else", "--format", "json"))[0]["session"]
+    assert again == first != copied
+    assert "the first words" in str(scripted.server.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize("words", [(), ("--auto",), ("--auto-approve", "*")])
+def test_m23_nobody_lets_a_loop_go_on(
+    place: Place, scripted: ServerThread, words: tuple[str, ...]
+) -> None:
+    scripted.server.always(answer(Call("list", {})))
+    done = run(place, "go", *words)
+    assert done.returncode == 3
+    assert len(scripted.server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 2, "Nothing to do"),
+        (("x", "-c", "-s", "ses_1"), 2, "Use either"),
+        (("x", "--fork"), 2, "--fork needs"),
+        (("x", "-f", "nothing.txt"), 2, "There is no file"),
+        (("x", "-C", "nowhere"), 2, "There is no folder"),
+        (("x", "--max-steps", "0"), 2, "at least 1"),
+        (("x", "--nonsense"), 2, "unrecognized"),
+        (("x", "-m", "nowhere/nothing"), 1, "nowhere"),
+        (("x", "-s", "ses_nothing"), 1, "ses_nothing"),
+        (("x", "-c"), 1, "no session in this folder"),
+        (("x", "--agent", "nobody"), 1, "no agent named nobody"),
+    ],
+)
+def test_f2_wrong_usage_is_a_sentence_and_a_code(
+    place: Place, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = run(place, *words)
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert said in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert scripted.server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (Failure(401, '{"error": {"message": "bad key"}}'), 1, "bad key"),
+        (Failure(500), 1, "scripted failure"),
+        (answer(Finish("end")), 1, "empty answer"),
+        (answer(Reason("only thoughts")), 1, "empty answer"),
+    ],
+)
+def test_h01_a_run_that_failed_says_so(
+    place: Place, scripted: ServerThread, script: object, code: int, said: str
+) -> None:
+    settings = json.loads((place.home / "config" / "config.json").read_text())
+    settings["retry"] = {"attempts": 2, "delay": 5}
+    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    scripted.server.always(script)  # type: ignore[arg-type]
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert said in done.stderr.decode()
+
+
+def test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Call("read", {"file_path": "no.txt"})), answer(Text("fine")))
+    assert run(place, "go").returncode == 0
+
+
+def test_m11_what_nobody_can_allow_is_refused_and_told(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("bash", {"command": "touch made"})), answer(Text("not done"))
+    )
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (3, b"not done\n")
+    assert b"touch made" in done.stderr
+    assert "Nobody is here to allow" in str(scripted.server.requests[-1].body["messages"])
+    assert not (place.project / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("approved", "made"),
+    [
+        (("--auto-approve", "bash"), True),
+        (("--auto-approve", "bash:touch *"), True),
+        (("--auto-approve", "edit", "--auto-approve", "bash:touch made"), True),
+        (("--auto",), True),
+        (("--auto-approve", "bash:git *"), False),
+        (("--auto-approve", "edit"), False),
+    ],
+)
+def test_m11_approved_beforehand_it_runs(
+    place: Place, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
+) -> None:
+    scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
+    done = run(place, "go", *approved)
+    assert (place.project / "made").exists() == made
+    assert done.returncode == (0 if made else 3)
+
+
+def test_m11_no_approval_lifts_a_deny(place: Place, scripted: ServerThread) -> None:
+    settings = json.loads((place.home / "config" / "config.json").read_text())
+    settings["permission"] = {"bash": {"touch *": "deny"}}
+    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
+    run(place, "go", "--auto-approve", "bash", "--auto")
+    assert not (place.project / "made").exists()
+
+
+def test_p07_a_sub_agents_question_is_answered_by_the_same_policy(
+    place: Place, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("task", {"description": "d", "prompt": "p"})),
+        answer(Call("bash", {"command": "touch made"})),
+        answer(Text("I could not")),
+        answer(Text("it could not")),
+    )
+    done = run(place, "go", "--format", "json")
+    told = lines(done)
+    assert done.returncode == 3
+    child = next(line["session"] for line in told if line["type"] == "permission")
+    assert child != told[0]["session"]
+    assert told[-1]["answer"] == "it could not"
+    assert not (place.project / "made").exists()
+    (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
+    assert "Nobody is here" in refused["content"], "the child is told why"
+
+
+def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
+    done = run(place, "go", "--max-tokens", "1000")
+    assert done.returncode == 4
+    assert b"of 1.0k tokens" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_f2_a_signal_ends_it_clean(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    hold = Hold()
+    scripted.server.script(answer(Text("half"), hold))
+    process = start(place, "go", "--format", "json")
+    assert process.stdout is not None
+    while json.loads(process.stdout.readline())["type"] != "start":
+        pass
+    while not hold.reached.is_set():
+        assert process.poll() is None
+    process.send_signal(number)
+    out, err = process.communicate(timeout=GUARD)
+    assert process.returncode == code
+    assert json.loads(out.splitlines()[-1])["outcome"] == "cancelled"
+    assert b"Traceback" not in err
+    scripted.server.replace((answer(Text("and on")),))
+    assert run(place, "-c", "go on").stdout == b"and on\n"
+
+
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize("loaded", ["app.cli.main", "argparse", "asyncio", "agent.records.events"])
+def test_f2_a_signal_while_it_loads_ends_it_with_a_word(
+    place: Place, scripted: ServerThread, loaded: str, number: int, code: int
+) -> None:
+    """From the first line of the launcher on: no traceback of the imports, no silent death."""
+    process = start(place, "go", python=("-X", "importtime"))
+    assert process.stderr is not None
+    while process.stderr.readline().split()[-1:] != [loaded.encode()]:
+        assert process.poll() is None
+    process.send_signal(number)
+    out, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, out) == (code, b"")
+    first, *rest = err.splitlines()  # of the first line a part may have been read above
+    said = [line for line in rest or [first] if not line.startswith(b"import time:")]
+    assert said == [b"Stopped. Nothing was sent."]
+    assert not scripted.server.requests
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_f2_a_signal_while_servers_are_waited_for_ends_it(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    mute = ["sh", "-c", "echo $$ > pids; exec sleep 1000"]
+    more_settings(place, mcp={"mute": {"type": "local", "command": mute}})
+    process = start(place, "go")
+    while not (pids := pids_in(place.project / "pids", 1)):
+        assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, err) == (code, b"Stopped. Nothing was sent.\n")
+    assert all(map(gone, pids))
+    assert not scripted.server.requests
+
+
+@pytest.mark.parametrize("name", ["INT", "HUP"])
+def test_f2_a_signal_that_was_ignored_stays_ignored(
+    place: Place, scripted: ServerThread, name: str
+) -> None:
+    """As ``nohup`` and scripts that put a job into the background have it."""
+    hold = Hold()
+    scripted.server.script(answer(Text("whole"), hold))
+    process = subprocess.Popen(
+        ["sh", "-c", f'trap "" {name}; exec "$@"', "sh", *LAUNCHER, "go"],
+        cwd=place.project, env=place.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not hold.reached.is_set():
+        assert process.poll() is None
+    process.send_signal(getattr(signal, f"SIG{name}"))
+    scripted.set(hold.gate)
+    out, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, out, err) == (0, b"whole\n", b"")
+
+
+def more_settings(place: Place, **more: object) -> None:
+    settings = place.home / "config/config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_k8_a_signal_ends_what_a_command_runs(
+    place: Place, scripted: ServerThread, number: int, code: int
+) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "slow.md").write_text("!`sleep 1000 & echo $$ $! > pids; wait`")
+    more_settings(place, permission={"bash": "allow", "edit": "allow"})
+    process = start(place, "--command", "slow")
+    while not (pids := pids_in(place.project / "pids", 2)):
+        assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=GUARD)
+    assert process.returncode == code
+    assert err == b"Stopped. Nothing was sent.\n"
+    assert all(map(gone, pids))
+    assert not scripted.server.requests
+
+
+def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThread) -> None:
+    scripted.server.always(answer(*(Text("x" * 5_000) for _ in range(40))))
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [*LAUNCHER, "go", "--format", "json", "--deltas"], cwd=place.project, env=place.env,
+        stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(writing)
+    os.read(reading, 10)
+    os.close(reading)
+    _, err = process.communicate(timeout=GUARD)
+    assert process.returncode == 141
+    assert err == b""
+
+
+def test_m11_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerThread) -> None:
+    ask = {"questions": [{"question": "Which way?", "options": [{"label": "left"}]}]}
+    scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
+    done = run(place, "go")
+    assert (done.returncode, done.stdout) == (0, b"I took left.\n")
+    told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
+    assert "Nobody is here to answer questions" in told
+
+
+@pytest.mark.parametrize(
+    "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
+)
+def test_k8_a_command_of_the_users_own_is_sent(
+    place: Place, scripted: ServerThread, words: tuple[str, ...]
+) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("Say hello to $ARGUMENTS, !`printf 'so %s' kindly`.")
+    scripted.server.script(answer(Text("Hello, Ann.")))
+    done = run(place, *words, "-f", "calc.py", "--auto-approve", "bash:printf *", given="piped")
+    assert (done.returncode, done.stdout) == (0, b"Hello, Ann.\n"), done.stderr
+    assert "Say hello to Ann\\n\\npiped, so kindly" in sent(scripted)
+    assert "return a - b" in sent(scripted)
+
+
+def test_f2_the_programs_own_commands_are_there_too(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "/review", "the", "last", "commit").returncode == 0
+    assert "What to look at: the last commit" in sent(scripted)
+    assert run(place, "/init").returncode == 0
+    assert "AGENTS.md" in sent(scripted)
+
+
+def test_f2_a_command_that_is_none_is_said_and_a_path_is_text(
+    place: Place, scripted: ServerThread
+) -> None:
+    done = run(place, "/grete Ann")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"There is no command /grete here. There are: /init, /review" in done.stderr
+    assert scripted.server.requests == []
+    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
+    assert run(place, "/tmp is full").returncode == 0
+    assert "/tmp is full" in sent(scripted)
+    assert run(place, given="/grete Ann").returncode == 0  # what is piped in is text
+    assert "/grete Ann" in sent(scripted)
+
+
+def test_u8_what_the_message_names_is_attached(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Text("ok")))
+    assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
+    assert "return a - b" in sent(scripted)
+    assert "It sells things" not in sent(scripted)

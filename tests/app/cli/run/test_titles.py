@@ -1,0 +1,36 @@
+"""J01: a title that does not come holds up no run, whatever is wrong with it."""
+
+import asyncio
+
+import pytest
+
+from tests.app.cli.run.test_run import run
+from tests.support.harness import MODEL, config_for, write_config
+from tests.support.installed import Place, ServerThread
+from tests.support.script import Answer, Failure, Hold, Reason, Text, answer
+
+TITLES: dict[str, Answer] = {
+    "never": answer(Hold()),
+    "in mid word": answer(Text("Fix the"), Hold()),
+    "an error": Failure(500),
+    "thoughts": answer(Reason("a long thought")),
+    "marked thoughts": answer(Text("<think>x</think>")),
+    "a page": answer(Text("[/] many\n" * 200)),
+}
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_j01_a_title_holds_up_no_run(place: Place, scripted: ServerThread, kind: str) -> None:
+    """The answer comes once the title was asked for, and is all that there is to wait for."""
+    write_config(place.home, config_for(scripted.server, small_model=MODEL))
+    asked = asyncio.Event()
+
+    def script(body: dict) -> Answer:
+        if "You name conversations" in str(body["messages"][0]):
+            asked.set()
+            return TITLES[kind]
+        return answer(Hold(gate=asked), Text("the answer"))
+
+    scripted.server.always(script)
+    done = run(place, "go")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"the answer\n", b"")

@@ -1,0 +1,150 @@
+"""``opencode-py session|export|import|stats`` as scripts use them (D6, F4)."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from agent.bus import Bus
+from agent.records.messages import AssistantMessage, Usage
+from agent.store.store import Store
+from app.cli.session.store import table
+from tests.support import records
+from tests.support.installed import Place
+from tests.support.transcripts import history, moved
+
+LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py")]
+GUARD = 60
+KEY = "sk-" + "a1b2c3d4" * 4
+
+
+def run(place: Place, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*LAUNCHER, *words],
+        cwd=place.project,
+        env=place.env,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+        check=False,
+    )
+
+
+@pytest.fixture
+def filled(place: Place) -> Place:
+    """Two sessions of the project and one of another folder."""
+
+    async def fill() -> None:
+        data = place.home / "data"
+        data.mkdir()
+        store = await Store.open(data / "sessions.db", Bus())
+        here = str(place.project.resolve())
+        for n, (name, folder) in enumerate((("a", here), ("b", here), ("c", "/elsewhere"))):
+            session_id = f"ses_{name}"
+            session = replace(
+                records.session(session_id),
+                directory=folder,
+                project=folder,
+                title=f"Session {name}",
+                updated=1000.0 + n,
+                turns=1,
+            )
+            held = [moved(item, session_id) for item in history(2)]
+            key = records.user(f"msg_9{name}", f"the key is {KEY}", turn="trn_0009")
+            held.append(moved(key, session_id))
+            made = []
+            for item in held:
+                message = item.message
+                if isinstance(message, AssistantMessage):
+                    message = replace(
+                        message, usage=Usage(input=1000, output=50), cost=0.5, created=2e9
+                    )
+                made += [message, *item.parts]
+            await store.save(session, *made)
+        await store.close()
+
+    asyncio.run(fill())
+    return place
+
+
+def test_v14_columns_stand_under_their_heads(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table([("ID", "TITLE", "TEXT"), ("ses_a", "漢字の長い題名", "one"), ("ses_b", "plain", "two")])
+    lines = capsys.readouterr().out.splitlines()
+    ends = ("TEXT", "one", "two")
+    starts = {cell_len(line[: line.index(end)]) for line, end in zip(lines, ends, strict=True)}
+    assert starts == {len("ses_a") + 2 + cell_len("漢字の長い題名") + 2}
+
+
+def test_d6_list_keeps_to_the_folder_unless_asked(filled: Place) -> None:
+    done = run(filled, "session", "list", "--json")
+    assert [s["id"] for s in json.loads(done.stdout)["sessions"]] == ["ses_b", "ses_a"]
+    done = run(filled, "session", "list", "--all", "-n", "1")
+    assert done.returncode == 0
+    assert "ses_c" in done.stdout
+    assert "ses_a" not in done.stdout
+
+
+def test_d6_search_and_show(filled: Place) -> None:
+    done = run(filled, "session", "search", "answer", "1", "--json")
+    hits = json.loads(done.stdout)["hits"]
+    assert {hit["id"] for hit in hits} == {"ses_a", "ses_b"}
+    done = run(filled, "session", "show", "ses_a")
+    assert "# Session a" in done.stdout
+    assert "> question 0" in done.stdout
+    done = run(filled, "session", "show", "ses_nothing")
+    assert done.returncode == 1
+    assert "no session ses_nothing" in done.stderr
+
+
+def test_d6_delete_asks_and_can_be_told_not_to(filled: Place) -> None:
+    done = run(filled, "session", "delete", "ses_a", given="n\n")
+    assert "was kept" in done.stderr
+    assert run(filled, "session", "delete", "ses_a", given="y\n").stdout == "Deleted ses_a.\n"
+    assert run(filled, "session", "delete", "-f", "ses_b").returncode == 0
+    assert "no sessions in this folder" in run(filled, "session", "list").stderr
+    assert run(filled, "session", "delete", "-f", "ses_b").returncode == 1
+
+
+def test_d6_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
+    done = run(filled, "export")
+    data = json.loads(done.stdout)
+    assert data["session"]["id"] == "ses_b"
+    assert KEY not in done.stdout
+    assert KEY in run(filled, "export", "ses_b", "--with-secrets").stdout
+    file = tmp_path / "b.html"
+    assert run(filled, "export", "ses_b", "-o", str(file)).returncode == 0
+    assert file.read_text().startswith("<!doctype html>")
+    assert run(filled, "export", "ses_b", "-o", str(file)).returncode == 1
+    kept = tmp_path / "b.json"
+    assert run(filled, "export", "ses_b", "-o", str(kept)).returncode == 0
+    done = run(filled, "import", str(kept), "--json")
+    new = json.loads(done.stdout)["session"]
+    listed = json.loads(run(filled, "session", "list", "--json").stdout)["sessions"]
+    assert new in {s["id"] for s in listed}
+    assert run(filled, "import", str(file)).returncode == 1
+
+
+def test_d6_stats_by_command(filled: Place) -> None:
+    done = run(filled, "stats", "--json", "--here")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["model"], row["steps"], row["cost"]) == ("demo/offline", 4, 2.0)
+    assert row["usage"]["input"] == 4000
+    done = run(filled, "stats")
+    assert "$3.00" in done.stdout
+    assert "elsewhere" in done.stdout
+    assert run(filled, "stats", "--days", "0").returncode == 2
+
+
+def test_help_of_each_is_there(place: Place) -> None:
+    for words in (["session"], ["export"], ["import"], ["stats"], ["session", "list"]):
+        done = run(place, *words, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert run(place, "session").returncode == 2

@@ -1,0 +1,157 @@
+"""``opencode-py auth`` and ``opencode-py models`` as programs (R10)."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import environment, write_config
+from tests.support.web_server import WebServer, page
+
+ROOT = Path(__file__).parents[3]
+KEY = "sk-test-0123456789abcdefghij"
+GUARD = 60
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "shop").mkdir()
+    return tmp_path
+
+
+def run(
+    place: Path, *words: str, given: str = "", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "opencode_py.py"), *words],
+        input=given,
+        cwd=place / "shop",
+        env={**environment(place / "home"), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+        check=False,
+    )
+
+
+def test_r10_a_piped_key_is_kept_listed_by_its_end_and_forgotten(place: Path) -> None:
+    login = run(place, "auth", "login", "groq", given=f"{KEY}\n")
+    assert login.returncode == 0
+    listed = run(place, "auth", "list")
+    assert listed.stdout.split() == ["groq", "Groq", "stored", "…ghij"]
+    named = json.loads(run(place, "auth", "list", "--json").stdout)["providers"]
+    assert named == [{"provider": "groq", "name": "Groq", "source": "stored", "tail": "…ghij"}]
+    models = run(place, "models", "groq")
+    assert "groq/openai/gpt-oss-120b" in models.stdout
+    assert run(place, "auth", "logout", "groq").returncode == 0
+    assert run(place, "auth", "list").stdout.startswith("No provider has a key.")
+    for done in (login, listed, models):
+        assert KEY not in done.stdout + done.stderr
+
+
+def test_r10_a_key_is_typed_without_echo(place: Path) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "opencode_py.py"), "auth", "login", "mistral"],
+        cwd=place / "shop",
+        env=environment(place / "home"),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    shown = b""
+    while b"not shown" not in shown:
+        shown += os.read(master, 1024)
+    os.write(master, KEY.encode() + b"\n")
+    assert process.wait(GUARD) == 0
+    while b"is kept" not in shown:
+        shown += os.read(master, 1024)
+    os.close(master)
+    assert KEY.encode() not in shown
+    assert b"console.mistral.ai" in shown
+    stored = json.loads((place / "home" / "data" / "auth.json").read_text())
+    assert stored["keys"]["mistral"]["key"] == KEY
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "sentence"),
+    [
+        (("auth", "login", "antropic"), KEY, "Did you mean anthropic?"),
+        (("auth", "login", "ollama"), KEY, "Ollama needs no key."),
+        (("auth", "login", "groq"), "", "No key was given. Nothing was changed."),
+        (("auth", "login", "groq"), "two words", "characters that no key has"),
+        (("auth", "logout", "groq"), "", "There is no stored key of groq."),
+        (("models", "groq"), "", "Groq needs a key: set GROQ_API_KEY"),
+        (("models", "opnai"), "", "Did you mean openai?"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(
+    place: Path, words: tuple[str, ...], given: str, sentence: str
+) -> None:
+    done = run(place, *words, given=given)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_login_without_a_provider_needs_a_terminal_to_ask(place: Path) -> None:
+    assert run(place, "auth", "login", given=KEY).returncode == 2
+
+
+def test_a_variable_that_goes_before_the_stored_key_is_named(place: Path) -> None:
+    done = run(place, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
+    assert "the one in GROQ_API_KEY goes before it" in done.stderr
+    logout = run(place, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
+    assert "The one in GROQ_API_KEY is still used." in logout.stderr
+
+
+def test_every_known_provider_is_named_with_what_it_needs(place: Path) -> None:
+    listed = run(place, "auth", "list", "--all").stdout
+    assert "needs ANTHROPIC_API_KEY" in listed
+    assert "needs GEMINI_API_KEY or GOOGLE_API_KEY" in listed
+
+
+def test_r8_unknown_context_and_prices_are_dashes(place: Path) -> None:
+    model = {"name": "Own", "limit": {"context": 8000}}
+    server = {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"own": model}}
+    write_config(place / "home", {"provider": {"acme": server}})
+    head, row = run(place, "models", "acme").stdout.splitlines()
+    assert head.split() == ["MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED"]
+    assert row.split() == ["acme/own", "8.0k", "–", "–", "–"]
+    answer = json.loads(run(place, "models", "acme", "--json").stdout)["models"][0]
+    assert (answer["model"], answer["context"], answer["input_price"]) == ("acme/own", 8000, None)
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[WebServer]:
+    async with WebServer({}) as server:
+        yield server
+
+
+async def test_r10_refresh_asks_the_provider_and_remembers(place: Path, web: WebServer) -> None:
+    listed = {"data": [{"id": "new-model", "context_length": 64_000}]}
+    web.pages["/v1/models"] = page(json.dumps(listed), "application/json")
+    server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
+    write_config(place / "home", {"provider": {"acme": server}})
+    fresh = await asyncio.to_thread(run, place, "models", "acme", "--refresh")
+    assert "acme/new-model" in fresh.stdout
+    again = await asyncio.to_thread(run, place, "models", "acme")
+    assert again.stdout == fresh.stdout
+
+
+async def test_r10_a_list_that_does_not_come_is_told(place: Path, web: WebServer) -> None:
+    web.pages["/v1/models"] = page('{"error": "no such key"}', "application/json", status=401)
+    server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
+    write_config(place / "home", {"provider": {"acme": server}})
+    done = await asyncio.to_thread(run, place, "models", "acme", "--refresh")
+    assert done.returncode == 1
+    assert "acme refused the key" in done.stderr

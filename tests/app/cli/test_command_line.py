@@ -1,0 +1,84 @@
+"""The command line as a whole: what ``--help`` loads, and the words of other programs (F1, F5)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import COMMANDS, NOT_HERE
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = {
+    "acp",
+    "agent.runtime.runtime",
+    "aiosqlite",
+    "httpx2",
+    "jsonschema",
+    "litellm",
+    "mcp",
+    "opentelemetry",
+    "pydantic",
+    "rapidfuzz",
+    "rich",
+    "textual",
+    "tree_sitter",
+    "yaml",
+}
+"""What takes longest to load. Without them help takes less than half of its 150 ms of CPU."""
+
+ASK = """\
+import json, sys
+from app.cli.main import main
+code = main(json.loads(sys.argv[1]))
+print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def loaded(*words: str) -> tuple[int, set[str], str]:
+    """The exit code, the modules that were loaded, and what was printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, json.dumps(words)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    code, modules = json.loads(done.stderr)
+    return code, set(modules), done.stdout
+
+
+def answered(folder: Path, word: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "opencode_py.py"), word],
+        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in sorted(COMMANDS))])
+def test_f1_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+    code, modules, printed = loaded(*words, "--help")
+    assert (code, HEAVY & modules) == (0, set())
+    assert printed.startswith("usage: opencode-py")
+
+
+def test_f1_the_version_loads_nothing_heavy() -> None:
+    code, modules, printed = loaded("--version")
+    assert (code, HEAVY & modules) == (0, set())
+    assert printed.startswith("opencode-py ")
+
+
+@pytest.mark.parametrize("word", sorted(NOT_HERE))
+def test_f5_words_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, word: str) -> None:
+    done = answered(tmp_path, word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("opencode-py ")
+    assert done.stderr.rstrip().endswith((".", ")."))
+    assert done.stderr.count("\n") == 1
+
+
+def test_f5_the_words_of_opencode_are_known() -> None:
+    assert {"serve", "attach", "share", "upgrade", "github"} <= set(NOT_HERE)
+
+
+def test_f5_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "serve").mkdir()
+    assert "needs a terminal" in answered(tmp_path, "serve").stderr

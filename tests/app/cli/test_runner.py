@@ -1,0 +1,74 @@
+"""What every command shares: exit codes, and a reader that has seen enough (spec 11, F2)."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.records.errors import ConfigError
+from app.cli.runner import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, answer
+from tests.support.harness import environment
+
+ROOT = Path(__file__).resolve().parents[3]
+RUN = "import json, sys; from app.cli.main import main; sys.exit(main(json.loads(sys.argv[1])))"
+PRINTS = [
+    ["agent", "list"],
+    ["auth", "list", "--all"],
+    ["completion", "bash"],
+    ["debug", "config", "--schema"],
+    ["debug", "paths"],
+    ["mcp", "list"],
+    ["models"],
+    ["session", "list", "--json"],
+    ["stats"],
+]
+
+
+@pytest.mark.parametrize("words", PRINTS, ids=" ".join)
+def test_f2_a_command_whose_reader_is_gone_ends_without_a_word(
+    words: list[str], tmp_path: Path
+) -> None:
+    """As in ``opencode-py models | head -1``; 141 is what a shell gives for SIGPIPE."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps(words)],
+        cwd=tmp_path,
+        env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (PIPE_CLOSED, "")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="opencode-py thing")
+    made.add_argument("name")
+    return made
+
+
+def test_f2_the_code_and_the_sentence_of_each_ending(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(_: argparse.Namespace) -> int:
+        raise ConfigError("The file is broken. Mend it.")
+
+    def stopped(_: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    assert answer(parser(), ["x"], lambda given: len(given.name) - 1) == DONE
+    assert capsys.readouterr().err == ""
+    assert answer(parser(), ["x"], fails) == FAILED
+    assert capsys.readouterr().err == "The file is broken. Mend it.\n"
+    assert answer(parser(), ["x"], stopped, interrupted="Nothing was kept.") == INTERRUPTED
+    assert capsys.readouterr().err == "Nothing was kept.\n"
+    assert answer(parser(), ["x"], stopped) == INTERRUPTED
+    assert capsys.readouterr().err == ""
+    assert answer(parser(), [], stopped) == USAGE
+    assert "usage: opencode-py thing" in capsys.readouterr().err

@@ -1,0 +1,216 @@
+"""The registry, and the actions on a real runtime (U6, U13, U14)."""
+
+import pytest
+
+import app.actions  # noqa: F401 - fills the registry
+from app.commands.keymap import build
+from app.commands.registry import FIRST, GROUPS, action, actions, by_slash, parse
+from app.screens.help import help_text
+from app.screens.session.layout import entries_of
+from app.widgets.slash import Entry, matching
+from tests.app.conftest import Starter
+
+
+@pytest.mark.parametrize(
+    ("typed", "action_id"),
+    [
+        ("/new", "session.new"),
+        ("/clear", "session.new"),
+        ("/resume", "session.list"),
+        ("/continue", "session.list"),
+        ("/models", "model.list"),
+        ("/agents", "agent.list"),
+        ("/themes", "view.theme"),
+        ("/variants", "model.effort"),
+        ("/q", "app.exit"),
+        ("exit", "app.exit"),
+        (":q", "app.exit"),
+        ("/Quit", "app.exit"),
+    ],
+)
+def test_names_that_people_know_run_their_action(typed: str, action_id: str) -> None:
+    command = parse(typed)
+    assert command is not None
+    assert command.action is not None
+    assert command.action.id == action_id
+
+
+def test_an_argument_comes_after_the_name() -> None:
+    command = parse("/rename  A new [title] ")
+    assert command is not None
+    assert command.argument == "A new [title]"
+
+
+@pytest.mark.parametrize(
+    "text", ["fix it", "/usr/bin is full", "/", "please exit", "/new\nand more", "", "//"]
+)
+def test_other_prompts_are_for_the_model(text: str) -> None:
+    assert parse(text) is None
+
+
+def test_an_unknown_command_is_known_to_be_one() -> None:
+    command = parse("/nosuch")
+    assert command is not None
+    assert command.action is None
+
+
+def test_every_action_is_in_the_help_with_its_keys_and_names() -> None:
+    text = help_text(actions(), build(actions()).keys_of, 95).plain
+    for known in actions():
+        assert known.title in text
+        assert known.group in GROUPS
+        for name in known.slash:
+            assert f"/{name}" in text
+    assert "ctrl+x n" in text
+
+
+@pytest.mark.parametrize("width", [30, 66, 95])
+def test_the_help_fits_and_what_is_wrapped_keeps_its_column(width: int) -> None:
+    rows = help_text(actions(), build(actions()).keys_of, width).split("\n")
+    assert all(row.cell_length <= width for row in rows)
+    if width == 66:
+        plain = [row.plain for row in rows]
+        at = next(n for n, row in enumerate(plain) if row.startswith("enter "))
+        assert plain[at].index("Send") == plain[at + 1].index("waits its turn")
+
+
+def test_what_is_wanted_most_stands_on_top() -> None:
+    listed = [known.id for known in actions()]
+    assert listed[:3] == ["session.new", "session.list", "session.undo"]
+    assert set(FIRST) <= set(listed)
+
+
+def test_enter_runs_the_name_that_was_written_out() -> None:
+    listed = entries_of(actions())
+    for entry in listed:
+        for name in (entry.name, *entry.aliases):
+            assert matching(listed, name)[0] is entry
+
+
+def test_a_name_is_given_once() -> None:
+    async def run(context: object, argument: str) -> None:
+        del context, argument
+
+    with pytest.raises(ValueError, match=r"session\.other"):
+        action("session.other", "Other", "Session", slash=("new",))(run)
+    assert by_slash("new") is not None
+
+
+def test_the_list_ranks_names_before_aliases_before_titles() -> None:
+    entries = [
+        Entry("exit", ("quit",), "Leave"),
+        Entry("sessions", ("resume",), "Sessions"),
+        Entry("rename", (), "Rename the session"),
+    ]
+    assert [entry.name for entry in matching(entries, "re")] == ["rename", "sessions"]
+    assert [entry.name for entry in matching(entries, "sess")] == ["sessions", "rename"]
+    assert matching(entries, "zzz") == []
+
+
+async def test_the_first_page_says_what_it_is_and_what_to_try(start: Starter) -> None:
+    """U19."""
+    async with start() as running:
+        await running.until_shown("demo/offline")
+        text = running.text()
+        assert "a coding agent for this folder" in text
+        assert "read README.md" in text
+        assert "no model is connected" in text
+
+
+async def test_a_prompt_is_sent_answered_and_listed(start: Starter) -> None:
+    async with start() as running:
+        await running.type("read README.md", "enter")
+        await running.until_idle()
+        await running.until_shown("README.md")
+        assert running.prompt == ""
+        session = running.app.controller.live.session
+        assert session is not None
+        assert session.turns == 1
+        assert running.app.resume_command() == f"opencode-py --session {session.id}"
+
+
+async def test_a_slash_opens_the_list_and_tab_completes(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/th")
+        await running.until_shown("Show or fold the reasoning")
+        await running.pilot.press("tab")
+        assert running.prompt == "/thinking "
+        await running.pilot.press("ctrl+u")
+        await running.type("/th", "escape")
+        assert not running.app.controller.main.completing
+        assert running.prompt == "/th"
+
+
+async def test_enter_in_the_list_runs_the_action(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/hel", "enter")
+        await running.until_shown("Keys of the prompt")
+        await running.pilot.press("ctrl+c")
+        await running.until(running.app.controller.at_main)
+
+
+async def test_tab_goes_to_the_next_agent(start: Starter) -> None:
+    async with start() as running:
+        await running.pilot.press("tab")
+        await running.until(lambda: running.app.controller.live.agent == "plan")
+        await running.until_shown("plan")
+        await running.pilot.press("tab")
+        await running.until(lambda: running.app.controller.live.agent == "build")
+
+
+async def test_an_unknown_command_stays_in_the_prompt(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/nosuch", "enter")
+        await running.until_shown("There is no command /nosuch")
+        assert running.prompt == "/nosuch"
+
+
+async def test_ctrl_c_clears_a_text_and_keeps_it(start: Starter) -> None:
+    """U6: the text stays in the history; twice on an empty prompt leaves."""
+    async with start() as running:
+        await running.type("half a thought", "ctrl+c")
+        assert running.prompt == ""
+        await running.pilot.press("up")
+        assert running.prompt == "half a thought"
+        await running.pilot.press("ctrl+c", "ctrl+c")
+        await running.until_shown("again to exit")
+        assert running.app.is_running
+        await running.pilot.press("ctrl+c")
+        await running.until(lambda: running.app.return_value == 0)
+
+
+async def test_the_permission_dialog_asks_and_the_answer_reaches_the_tool(start: Starter) -> None:
+    async with start() as running:
+        await running.type("run touch made.txt", "enter")
+        await running.until_shown("touch made.txt")
+        await running.until(lambda: not running.app.controller.at_main())
+        await running.pilot.press("o")
+        await running.until_idle()
+        assert (running.runtime.directory / "made.txt").exists()
+
+
+async def test_ctrl_c_in_the_dialog_cancels_the_turn(start: Starter) -> None:
+    async with start() as running:
+        await running.type("run touch made.txt", "enter")
+        await running.until(lambda: not running.app.controller.at_main())
+        await running.pilot.press("ctrl+c")
+        await running.until_idle()
+        assert running.app.controller.at_main()
+        assert not (running.runtime.directory / "made.txt").exists()
+
+
+async def test_what_is_typed_before_the_runtime_opens_is_sent(start: Starter) -> None:
+    async with start(prompt="read README.md") as running:
+        await running.until_idle()
+        session = running.app.controller.live.session
+        assert session is not None
+        assert session.turns == 1
+
+
+async def test_a_narrow_terminal_keeps_the_prompt(start: Starter) -> None:
+    """NARROW: 20 columns, and a resize down to it."""
+    async with start(size=(80, 24)) as running:
+        await running.until_shown("demo/offline")
+        await running.pilot.resize_terminal(20, 8)
+        await running.type("ok")
+        await running.until_shown("ok")

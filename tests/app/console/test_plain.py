@@ -1,0 +1,52 @@
+"""``--plain`` over pipes on a scripted server (spec 8, U20)."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.installed import Place, ServerThread
+from tests.support.script import Call, Text, answer
+
+LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "--plain"]
+ASKS = {
+    "questions": [
+        {"question": "Which \x1b[31mway?", "options": [{"label": "left"}, {"label": "right"}]},
+        {"question": "How far?"},
+    ]
+}
+
+
+def plain(place: Place, typed: str) -> str:
+    done = subprocess.run(
+        LAUNCHER, cwd=place.project, env=place.env, input=typed.encode(), capture_output=True,
+        timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout.decode()
+
+
+def test_questions_are_answered_by_number_or_in_words(place: Place, scripted: ServerThread) -> None:
+    scripted.server.script(answer(Call("question", ASKS)), answer(Text("Going right.")))
+    printed = plain(place, "go\n\n2\na mile or so\n/exit\n")
+    assert "Which ␛[31mway?" in printed
+    assert "  2  right" in printed
+    assert "Going right." in printed
+    told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
+    assert "Answer: right" in told
+    assert "Answer: a mile or so" in told
+
+
+def test_skip_and_the_end_of_input_answer_nothing(place: Place, scripted: ServerThread) -> None:
+    for typed in ("go\n/skip\n/exit\n", "go\n"):
+        scripted.server.script(answer(Call("question", ASKS)))
+        assert "denied: Ask" in plain(place, typed)
+    assert len(scripted.server.requests) == 2
+
+
+def test_k8_a_command_of_the_users_own_is_sent(place: Place, scripted: ServerThread) -> None:
+    folder = place.home / "config/commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("Say hello to $1, !`echo kindly`.")
+    scripted.server.script(answer(Text("Hello, Ann.")))
+    out = plain(place, "/greet Ann\n")
+    assert "Hello, Ann." in out
+    assert "Say hello to Ann, kindly" in str(scripted.server.requests[-1].body)

@@ -1,0 +1,84 @@
+"""What the permission dialog says beside the thing itself (M6, U17)."""
+
+from dataclasses import replace
+
+import pytest
+from textual.content import Content
+
+from agent.records.requests import JudgedNeed, Need
+from app.screens.permission.details import VERDICT, hung, need_rows, offer, reach
+from tests.app.screens.permission.test_screen import request
+
+LONG = "uv run pytest tests/app/screens/permission/test_screen.py -q -k 'long or wide' --maxfail=1"
+PATH = "/srv/" + "deep/" * 40 + "end"
+
+
+def judged(text: str, reason: str = "no rule allows it", **more: object) -> JudgedNeed:
+    return JudgedNeed(Need("bash", text, **more), "ask", reason)  # pyright: ignore[reportArgumentType]
+
+
+def rows(width: int, *needs: JudgedNeed, above: bool = True) -> list[str]:
+    return need_rows(needs, width, above=above).plain.split("\n")
+
+
+@pytest.mark.parametrize("width", [30, 38, 60, 74, 120])
+def test_m6_no_row_is_wider_than_the_dialog_and_what_goes_on_hangs(width: int) -> None:
+    shown = rows(width, judged("cd app"), judged(LONG), judged(PATH, "outside", destructive=True))
+    assert max(Content(row).cell_length for row in shown) <= width
+    starts = [row for row in shown if row.startswith("ask")]
+    assert len(starts) == 3
+    assert all(row.startswith(" " * VERDICT) for row in shown if not row.startswith("ask"))
+    words = " ".join("\n".join(shown).split())
+    assert "--maxfail=1" in words
+    assert "".join(PATH.split()) in words.replace(" ", "")
+
+
+def test_m6_a_short_one_keeps_its_reason_beside_it() -> None:
+    assert rows(60, judged("cd app"), judged("npm ci", "no rule")) == [
+        "ask   cd app   no rule allows it",
+        "ask   npm ci   no rule",
+    ]
+
+
+def test_m6_a_long_reason_stays_in_its_column() -> None:
+    reason = "writes outside the project, to a folder that nobody named before"
+    shown = rows(50, judged("npm ci", reason))
+    assert len(shown) > 1
+    assert all(row.startswith(" " * 15) for row in shown[1:])
+
+
+def test_m6_only_what_stands_whole_above_is_cut() -> None:
+    whole = "x" * 1_000
+    assert "1,000 characters, whole above" in " ".join(" ".join(rows(80, judged(whole))).split())
+    shown = rows(80, judged(whole), above=False)
+    assert "".join(row.removeprefix("ask").strip() for row in shown).startswith(whole)
+
+
+def test_m6_what_always_would_allow_hangs_too() -> None:
+    asked = request(always=(("bash", LONG + " *"), ("edit", PATH)))
+    for width in (38, 74):
+        shown = offer(asked, width).plain.split("\n")
+        assert max(Content(row).cell_length for row in shown) <= width
+        assert shown[0].startswith("Always would allow")
+        assert all(row.startswith("  ") for row in shown[1:])
+
+
+def test_m6_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None:
+    asked = replace(request(always=(("shop_buy", "*"), ("bash", "ls *"))), tool="shop_buy")
+    assert offer(asked, 80).plain.split("\n") == [
+        "Always would allow  every call of shop_buy",
+        "                    bash: ls *   for this session",
+    ]
+
+
+def test_m6_the_reach_wraps_fact_by_fact() -> None:
+    needs = (JudgedNeed(Need("external_directory", PATH), "ask", "outside"),)
+    shown = reach(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
+    assert shown[0].startswith("outside  ")
+    assert any(row.startswith("folder  ~/shop") for row in shown)
+    assert max(len(row) for row in shown) <= 60
+
+
+def test_a_label_that_leaves_no_room_stands_above() -> None:
+    shown = hung(Content("a label of many words  "), Content("one two three four five"), 26)
+    assert shown.plain.split("\n")[1:] == ["  one two three four five"]

@@ -1,0 +1,280 @@
+"""The dialog of the question tool (U6, U11; A4; NARROW)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from textual.app import App
+
+from agent.records.messages import ToolPart
+from agent.records.requests import Question, QuestionOption, QuestionReply
+from app.console.plain import chosen
+from app.screens.permission.question import QuestionScreen
+from app.theme.themes import register
+from app.tui.dialogs import Asking
+from tests.app.conftest import Running, Starter, configure
+from tests.support.hosting import Host, settle
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+from tests.support.snapshots import assert_in_light, assert_snapshot, screen_text
+
+QUESTION = Question(
+    "que_1",
+    "ses_1",
+    "ses_1",
+    "Storage [/x]",
+    "Where should the sessions be kept?\nBoth can be changed later.",
+    (
+        QuestionOption("SQLite", "one file, nothing to install"),
+        QuestionOption("PostgreSQL", "a server that you already run"),
+        QuestionOption("[bold]Neither[/]"),
+    ),
+    agent="build",
+)
+
+
+def host_of(question: Question, **more: object) -> Host:
+    return Host(QuestionScreen(question, **{"grace": 0, **more}))
+
+
+SEVERAL = replace(QUESTION, multiple=True)
+OPEN = replace(QUESTION, options=())
+
+
+@pytest.mark.parametrize(
+    ("question", "keys", "outcome"),
+    [
+        (QUESTION, ["enter"], QuestionReply(("SQLite",))),
+        (QUESTION, ["down", "enter"], QuestionReply(("PostgreSQL",))),
+        (QUESTION, ["down", "down", "down", "up", "enter"], QuestionReply(("PostgreSQL",))),
+        (QUESTION, [*"a file", "enter"], QuestionReply((), "a file")),
+        (QUESTION, [*"3 of", "enter"], QuestionReply((), "3 of")),
+        (QUESTION, ["x", "backspace", "down", "enter"], QuestionReply(("PostgreSQL",))),
+        (QUESTION, [*"ab c", "left", "left", "ctrl+w", "Z", "enter"], QuestionReply((), "Z c")),
+        (QUESTION, ["x", "escape", "enter"], QuestionReply(("SQLite",))),
+        (QUESTION, ["escape"], QuestionReply(dismissed=True)),
+        (QUESTION, ["x", "escape", "escape"], QuestionReply(dismissed=True)),
+        (SEVERAL, ["space", "down", "down", "space", "enter"],
+         QuestionReply(("SQLite", "[bold]Neither[/]"))),
+        (SEVERAL, ["space", "space", "down", "enter"], QuestionReply(("PostgreSQL",))),
+        (SEVERAL, ["space", *"too", "enter"], QuestionReply(("SQLite",), "too")),
+        (OPEN, ["enter", "space", *"words", "enter"], QuestionReply((), "words")),
+        (OPEN, ["escape"], QuestionReply(dismissed=True)),
+    ],
+)  # fmt: skip
+async def test_every_way_to_answer(
+    question: Question, keys: list[str], outcome: QuestionReply
+) -> None:
+    host = host_of(question)
+    async with host.run_test() as pilot:
+        await settle(pilot)
+        for key in keys:
+            await pilot.press({" ": "space"}.get(key, key))
+        await pilot.pause()
+        assert host.outcomes == [outcome]
+
+
+async def test_ctrl_c_cancels_the_turn() -> None:
+    host = host_of(QUESTION)
+    async with host.run_test() as pilot:
+        host.dialog.interrupt()
+        await pilot.pause()
+        assert host.outcomes == ["cancel"]
+
+
+async def test_a_click_chooses() -> None:
+    host = host_of(QUESTION)
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.click("#question-options", offset=(5, 1))
+        await pilot.pause()
+        assert host.outcomes == [QuestionReply(("PostgreSQL",))]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16), (26, 10), (20, 8)])
+async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) -> None:
+    """NARROW: text and options scroll, what one types is seen, enter answers."""
+    many = tuple(QuestionOption(f"option {n}", "why " * 20) for n in range(12))
+    long = replace(QUESTION, text="long " * 800, options=many)
+    host = host_of(long)
+    async with host.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press(*(["down"] * 11))
+        await pilot.pause()
+        assert "option 11" in screen_text(host)
+        await pilot.press(*"mine")
+        await pilot.pause()
+        assert "mine" in screen_text(host)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert host.outcomes == [QuestionReply((), "mine")]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "size"),
+    [
+        ("80", replace(QUESTION, number=2, total=3), (80, 24)),
+        ("140", replace(QUESTION, number=2, total=3), (140, 45)),
+        ("several-140", SEVERAL, (140, 40)),
+        ("open-80", OPEN, (80, 24)),
+        ("narrow", QUESTION, (40, 16)),
+    ],
+)
+async def test_pictures(name: str, question: Question, size: tuple[int, int]) -> None:
+    host = host_of(question, waiting=2)
+    async with host.run_test(size=size) as pilot:
+        await settle(pilot)
+        host.dialog.query_one("#question-answer").cursor_blink = False
+        assert_snapshot(host, f"screen-question-{name}")
+        if name == "80":
+            await assert_in_light(pilot, "screen-question")
+
+
+async def test_a_withdrawn_question_closes_without_an_answer() -> None:
+    replies: list[object] = []
+
+    class Queue(App[int]):
+        def on_mount(self) -> None:
+            register(self)
+            self.asking = Asking(
+                self,
+                reply=lambda *answer: replies.append(answer),
+                cancel=lambda _: replies.append("cancel"),
+                may_show=lambda: True,
+                grace=0,
+            )
+
+    app = Queue()
+    async with app.run_test() as pilot:
+        app.asking.sync([QUESTION, replace(QUESTION, id="que_2", text="Second?")])
+        await pilot.pause()
+        assert isinstance(app.screen, QuestionScreen)
+        app.asking.sync([replace(QUESTION, id="que_2", text="Second?")])
+        await pilot.pause()
+        assert not isinstance(app.screen, QuestionScreen)
+        app.asking.sync([replace(QUESTION, id="que_2", text="Second?")])
+        await pilot.pause()
+        assert isinstance(app.screen, QuestionScreen)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert replies == [("que_2", QuestionReply(("SQLite",)))]
+
+
+ASKS = {
+    "questions": [
+        {"question": "Which way?", "options": [{"label": "left"}, {"label": "right"}]},
+        {"question": "How far?"},
+    ]
+}
+
+
+def tool_part(running: Running) -> ToolPart:
+    view = running.app.controller.live.view
+    assert view is not None
+    entry = view.entry(view.message_ids[1])
+    assert entry is not None
+    (part,) = [part for part in entry.parts if isinstance(part, ToolPart)]
+    return part
+
+
+async def test_from_the_model_to_the_answer(start: Starter, folders: Mapping[str, str]) -> None:
+    async with ModelServer() as server:
+        configure(folders, server)
+        server.script(answer(Call("question", ASKS)), answer(Text("Going right.")))
+        async with start() as running:
+            await running.type("go", "enter")
+            await running.until_shown("Which way?")
+            await running.until_shown("1 of 2")
+            assert tool_part(running).state.waiting is not None
+            await running.pilot.press("down", "enter")
+            await running.until_shown("How far?")
+            await running.type("a mile", "enter")
+            await running.until_shown("Going right.")
+            await running.until_idle()
+            assert tool_part(running).state.output.endswith("Answer: a mile")
+
+
+async def test_a_session_that_is_opened_shows_what_waits(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    """A4: the question outlives the screen that showed it."""
+    async with ModelServer() as server:
+        configure(folders, server)
+        server.script(answer(Call("question", ASKS)), answer(Text("Going left.")))
+        async with start() as running:
+            await running.type("go", "enter")
+            await running.until_shown("Which way?")
+            session_id = running.app.controller.live.session.id
+            running.app.controller.live.close()
+            running.app.controller.sync_questions()
+            await running.until(running.app.controller.at_main)
+            assert running.runtime.questions.pending()
+            await running.app.controller.live.open(session_id)
+            await running.until_shown("Which way?")
+            await running.pilot.press("enter")
+            await running.until_shown("How far?")
+            await running.type("far", "enter")
+            await running.until_shown("Going left.")
+
+
+async def test_escape_ends_the_turn(start: Starter, folders: Mapping[str, str]) -> None:
+    async with ModelServer() as server:
+        configure(folders, server)
+        server.script(answer(Call("question", ASKS)))
+        async with start() as running:
+            await running.type("go", "enter")
+            await running.until_shown("Which way?")
+            await running.pilot.press("escape")
+            await running.until_idle()
+            assert tool_part(running).state.kind == "denied"
+            assert len(server.requests) == 1
+
+
+async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, str]) -> None:
+    async with ModelServer() as server:
+        configure(folders, server)
+        server.script(answer(Call("question", ASKS)))
+        async with start() as running:
+            await running.type("go", "enter")
+            await running.until_shown("Which way?")
+            await running.pilot.press("ctrl+c")
+            await running.until_idle()
+            assert tool_part(running).state.kind == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "reply"),
+    [
+        (QUESTION, "2", QuestionReply(("PostgreSQL",))),
+        (QUESTION, "4", QuestionReply(text="4")),
+        (QUESTION, "1 2", QuestionReply(text="1 2")),
+        (SEVERAL, "1, 3", QuestionReply(("SQLite", "[bold]Neither[/]"))),
+        (QUESTION, " a file ", QuestionReply(text="a file")),
+        (OPEN, "3", QuestionReply(text="3")),
+        (QUESTION, "  ", None),
+    ],
+)
+def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
+    """U20: ``--plain``."""
+    assert chosen(question, typed) == reply
+
+
+async def test_m8_a_plan_is_agreed_on_and_the_next_agent_stands_below(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(answer(Call("plan_exit", {})), answer(Text("All done.")), answer(Text("Yes.")))
+    async with start() as running:
+        live = running.app.controller.live
+        await running.pilot.press("tab")
+        await running.until(lambda: live.agent == "plan")
+        await running.type("plan it", "enter")
+        await running.until_shown("Carry out the plan?")
+        await running.pilot.press("enter")
+        await running.until_shown("All done.")
+        await running.until(lambda: live.agent == "build")
+        await running.until_idle()
+        # The next prompt is the worker's too.
+        await running.type("more", "enter")
+        await running.until_shown("Yes.")
+        assert live.session is not None
+        assert live.session.agent == "build"

@@ -1,0 +1,280 @@
+"""The question whether to trust a folder: after the first frame, before anything is used (M9)."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agent.permission.trust.project_files import Findings, Steers
+from agent.permission.trust.project_programs import Runs
+from agent.permission.trust.trust import TrustQuestion
+from agent.records.messages import UserMessage
+from app.console.plain import ask_trust
+from app.console.printer import Printer
+from app.console.stdin_lines import Lines
+from app.screens.permission.trust import TrustScreen
+from app.theme.themes import LIGHT
+from tests.app.conftest import Running, Starter
+from tests.support.snapshots import assert_snapshot
+
+LAUNCHER = Path(__file__).resolve().parents[4] / "opencode_py.py"
+QUESTION = "Do you trust this folder?"
+
+
+@pytest.fixture
+def project(work: Path) -> Path:
+    """A folder that would start a server, and that steers."""
+    settings = {
+        "mcp": {"docs": {"type": "local", "command": ["npx", "-y", "docs mcp"]}},
+        "theme": "nord",
+        "permission": {"bash": {"npm *": "allow"}},
+    }
+    (work / "opencode.json").write_text(json.dumps(settings))
+    (work / "AGENTS.md").write_text("Use tabs.")
+    return work
+
+
+async def asked(running: Running) -> None:
+    await running.until_shown(QUESTION)
+
+
+async def test_m9_the_question_comes_before_anything_is_used(start: Starter, project: Path) -> None:
+    async with start(ready=False, prompt="list") as running:
+        await asked(running)
+        for shown in ("npx -y 'docs mcp'", "bash npm *", "AGENTS.md", "opencode.json: theme"):
+            assert shown in running.text()
+        assert not running.app.controller.live.is_ready
+        assert running.app.theme != "nord"
+        await running.pilot.press("y")
+        await running.until_idle()
+        assert running.app.theme == "nord"
+        assert running.runtime.trust.trusted
+        assert running.runtime.permissions.trusted
+        assert "not trusted" not in running.text()
+        view = running.app.controller.live.view
+        assert view is not None
+        first = view.entry(view.message_ids[0])
+        assert first is not None
+        assert isinstance(first.message, UserMessage)
+
+
+async def test_m9_no_leaves_it_all_out_and_is_remembered(start: Starter, project: Path) -> None:
+    async with start(ready=False) as running:
+        await asked(running)
+        await running.pilot.press("n")
+        await running.until_shown("not trusted")
+        assert running.app.theme != "nord"
+        assert any("/trust" in notice for notice in running.runtime.notices)
+        rules = running.runtime.agents.rules("build")
+        assert not any(rule.pattern == "npm *" for rule in rules)
+    async with start() as running:
+        await running.until_shown("not trusted")
+
+
+@pytest.mark.parametrize("key", ["escape", "enter", "ctrl+c"])
+async def test_m9_the_default_is_no_and_asks_next_time(
+    start: Starter, project: Path, key: str
+) -> None:
+    for _ in range(2):
+        async with start(ready=False) as running:
+            await asked(running)
+            await running.pilot.press("a", "space", "Y", key)
+            await running.until_ready()
+            assert not running.runtime.trust.trusted
+
+
+async def test_m9_keys_typed_for_the_prompt_answer_nothing(start: Starter, project: Path) -> None:
+    async with start(ready=False, grace=3600.0) as running:
+        await asked(running)
+        await running.pilot.press("y", "n", "enter")
+        await running.pilot.pause()
+        assert isinstance(running.app.screen, TrustScreen)
+
+
+async def test_m9_trust_is_reviewed_given_and_revoked_without_a_restart(
+    start: Starter, project: Path
+) -> None:
+    async with start(ready=False) as running:
+        await asked(running)
+        await running.pilot.press("n")
+        await running.until_ready()
+        await running.type("list", "enter")
+        await running.until_idle()
+        session = running.app.controller.live.session
+        await running.type("/trust", "enter")
+        await running.until_shown("This folder is not trusted")
+        assert "npx -y 'docs mcp'" in running.text()
+        before = running.runtime
+        await running.pilot.press("y")
+        await running.until(lambda: running.app.theme == "nord")
+        assert running.runtime is not before
+        assert running.runtime.trust.trusted
+        kept = running.app.controller.live.session
+        assert (kept and kept.id) == (session and session.id)
+        await running.type("list .", "enter")
+        await running.until_idle()
+        await running.type("/trust", "enter")
+        await running.until_shown("This folder is trusted")
+        await running.pilot.press("r")
+        await running.until_shown("not trusted")
+        assert not running.runtime.trust.trusted
+        assert not running.runtime.permissions.trusted
+
+
+async def test_m9_what_was_changed_since_is_named(start: Starter, project: Path) -> None:
+    async with start(ready=False) as running:
+        await asked(running)
+        await running.pilot.press("y")
+        await running.until_ready()
+    (project / "opencode.json").write_text('{"mcp": {"docs": {"command": ["evil"]}}}')
+    async with start(ready=False) as running:
+        await asked(running)
+        assert "Changed since you last answered: opencode.json" in running.text()
+        await running.pilot.press("escape")
+        await running.until_ready()
+
+
+async def test_m9_a_folder_without_anything_opens_at_once(start: Starter) -> None:
+    async with start() as running:
+        assert running.runtime.trust.standing == "nothing"
+        await running.type("/trust", "enter")
+        await running.until_shown("There is nothing here to trust")
+
+
+async def test_m9_a_model_that_only_a_project_names_wrongly_does_not_end_the_start(
+    start: Starter, work: Path
+) -> None:
+    (work / "opencode.json").write_text('{"model": "nowhere/x", "default_agent": "nobody"}')
+    async with start(ready=False) as running:
+        await asked(running)
+        await running.pilot.press("y")
+        await running.until_ready()
+        notices = "\n".join(running.runtime.notices)
+        assert "opencode.json: model is left out: There is no provider nowhere." in notices
+        assert "opencode.json: default_agent is left out" in notices
+        assert running.app.controller.live.agent == "build"
+
+
+def hostile() -> TrustQuestion:
+    runs = Runs(
+        kind="MCP server",
+        name="[/x]\x1b]52;c;aGk=\x07",
+        source="opencode.json",
+        argv=("rm -rf /\rls", "[bold]\u202ex"),
+    )
+    return TrustQuestion(folder="~/shop\x1b[2J", found=Findings((runs,)), changed=("a\nb",))
+
+
+async def test_m12_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
+    async with start() as running:
+        running.app.push_screen(TrustScreen(hostile(), grace=0))
+        await asked(running)
+        text = running.text()
+        assert "rm -rf /␍ls" in text
+        assert "[bold]" in text
+        assert "[/x]" in text
+        assert "a b" in text
+        for character in ("\x1b", "\x07", "\u202e"):
+            assert character not in text
+
+
+EXAMPLE = TrustQuestion(
+    folder="~/shop",
+    found=Findings(
+        runs=(
+            Runs(
+                kind="MCP server",
+                name="docs",
+                source="opencode.json",
+                argv=("npx", "-y", "@acme/docs-mcp@1.4.0", "--root", "."),
+                detail="DOCS_TOKEN={env:DOCS_TOKEN}",
+            ),
+            Runs(
+                kind="model provider",
+                name="lab",
+                source="opencode.json",
+                detail="http://10.0.0.7:8000/v1",
+            ),
+            Runs(
+                kind="hook",
+                name="PostToolUse",
+                source=".claude/settings.json",
+                argv=('./scripts/format.sh "$FILE"',),
+            ),
+            Runs(
+                kind="allowed without asking",
+                name="bash",
+                source="opencode.json",
+                detail="npm run *",
+            ),
+        ),
+        steers=(
+            Steers("settings", "opencode.json: model"),
+            Steers("skill", ".claude/skills/release/SKILL.md"),
+            Steers("instructions", "AGENTS.md"),
+        ),
+    ),
+    changed=("opencode.json",),
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "name"),
+    [((80, 24), "", "80"), ((140, 45), "", "140"), ((100, 34), LIGHT, "light")],
+)
+async def test_u22_the_trust_dialog(
+    start: Starter, tmp_path: Path, size: tuple[int, int], theme: str, name: str
+) -> None:
+    (tmp_path / "shop").mkdir()
+    async with start(
+        size=size, directory=tmp_path / "shop", env={"HOME": str(tmp_path)}
+    ) as running:
+        if theme:
+            running.app.theme = theme
+        await running.until_shown("demo/offline")
+        running.app.push_screen(TrustScreen(EXAMPLE, grace=0))
+        await asked(running)
+        await running.until_shown("y trust")
+        assert_snapshot(running.app, f"screen-trust-{name}")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (44, 20), (200, 60)])
+async def test_u17_the_answers_are_always_on_the_screen(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
+        running.app.push_screen(TrustScreen(EXAMPLE, grace=0))
+        await running.until_shown("y trust")
+        for _ in range(40):
+            await running.pilot.press("down")
+        await running.until_shown("AGENTS.md")
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("yes", "trust"), ("Y ", "trust"), ("n", "refuse"), ("", "later"), ("what", "later")],
+)
+async def test_m9_plain_asks_on_lines(typed: str, answer: str) -> None:
+    out = io.StringIO()
+    lines = Lines(types=False)
+    lines.put(typed)
+    assert await ask_trust(EXAMPLE, Printer(out), lines) == answer
+    assert "npx -y @acme/docs-mcp@1.4.0 --root ." in out.getvalue()
+    assert "~/shop" in out.getvalue()
+
+
+def test_m9_a_pipe_trusts_nothing(folders: Mapping[str, str], project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(LAUNCHER), "--plain", str(project)],
+        input="yes\n/exit\n",
+        env=dict(folders),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "this folder is not trusted" in done.stdout
+    assert not (Path(folders["OPENCODE_PY_DATA"]) / "trust.json").exists()

@@ -1,0 +1,89 @@
+"""``/cost`` and the cache hit rate in the status line (spec 5, R8; spec 2, C10)."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from agent.records.usage import Usage
+from agent.session.review.costs import Costs, Spent
+from app.screens.base.page import PageScreen
+from app.screens.cost import page
+from app.session.usage import cached_of, spent_of
+from app.widgets.status import Status, lay_out
+from tests.app.actions.test_context_usage import Host
+from tests.app.conftest import Starter
+from tests.support.model_server import ModelServer
+from tests.support.records import session
+from tests.support.script import Text, Tokens, answer
+from tests.support.snapshots import assert_pictures
+
+TALK = Spent(Usage(820_000, 21_400, 9_100, 702_000, 61_000), 0.9312)
+CHILDREN = Spent(Usage(240_000, 8_000, 0, 180_000, 20_000), 0.2204)
+SUMMARY = Spent(Usage(61_000, 900), 0.0412)
+TITLE = Spent(Usage(420, 12), None, unpriced=True)
+COSTS = Costs(
+    total=TALK + CHILDREN + SUMMARY + TITLE,
+    purposes=(
+        ("conversation", TALK),
+        ("sub-agents", CHILDREN),
+        ("summaries", SUMMARY),
+        ("titles, asides, retries", TITLE),
+    ),
+    models=(
+        ("anthropic/claude-sonnet-4.5", TALK + SUMMARY),
+        ("anthropic/claude-[haiku]-4.5", CHILDREN),
+        ("anthropic/claude-haiku-4.5", TITLE),
+    ),
+    last=Usage(60_000, 400, 0, 57_000, 1_200),
+)
+
+
+async def test_r8_picture() -> None:
+    host = Host(PageScreen("Cost", partial(page, COSTS)))
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-cost")
+
+
+@pytest.mark.parametrize("width", [40, 67, 95])
+def test_r8_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
+    shown = page(COSTS, width)
+    assert all(line.cell_length <= width for line in shown.split("\n")[2:-2])
+    assert "> $1.19" in shown.plain
+    assert "Set one" not in page(replace(COSTS, total=TALK), width).plain
+
+
+def test_r8_without_usage_it_says_so() -> None:
+    assert "no usage" in page(Costs(Spent(), (), ()), 67).plain
+
+
+async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
+    scripted.script(answer(Text("yes"), Tokens(5_000, 10, cached=4_000)))
+    async with start(size=(120, 30)) as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.until_shown("80% cached")
+        await running.type("/cost", "enter")
+        await running.until_shown("80% of the input came from the cache")
+        await running.until_shown("model-1")
+
+
+def test_c10_the_hit_rate_is_shown_where_there_is_room() -> None:
+    status = Status(model="p/m", context=1_000, limit=10_000, cost=1.0, cached=0.874)
+    assert "87% cached" in lay_out(status, 120).plain
+    assert "cached" not in lay_out(status, 80).plain
+    assert "cached" not in lay_out(replace(status, cached=None), 120).plain
+
+
+def test_r8_the_status_line_counts_sub_agents() -> None:
+    held = replace(
+        session(),
+        usage=Usage(1_000, 10, 0, 500),
+        cost=0.5,
+        below=Usage(1_000, 10, 0, 1_000),
+        below_cost=0.25,
+    )
+    assert spent_of(held) == 0.75
+    assert cached_of(held) == 0.75
+    assert spent_of(session()) is None
+    assert cached_of(session()) is None

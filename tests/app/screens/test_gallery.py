@@ -1,0 +1,151 @@
+"""U22: the screens that need no session behind them, each at both sizes in dark and once in
+light: lists and lines to type in, pages, and what is shown while there is nothing yet (U19)."""
+
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+from textual.screen import Screen
+
+from agent.lsp.formatters import Formatter
+from agent.lsp.records import LspStatus, ServerSpec
+from agent.records.blocks import TodoItem
+from agent.records.messages import Busy
+from app.screens.base.confirm import ConfirmScreen
+from app.screens.base.error import ErrorScreen
+from app.screens.base.page import PageScreen
+from app.screens.base.picker import Picker, Row
+from app.screens.base.text_input import TextScreen
+from app.screens.lsp import LspScreen, lsp_text
+from app.screens.mcp import LoginScreen, McpScreen
+from app.screens.prompts import PromptsScreen
+from app.screens.queue import Waiting, WaitingScreen
+from app.screens.quick_question import AsideScreen
+from app.screens.review.changes import ChangesScreen
+from app.screens.shells import ShellsScreen
+from app.screens.status import Fact, standing_text, todo_text
+from app.theme import themes
+from app.toolkit.tasks import Tasks
+from tests.app.screens.test_shells import info
+from tests.support.hosting import Host
+from tests.support.records import diff
+from tests.support.snapshots import assert_pictures
+
+
+async def spoken() -> AsyncGenerator[str, None]:
+    yield "It is read in `src/imports/reader.py`:\n\n- once at the start\n- never again"
+
+
+async def never(*_: object) -> bool:
+    return False
+
+
+def agents() -> Picker:
+    rows = [
+        Row("build", "build", "makes changes", "Agents"),
+        Row("plan", "plan", "reads and plans, changes nothing", "Agents"),
+        Row("docs", "docs", "表を書く [/x], ~/.config/opencode-py/agents/docs.md", "Your own"),
+    ]
+    return Picker("Agents", rows, current="plan")
+
+
+def themes_list() -> Picker:
+    rows = [Row(name, name) for name in ("auto", "nord", themes.DARK, themes.LIGHT)]
+    return Picker("Themes", rows, current=themes.DARK)
+
+
+def servers() -> LspScreen:
+    statuses = (
+        LspStatus(id="pyright", root="/home/me/shop", state="ready", files=12, errors=2),
+        LspStatus(id="gopls", root="/home/me/shop/api", state="starting"),
+        LspStatus(
+            id="rust", root="/home/me/shop", state="failed", reason="rust-analyzer ended: exit 1."
+        ),
+    )
+    specs = (ServerSpec(id="typescript", command=("tsserver",), extensions=(".ts", ".tsx")),)
+    formatters = (
+        Formatter(id="ruff", command=("ruff", "format", "$FILE"), extensions=(".py", ".pyi")),
+    )
+    return LspScreen(lsp_text(statuses, specs, formatters), lambda: None)
+
+
+def waiting() -> WaitingScreen:
+    return WaitingScreen(
+        (
+            Waiting("msg_1", "Use the other reader instead", "steer"),
+            Waiting("msg_2", "Then write the changelog\nwith all names", "follow_up"),
+        ),
+        status=Busy(since=1_000.0),
+        tasks=Tasks(print, print),
+        drop=never,
+        deliver=never,
+    )
+
+
+def shells() -> ShellsScreen:
+    listed = (
+        info("npm run dev -- --port 8080"),
+        info("make watch", state="exited", exit_code=2, ended=1_003.0),
+        info("sleep 900", state="killed", signal="SIGTERM", ended=1_001.0),
+    )
+    return ShellsScreen(listed, now=1_072.0, kill=str)
+
+
+def status() -> PageScreen:
+    facts = (
+        Fact("Version", "1.0.0"),
+        Fact("Folder", "/home/me/shop"),
+        Fact("Trust", "not trusted: /trust tells what is left out", "$tone-warn"),
+        Fact("Session", "Fix empty CSV import"),
+        Fact("", "ses_01abc", "$tone-muted"),
+        Fact("Model", "demo/offline, effort high"),
+        Fact("MCP", "1 of 2 connected"),
+        Fact("", "shop", "$tone-warn"),
+    )
+    return PageScreen("Status", standing_text(facts))
+
+
+def todo() -> PageScreen:
+    items = (
+        TodoItem("Find the fault", "completed"),
+        TodoItem("Fix the reader", "in_progress"),
+        TodoItem("Add a test"),
+        TodoItem("Rewrite the exporter", "cancelled"),
+    )
+    return PageScreen("Todo", todo_text(items))
+
+
+def changes() -> ChangesScreen:
+    edit = diff("src/reader.py", " def read():", "-    old", "+    new", first=38)
+    return ChangesScreen("All changes", (edit, diff("notes.md", "+# Notes", "+", "+- `one`")))
+
+
+SCREENS: dict[str, Callable[[], Screen[object]]] = {
+    "agents": agents,
+    "themes": themes_list,
+    "prompts": lambda: PromptsScreen(("Fix the import\nof empty files", "表を直す", "Run it")),
+    "prompts-empty": lambda: PromptsScreen(()),
+    "mcp-empty": lambda: McpScreen((), lambda *_: None),
+    "mcp-login": lambda: LoginScreen("github", "https://login.example.org/a?b=c", opened=False),
+    "lsp": servers,
+    "lsp-empty": lambda: LspScreen(lsp_text((), (), ()), lambda: None),
+    "waiting": waiting,
+    "shells": shells,
+    "status": status,
+    "todo": todo,
+    "changes": changes,
+    "aside": lambda: AsideScreen("Where is the header read?", spoken(), lambda _: None),
+    "rename": lambda: TextScreen("Name this session", "Fix empty CSV import"),
+    "delete": lambda: ConfirmScreen("Delete “Fix the import”?", "It is removed for good."),
+    "error": lambda: ErrorScreen("ValueError: a fault [/x]", "~/log/opencode-py.log"),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+async def test_u22_the_screen_as_pictures(name: str) -> None:
+    app = Host(SCREENS[name])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        for line in app.screen.query("Input"):
+            line.cursor_blink = False
+        await pilot.pause()
+        await assert_pictures(pilot, f"screen-{name}")

@@ -1,0 +1,223 @@
+"""The MCP servers on the screen: the list, one whole, the status line (spec 10, X2; U5)."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
+from agent.records.errors import ToolError
+from app.actions.custom import filled
+from app.screens.mcp import McpScreen, ServerScreen, server_row
+from app.session.server_status import Servers, servers_of
+from app.widgets.status import Status, lay_out
+from tests.agent.mcp.shop import SERVERS
+from tests.app.conftest import Starter, configure
+from tests.support.hosting import Host
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+from tests.support.snapshots import assert_pictures
+
+COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
+TOOLS = tuple(
+    (f"docs_{name}", Definition(name=name, description=f"{name.capitalize()}s pages [/of] it."))
+    for name in ("search", "read", "list")
+)
+STANDINGS = (
+    Standing(
+        server=Server(name="docs", command=COMMAND),
+        state="connected",
+        wire="stdio",
+        about="acme docs 1.4.0",
+        tools=TOOLS,
+        changed=("read",),
+        words="Search before you read [/a page].",
+        new_words="Read every page.",
+        prompts=(Prompt(name="review", description="Reviews a page"),),
+        resources=(Resource(uri="docs://index", name="All pages"),),
+        problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
+    ),
+    Standing(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
+    Standing(server=Server(name="old", command=("old",)), state="disabled"),
+    Standing(
+        server=Server(name="shop", command=("shopd",)),
+        state="failed",
+        reason="There is no program shopd on this machine's PATH.",
+        log="\x1b[31mno licence",
+    ),
+    Standing(server=Server(name="slow", url="https://slow.test"), state="connecting"),
+)
+
+
+def test_rows_tell_how_each_server_stands() -> None:
+    rows = [server_row(standing) for standing in STANDINGS]
+    assert [(row.title, row.note) for row in rows] == [
+        ("● docs", "3 tools, 2 changed, 1 problem"),
+        ("◆ github", "needs a login"),
+        ("○ old", "off"),
+        ("✕ shop", "failed: There is no program shopd on this…"),
+        ("◐ slow", "connecting…"),
+    ]
+
+
+def test_u5_the_status_line_names_what_is_ill() -> None:
+    assert servers_of(STANDINGS) == Servers(4, 1, ("github", "shop"))
+    assert "mcp" not in lay_out(Status(), 100).plain
+    assert "mcp 2" in lay_out(Status(servers=Servers(2, 2)), 100).plain
+    assert "mcp 1/2" in lay_out(Status(servers=Servers(2, 1)), 100).plain
+    assert "mcp ✕ shop" in lay_out(Status(servers=Servers(2, 1, ("shop",))), 80).plain
+    assert "mcp ✕ 2" in lay_out(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
+
+
+async def test_the_list_as_a_picture() -> None:
+    host = Host(McpScreen(STANDINGS, lambda *_: None))
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-mcp")
+
+
+@pytest.mark.parametrize("place", [0, 3])
+async def test_a_server_as_a_picture(place: int) -> None:
+    host = Host(ServerScreen(STANDINGS[place]))
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, f"screen-mcp-{STANDINGS[place].server.name}")
+
+
+@pytest.fixture
+async def shop(folders: Mapping[str, str]):
+    """A model server, and an MCP server in the settings."""
+    shop = {"type": "local", "command": [sys.executable, str(SERVERS / "workshop.py")]}
+    async with ModelServer() as server:
+        configure(folders, server, mcp={"shop": shop, "gone": {"command": ["no-such-program"]}})
+        yield server
+    assert server.refused == []
+
+
+async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer) -> None:
+    async with start() as running:
+        await running.until_shown("mcp ✕ gone")
+        await running.until_shown("mcp 1/2")
+        await running.type("/mcp", "enter")
+        await running.until_shown("● shop")
+        await running.type("shop")
+        await running.pilot.press("ctrl+t")
+        await running.until_shown("○ shop")
+        await running.until_shown("Off until the next start")
+        assert running.runtime.registry.find("shop_echo") is None
+        await running.pilot.press("ctrl+r")
+        await running.until_shown("● shop")
+        assert running.runtime.registry.find("shop_echo") is not None
+        await running.pilot.press("enter")
+        await running.until_shown("shop_echo  Gives back what it is given.")
+        await running.pilot.press("escape")
+        await running.until_shown("MCP servers")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+
+
+async def test_x3_what_a_server_says_otherwise_is_accepted(
+    start: Starter, folders: Mapping[str, str], tmp_path: Path
+) -> None:
+    says = tmp_path / "says"
+    script = f"import os, sys; os.environ['WORKSHOP_SAYS'] = open({str(says)!r}).read(); "
+    script += f"sys.argv = ['x']; exec(open({str(SERVERS / 'workshop.py')!r}).read())"
+    command = [sys.executable, "-c", script]
+    await asyncio.to_thread(says.write_text, "Saw before you glue.")
+    async with ModelServer() as server:
+        configure(folders, server, mcp={"shop": {"type": "local", "command": command}})
+        await accept_what_it_says(start, says)
+
+
+async def accept_what_it_says(start: Starter, says: Path) -> None:
+    async with start() as running:
+        await running.until_shown("mcp 1")
+        await running.type("/mcp", "enter")
+        await running.until_shown("● shop")
+        await running.pilot.press("ctrl+y")
+        await running.until_shown("shop says what it said before.")
+        await asyncio.to_thread(says.write_text, "Glue before you saw.")
+        await running.pilot.press("ctrl+r")
+        await running.until_shown("11 tools, 1 changed")
+        await running.pilot.press("enter")
+        await running.until_shown("Glue before you saw.")
+        assert "changed since they were kept" in running.text()
+        await running.pilot.press("escape")
+        await running.until_shown("MCP servers")
+        await running.pilot.press("ctrl+y")
+        await running.until_shown("What shop says now holds.")
+        await running.until(
+            lambda: running.runtime.registry.words == {"shop": "Glue before you saw."}
+        )
+
+
+async def test_a_call_is_asked_about_and_shown(
+    start: Starter, shop: ModelServer, work: Path
+) -> None:
+    text = "a [/b] \x1b[31mc"
+    shop.script(answer(Call("shop_echo", {"text": text, "times": 2})), answer(Text("done")))
+    async with start(size=(80, 24)) as running:
+        await running.until_shown("mcp 1/2")
+        await running.type("say it", "enter")
+        await running.until_shown("Call echo of the MCP server shop?")
+        assert "ask   shop_echo   a tool of the MCP server shop" in running.text()
+        await running.pilot.press("o")
+        await running.until_shown("done")
+        await running.until_idle()
+        shown = running.text()
+        assert "shop echo" in shown
+        assert "a [/b]" in shown
+        assert "\x1b" not in json.dumps(shown)
+
+
+REVIEW = Prompt(
+    name="review",
+    arguments=(
+        PromptArgument(name="drawing", required=True),
+        PromptArgument(name="tone"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "given"),
+    [
+        ("chair", {"drawing": "chair"}),
+        ("chair very kind", {"drawing": "chair", "tone": "very kind"}),
+        ("'a chair' kind", {"drawing": "a chair", "tone": "kind"}),
+        ("tone=kind a chair", {"tone": "kind", "drawing": "a chair"}),
+        ("don't", {"drawing": "don't"}),
+    ],
+)
+def test_x4_arguments_of_a_prompt(typed: str, given: dict[str, str]) -> None:
+    assert filled(REVIEW, typed) == given
+
+
+def test_x4_a_missing_argument_is_named() -> None:
+    with pytest.raises(ToolError, match="review also needs: drawing"):
+        filled(REVIEW, "tone=kind")
+
+
+async def test_x4_a_prompt_is_a_command_and_a_resource_is_named(
+    start: Starter, shop: ModelServer
+) -> None:
+    shop.script(answer(Text("first")), answer(Text("second")))
+    async with start() as running:
+        await running.until_shown("mcp 1/2")
+        await running.type("/shop:rev")
+        await running.until_shown("Reviews a drawing.")
+        running.app.controller.main.prompt.put("/shop:review chair stern")
+        await running.pilot.press("enter")
+        await running.until_shown("first")
+        await running.until_idle()
+        assert "Review chair, and be stern." in str(shop.requests[0].body["messages"])
+        assert "/shop:review chair stern" in running.text()
+        await running.type("see @shop:")
+        await running.until_shown("shop:shop://plan")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt.strip() == "see @shop:shop://plan")
+        await running.pilot.press("enter")
+        await running.until_shown("second")
+        await running.until_idle()
+        assert "a bench and a lathe" in str(shop.requests[1].body["messages"])

@@ -1,0 +1,108 @@
+"""The command palette (U13)."""
+
+import pytest
+
+import app.actions  # noqa: F401 - fills the registry
+from app.commands.keymap import build
+from app.commands.registry import GROUPS, actions
+from app.screens.base.picker import Row
+from app.screens.palette import PaletteScreen, action_row, rank
+from tests.app.conftest import Running, Starter
+from tests.app.screens.test_cost import Host
+from tests.support.snapshots import assert_snapshot
+
+
+async def opened(running: Running) -> PaletteScreen:
+    await running.pilot.press("ctrl+p")
+    await running.until_shown("Commands")
+    screen = running.app.screen
+    assert isinstance(screen, PaletteScreen)
+    return screen
+
+
+def listed() -> list[Row]:
+    keys = build(actions())
+    return [action_row(known, keys.keys_of(known.id)) for known in actions() if known.palette]
+
+
+def test_u13_everything_that_has_a_name_is_in_it_with_name_and_key() -> None:
+    rows = {row.key: row for row in listed()}
+    assert rows.keys() == {known.id for known in actions()} - {"app.palette"}
+    assert (rows["session.new"].note, rows["session.new"].aside) == ("/new", "ctrl+x n")
+    assert "/clear" in rows["session.new"].text
+    groups = [row.group for row in rows.values()]
+    assert sorted(groups, key=[*GROUPS].index) == groups
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("/theme", "view.theme"),
+        ("quit", "app.exit"),
+        ("themes", "view.theme"),
+        ("fork", "session.fork"),
+        ("reasons", "model.effort"),
+        ("mdl", "model.list"),
+        ("ctrl+r", "prompt.history"),
+    ],
+)
+async def test_u13_what_is_typed_finds_it(start: Starter, typed: str, first: str) -> None:
+    async with start() as running:
+        screen = await opened(running)
+        await running.type(typed)
+        await running.until(lambda: screen.highlighted_key == first)
+
+
+async def test_u13_it_runs_what_is_chosen_and_writes_out_what_needs_words(start: Starter) -> None:
+    async with start() as running:
+        await opened(running)
+        await running.type("help", "enter")
+        await running.until_shown("Keys of the prompt")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        await opened(running)
+        await running.type("btw", "enter")
+        await running.until(lambda: running.prompt == "/btw ")
+
+
+async def test_u13_its_key_goes_up_while_it_is_open(start: Starter) -> None:
+    async with start() as running:
+        screen = await opened(running)
+        first = screen.highlighted_key
+        await running.pilot.press("down", "ctrl+p")
+        await running.pilot.pause()
+        assert running.app.screen is screen
+        assert screen.highlighted_key == first
+
+
+def test_an_exact_name_is_nearer_than_a_beginning_and_that_than_a_word() -> None:
+    row = Row("id", "Choose the theme", "/theme", hidden="/themes")
+    assert [rank(row, typed) for typed in ("themes", "them", "the", "hoo")] == [0, 1, 1, 3]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45), (40, 16)])
+async def test_u13_picture(size: tuple[int, int]) -> None:
+    """Of some actions only: another one in the program is no other picture."""
+    named = ("session.new", "session.fork", "session.undo", "model.list", "view.theme", "app.help")
+    host = Host(PaletteScreen([a for a in actions() if a.id in named], build(actions()).keys_of))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert_snapshot(host, f"screen-palette-{size[0]}")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16)])
+async def test_nothing_moves_while_somebody_types(size: tuple[int, int]) -> None:
+    host = Host(PaletteScreen(actions(), build(actions()).keys_of))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        box = host.screen.query_one("#picker")
+        before = box.region
+        for key in ("f", "o", "r", "k", "ctrl+u", *"qqqqzzzz"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert box.region == before
+        await pilot.resize_terminal(size[0], size[1] - 4)
+        await pilot.pause()
+        await pilot.pause()
+        assert box.region.height <= size[1] - 4
+        assert host.screen.query_one("#picker-filter").region.bottom <= size[1] - 4

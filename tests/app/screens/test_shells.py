@@ -1,0 +1,179 @@
+"""The list of background commands and the output of one (spec 3, ``bash`` background; U6)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.files import FileTracker
+from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
+from agent.records.shells import ShellInfo
+from agent.tools.core.base import ToolContext
+from app.screens.shells import ShellScreen, shell_rows, standing
+from app.widgets.activity import WorkingLine
+from tests.app.conftest import Running, Starter
+from tests.support.snapshots import assert_in_light, assert_snapshot
+
+
+def info(command: str, **more: object) -> ShellInfo:
+    return ShellInfo(
+        id=f"shell_{len(command):04x}",
+        session_id="ses_1",
+        root_id="ses_1",
+        command=command,
+        description="",
+        directory="/w",
+        started=1_000.0,
+        **more,
+    )
+
+
+def test_rows_tell_how_each_command_stands() -> None:
+    shells = (
+        info("make", state="exited", exit_code=2, ended=1_003.0),
+        info("npm run dev\nsecond line"),
+        info("sleep", state="killed", signal="SIGTERM", ended=1_001.0),
+        info("crash", state="exited", signal="SIGSEGV", ended=1_001.0),
+        info("long", state="timed out", ended=1_090.0),
+    )
+    rows = shell_rows(shells, 1_072.0)
+    assert [row.group for row in rows] == ["Running"] + ["Ended"] * 4
+    assert rows[0].title == "npm run dev"
+    assert [standing(shell, 1_072.0) for shell in shells] == [
+        "exit 2 after 3s",
+        "running 1m 12s",
+        "killed after 1s",
+        "SIGSEGV after 1s",
+        "timed out after 1m 30s",
+    ]
+
+
+async def run_in_background(running: Running, folder: Path, command: str) -> str:
+    """Start *command* as the bash tool does; returns its id."""
+    ctx = ToolContext(
+        session_id="ses_1",
+        root_id="ses_1",
+        message_id="msg_1",
+        call_id="call_1",
+        agent="build",
+        directory=str(folder),
+        project=str(folder),
+        files=FileTracker(),
+        progress=lambda _: None,
+        ask=None,
+    )
+    capture = Capture(SpillStore(folder / "spill"), max_lines=2_000, max_bytes=50_000)
+    env = child_environment({"PATH": "/usr/bin:/bin"}, ())
+    started = await start(
+        Command(argv=shell_argv(command), directory=str(folder), env=env, timeout=None), capture
+    )
+    shells = running.runtime.shells
+    return shells.adopt(
+        started, ctx, command=command, description="", directory=str(folder), timeout=None
+    ).id
+
+
+WAIT = "while [ ! -f go ]; do sleep 0.02; done"
+
+
+async def test_the_list_follows_and_the_output_is_live(start: Starter, work: Path) -> None:
+    async with start() as running:
+        await running.type("/shells", "enter")
+        await running.until_shown("Nothing has been started in the background")
+        first = await run_in_background(running, work, f"echo [/first]; {WAIT}; echo second")
+        await running.type("/shells", "enter")
+        await running.until_shown("Commands in the background")
+        await running.until_shown("echo [/first]")
+        second = await run_in_background(running, work, "echo other; sleep 300")
+        await running.until_shown("echo other")
+        await running.type("other", "enter")
+        await running.until_shown("running")
+        await running.until(lambda: isinstance(running.app.screen, ShellScreen))
+        await running.pilot.press("ctrl+d")
+        await running.until_shown("killed after")
+        await running.pilot.press("escape")
+        await running.until_shown("Ended")
+        await running.type("first", "enter")
+        await running.until_shown("[/first]")
+        (work / "go").touch()
+        await running.until_shown("second")
+        await running.until_shown("exit 0 after")
+        await running.pilot.press("escape")
+        await running.until_shown("Commands in the background")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.at_main)
+        states = {shell.id: shell.state for shell in running.runtime.shells.snapshot()}
+        assert states == {first: "exited", second: "killed"}
+
+
+async def test_a_command_is_ended_from_the_list(start: Starter, work: Path) -> None:
+    async with start() as running:
+        await run_in_background(running, work, "sleep 300")
+        await running.type("/shells", "enter")
+        await running.until_shown("running")
+        await running.pilot.press("ctrl+d")
+        await running.until_shown("killed after")
+
+
+async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> None:
+    """U15: it moves the cursor, in a text and without one, and says nothing."""
+    async with start() as running:
+        await running.pilot.press("ctrl+b")
+        await running.type("ac")
+        await running.pilot.press("ctrl+b", "b")
+        assert running.prompt == "abc"
+        assert "command" not in running.text().replace("for commands", "")
+
+
+async def test_ctrl_b_sends_a_running_command_away_from_an_empty_prompt_only(
+    start: Starter, work: Path
+) -> None:
+    """U6: the line above the prompt offers it while the key does it; in a text it moves the
+    cursor and the command stays."""
+    async with start() as running:
+        line = running.app.controller.main.query_one(WorkingLine)
+        await running.type("!until [ -e go ]; do sleep 0.1; done; echo over", "enter")
+        await running.until(lambda: line.work.background == "ctrl+b")
+        await running.type("ac")
+        await running.until(lambda: line.work.background == "")
+        await running.pilot.press("ctrl+b", "b")
+        assert running.prompt == "abc"
+        assert running.runtime.shells.snapshot() == ()
+        await running.pilot.press("ctrl+e", "ctrl+u", "ctrl+b")
+        await running.until_shown("1 command sent to the background")
+        await running.until(lambda: not running.app.controller.live.busy)
+        assert [shell.state for shell in running.runtime.shells.snapshot()] == ["running"]
+        (work / "go").touch()
+
+
+class Printed:
+    """A source with fixed output."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def find(self, shell_id: str) -> ShellInfo | None:
+        return None
+
+    def tail(self, shell_id: str) -> str:
+        return self._text
+
+    def listen(self, shell_id: str, listener: object):
+        return lambda: None
+
+
+@pytest.mark.parametrize("size", [(140, 45), (80, 24), (40, 16), (20, 8)])
+async def test_the_output_as_a_picture(start: Starter, size: tuple[int, int]) -> None:
+    lines = "\n".join(f"[{n:02}] GET /items/{n} 200\x1b]0;x\x07" for n in range(40))
+    async with start(size=size) as running:
+        screen = ShellScreen(
+            info("npm run dev -- --port 8080"), Printed(lines), clock=lambda: 1_072.0, kill=str
+        )
+        running.app.controller.main.prompt.cursor_blink = False
+        running.app.push_screen(screen)
+        await running.until(lambda: running.app.screen is screen)
+        await running.pilot.pause()
+        await asyncio.sleep(0)
+        assert_snapshot(running.app, f"screen-shell-{size[0]}")
+        if size[0] == 80:
+            await assert_in_light(running.pilot, "screen-shell")

@@ -1,0 +1,50 @@
+"""The context in use, as the status line shows it (U5)."""
+
+from agent.records.messages import ErrorInfo, MessageWithParts
+from agent.records.usage import Usage
+from app.session.usage import context_used
+from app.session.view import SessionView
+from tests.app.conftest import Starter
+from tests.support.model_server import ModelServer
+from tests.support.records import assistant, open_assistant, snapshot, text_part, user
+from tests.support.script import Hold, Text, answer
+
+ASKED = user("msg_1", "why?")
+FAILED = assistant("msg_2", error=ErrorInfo("overloaded", "Later."), finish="error")
+STOPPED = assistant("msg_2", text_part("prt_2", "msg_2", "I"), finish=None, interrupted=True)
+TOLD = assistant("msg_2", usage=Usage(input=900, output=100))
+NOT_TOLD = assistant("msg_2")
+
+
+def used(*messages: MessageWithParts) -> int | None:
+    return context_used(SessionView(snapshot(*messages)))
+
+
+def test_nothing_is_used_until_something_was_answered() -> None:
+    assert context_used(None) == 0
+    assert used(ASKED) == 0
+    assert used(ASKED, open_assistant("msg_2")) == 0
+    assert used(ASKED, FAILED) == 0
+    assert used(ASKED, STOPPED) == 0
+
+
+def test_what_was_last_told_stays_until_more_is() -> None:
+    assert used(ASKED, TOLD) == 1_000
+    assert used(ASKED, TOLD, user("msg_3", "and?"), open_assistant("msg_4")) == 1_000
+    assert used(ASKED, NOT_TOLD) is None
+
+
+async def test_the_bar_stays_from_the_first_prompt_to_its_answer(
+    start: Starter, scripted: ModelServer
+) -> None:
+    hold = Hold()
+    scripted.script(answer(hold, Text("because")))
+    async with start() as running:
+        await running.until_shown("▱ 0%")
+        await running.type("why", "enter")
+        await hold.reached.wait()
+        await running.until_shown("Working")
+        assert "▱ 0%" in running.text()
+        hold.gate.set()
+        await running.until_idle()
+        assert "▱" in running.text()

@@ -1,0 +1,219 @@
+"""Files named with @: found in the text, completed, sent (U8)."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.records.messages import TextPart
+from agent.session.api import Mention
+from agent.session.prompt.mentions import mentions_in
+from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
+from agent.tools.search.search import Searcher
+from app.text.mentions import quoted
+from tests.app.conftest import Starter
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Text, answer
+
+
+async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...] | None:
+    """The last answer, None where there is none."""
+    answers = [found async for found in index.matches(typed, limit)]
+    return answers[-1] if answers else None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("look at @a.py", [Mention("a.py")]),
+        ("look at @a.py.", [Mention("a.py")]),
+        ("(@a.py), and @sub/", [Mention("a.py"), Mention("sub/")]),
+        ("@a.py#10-20 and @a.py#5", [Mention("a.py", 10, 20), Mention("a.py", 5, 5)]),
+        ("@a.py#L3-L4", [Mention("a.py", 3, 4)]),
+        ('@"with space.txt"!', [Mention("with space.txt")]),
+        ("@a.py @a.py", [Mention("a.py")]),
+        ("mail me@a.py, @nobody, @", []),
+        ("a decorator @property", []),
+        ("@漢字.txt", [Mention("漢字.txt")]),
+    ],
+)
+def test_u8_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Mention]) -> None:
+    for name in ("a.py", "with space.txt", "漢字.txt"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "sub").mkdir()
+    assert list(mentions_in(text, tmp_path)) == found
+
+
+def test_u8_a_path_with_blanks_is_quoted() -> None:
+    assert (quoted("a.py"), quoted("a b.py")) == ("@a.py", '@"a b.py"')
+
+
+def test_u8_the_best_match_comes_first() -> None:
+    paths = ("src/", "src/app.py", "docs/map.md", "tests/test_app.py", "src/deep/zebra.py")
+    chunks = listed(paths)
+    assert best("app", chunks, 10) == ("src/app.py", "tests/test_app.py")
+    assert best("MAP", chunks, 10) == ("docs/map.md",)
+    assert best("sdz", chunks, 10) == ("src/deep/zebra.py",)
+    assert best("", chunks, 2) == paths[:2]
+    assert best("nothing like it", chunks, 10) == ()
+
+
+def test_u8_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
+    paths = [f"folder/file_{number}.py" for number in range(3 * CHUNK + 1)]
+    last = f"file_{3 * CHUNK}.py"
+    assert best(last, listed(paths), 10) == (f"folder/{last}",)
+    assert best("fd6000p", listed(paths), 10) == (f"folder/{last}",)
+
+
+def test_u8_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
+    assert best("b[1]", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+    assert best("b]p", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+
+
+async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "needle.py").touch()
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    old, new = await asyncio.gather(last(index, "nee"), last(index, "need"))
+    assert old is None
+    assert new == ("needle.py",)
+
+
+async def test_u8_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "deep" / "a.py").touch()
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    assert await last(index, "sr") == ("src/", "src/deep/", "src/deep/a.py")
+    below = FileIndex(str(tmp_path / "src"), str(tmp_path))
+    assert await last(below, "") == ("deep/", "deep/a.py")
+
+
+async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    for name in ("a.py", "sub/deep/b.py", "ignored.log", ".hidden"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    index = FileIndex(str(tmp_path), str(tmp_path))
+    found = await last(index, "", limit=100)
+    assert found is not None
+    assert set(found) == {
+        "a.py",
+        ".gitignore",
+        ".hidden",
+        "sub/",
+        "sub/deep/",
+        "sub/deep/b.py",
+    }
+
+
+async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
+    now = 0.0
+    index = FileIndex(str(tmp_path), str(tmp_path), clock=lambda: now)
+    assert await last(index, "new") == ()
+    (tmp_path / "new.py").write_text("x")
+    assert await last(index, "new") == ()
+    now = 60.0
+    await last(index, "new")
+    for task in asyncio.all_tasks():
+        if task.get_name() == "file index":
+            await task
+    assert await last(index, "new") == ("new.py",)
+
+
+async def test_u8_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
+    assert await last(FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")), "x") == ()
+
+
+async def test_z01_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
+    """Whatever the size of the tree: a listing that never ends by itself stands for it."""
+    os.mkfifo(tmp_path / "gate")
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f"#!/bin/sh\nprintf '{tmp_path}/src/needle.py\\0{tmp_path}/other.py\\0'\n"
+        f"cat '{tmp_path}/gate'\nprintf '{tmp_path}/needles.py\\0'\n"
+    )
+    slow.chmod(0o755)
+    index = FileIndex(str(tmp_path), str(tmp_path), searcher=Searcher(str(slow)))
+    answers = index.matches("need")
+    assert await anext(answers) == ("src/needle.py",)
+    (tmp_path / "gate").write_text("")
+    assert [found async for found in answers][-1] == ("needles.py", "src/needle.py")
+
+
+async def test_z01_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
+    """The list is of the project, the folder a part of it."""
+    os.mkfifo(tmp_path / "gate")
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f"#!/bin/sh\nprintf '{tmp_path}/need.py\\0{tmp_path}/in/needle\\nx\\0"
+        f"{tmp_path}/in/needle.py\\0'\ncat '{tmp_path}/gate'\n"
+    )
+    slow.chmod(0o755)
+    index = FileIndex(str(tmp_path / "in"), str(tmp_path), searcher=Searcher(str(slow)))
+    (tmp_path / "in").mkdir()
+    answers = index.matches("need")
+    assert await anext(answers) == ("needle.py",)
+    (tmp_path / "gate").write_text("")
+    assert [found async for found in answers][-1] == ("needle.py", "../need.py")
+
+
+async def test_z01_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
+    """300,000 of them: what is listed last is found too."""
+    listing = tmp_path / "listing"
+    listing.write_bytes(
+        b"".join(b"%s/d%d/f%d\0" % (os.fsencode(tmp_path), n % 3_000, n) for n in range(300_000))
+        + b"%s/d7/needle.py\0" % os.fsencode(tmp_path)
+    )
+    shown = tmp_path / "shown"
+    shown.write_text(f"#!/bin/sh\ncat '{listing}'\n")
+    shown.chmod(0o755)
+    index = FileIndex(str(tmp_path), str(tmp_path), searcher=Searcher(str(shown)))
+    assert await last(index, "needle") == ("d7/needle.py",)
+
+
+@pytest.fixture
+async def harness(tmp_path: Path):
+    async with open_harness(tmp_path) as opened:
+        yield opened
+
+
+async def test_u8_a_named_file_goes_to_the_model_and_counts_as_read(harness: Harness) -> None:
+    (harness.folder / "a.py").write_text("one\ntwo\nthree\n")
+    harness.server.script(answer(Text("ok")))
+    session = await harness.session()
+    mentions = mentions_in("see @a.py#2", harness.folder)
+    before = len(harness.events)
+    await harness.send(session, "see @a.py#2", mentions=mentions)
+    await harness.idle(session, after=before)
+    sent = str(harness.server.requests[0].body["messages"][-1])
+    assert "two" in sent
+    assert "three" not in sent
+    assert "three" not in sent
+    parts = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
+    assert [part.synthetic for part in parts[:2]] == [False, True]
+
+
+async def test_u8_a_file_is_completed_while_it_is_named(start: Starter, work: Path) -> None:
+    (work / "src").mkdir()
+    (work / "src" / "alpha one.py").write_text("x")
+    async with start() as running:
+        await running.type("see @alp")
+        await running.until_shown("src/alpha one.py")
+        await running.pilot.press("tab")
+        await running.until(lambda: running.prompt == 'see @"src/alpha one.py" ')
+        await running.type("@sr")
+        await running.until_shown("src/")
+        await running.pilot.press("enter")
+        await running.until(lambda: running.prompt.endswith(" @src/"))
+        await running.until_shown("src/alpha one.py")
+        await running.pilot.press("escape")
+        assert running.prompt.endswith(" @src/")
+
+
+async def test_z01_a_file_named_before_the_harness_is_there_is_completed(
+    start: Starter, work: Path
+) -> None:
+    (work / "needle.py").touch()
+    async with start(ready=False) as running:
+        running.app.controller.main.prompt.insert("see @need")
+        await running.until_shown("needle.py")

@@ -1,0 +1,273 @@
+"""U15, U16, U18, U20: themes that follow the terminal and the user's own, the mouse handed back,
+how somebody who looks elsewhere is told, and no colour or motion where none is wanted."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+
+from app.theme.preferences import look_of
+from app.theme.themes import DARK, DARK_TONES, LIGHT, OWN_TONES, tones_for
+from app.theme.user_themes import load_themes
+from app.toolkit.osc_replies import Replies, TerminalBackground, hinted_dark, is_dark
+from app.tui.notifier import notify_sequence
+from tests.app.conftest import Running, Starter
+from tests.app.screens.test_screens import show_session
+
+
+def settings(folders: Mapping[str, str], **values: object) -> Path:
+    folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(values))
+    return folder
+
+
+def test_u16_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text('{"ground": "#101010", "added-word": "#004400"}')
+    (tmp_path / "pale.json").write_text(json.dumps({"base": LIGHT, "accent": "#aa0000"}))
+    themes, faults = load_themes(tmp_path)
+    assert faults == []
+    assert [theme.name for theme in themes] == ["mine", "pale"]
+    mine, pale = (tones_for(theme) for theme in themes)
+    assert (mine.ground, mine.added_word, mine.text) == ("#101010", "#004400", DARK_TONES.text)
+    assert (pale.accent, pale.ground, pale.dark) == ("#aa0000", OWN_TONES[LIGHT].ground, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "it is no JSON"),
+        ("[]", "it is not an object of colours"),
+        ('{"grund": "#000000"}', "there is no tone grund"),
+        ('{"text": "red"}', "text is not a colour as #rrggbb"),
+        ('{"text": 7}', "text is not a colour as #rrggbb"),
+        ('{"base": "nord"}', "its base is none of"),
+        ('{"base": ["x"]}', "its base is none of"),
+        (" " * 70_000, "it is larger than 64 KB"),
+    ],
+)
+def test_u16_a_file_that_is_no_theme_is_told_and_the_others_count(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    (tmp_path / "good.json").write_text("{}")
+    (tmp_path / "none.json").mkdir()
+    themes, faults = load_themes(tmp_path)
+    assert [theme.name for theme in themes] == ["good"]
+    assert why in faults[0]
+    assert "bad.json" in faults[0]
+    assert "none.json" in faults[1]
+
+
+async def test_u16_the_users_theme_is_in_use_from_the_settings(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    folder = settings(folders, theme="mine")
+    (folder / "themes").mkdir()
+    (folder / "themes" / "mine.json").write_text('{"ground": "#123456"}')
+    (folder / "themes" / "broken.json").write_text("{")
+    async with start() as running:
+        assert running.app.theme == "mine"
+        assert running.app.screen.styles.background == Color.parse("#123456")
+        await running.until_shown("broken.json was left out")
+
+
+async def test_u16_a_theme_that_is_not_there_is_told(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    settings(folders, theme="[/nowhere]")
+    async with start() as running:
+        await running.until_shown("There is no theme [/nowhere]")
+        assert running.app.theme == DARK
+
+
+def told(running: Running, *, dark: bool) -> None:
+    running.app.post_message(TerminalBackground(dark=dark))
+
+
+async def test_u16_without_a_theme_the_terminals_background_decides(start: Starter) -> None:
+    async with start() as running:
+        assert running.app.theme == DARK
+        told(running, dark=False)
+        await running.until(lambda: running.app.theme == LIGHT)
+        await running.type("/theme nord", "enter")
+        await running.until(lambda: running.app.theme == "nord")
+        told(running, dark=True)
+        await running.until(lambda: look_of(running.app).dark)
+        assert running.app.theme == "nord"
+        await running.type("/theme auto", "enter")
+        await running.until(lambda: running.app.theme == DARK)
+
+
+async def test_u16_the_first_frame_takes_the_terminals_hint(start: Starter) -> None:
+    async with start(env={"COLORFGBG": "0;15"}, ready=False) as running:
+        assert running.app.theme == LIGHT
+
+
+async def test_u16_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    folder = settings(folders, snapshot=True)
+    async with start() as running:
+        await running.type("/theme", "enter")
+        await running.until_shown("light or dark as the terminal is")
+        await running.type("dracula")
+        await running.until(lambda: running.app.theme == "dracula")
+        await running.pilot.press("escape")
+        await running.until(lambda: running.app.theme == DARK)
+        await running.type("/theme", "enter")
+        await running.until_shown("light or dark as the terminal is")
+        await running.type("dracula", "enter")
+        await running.until(lambda: "dracula" in (folder / "config.json").read_text())
+        kept = json.loads((folder / "config.json").read_text())
+        assert kept == {"snapshot": True, "theme": "dracula"}
+
+
+ANSWER = "\x1b]11;rgb:fbfb/fafa/f7f7\x1b\\"
+
+
+def test_answers_of_the_terminal_are_taken_out_of_what_is_typed() -> None:
+    replies = Replies()
+    rest, found = replies.take(f"a{ANSWER}b")
+    assert (rest, [one.dark for one in found]) == ("ab", [False])
+    assert replies.take("plain \x1b[A text") == ("plain \x1b[A text", [])
+
+
+@pytest.mark.parametrize("at", range(6, len(ANSWER)))
+def test_an_answer_in_two_reads_is_one(at: int) -> None:
+    replies = Replies()
+    first, none = replies.take("x" + ANSWER[:at])
+    second, found = replies.take(ANSWER[at:] + "y")
+    assert (first + second, none, len(found)) == ("xy", [], 1)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ANSWER.replace("fafa", "fa\udcfffa"),
+        ANSWER.replace("rgb", "r\x00b"),
+        "\x1b]11;\x07",
+        "\x1b]10;rgb:d6d6/dada/e1e1\x07",
+        "\x1b]4;1;rgb:aaaa/0000/0000\x1b\\",
+    ],
+)
+def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: str) -> None:
+    """INPUT-BYTES: nothing of it comes to the prompt, in one read or two."""
+    assert Replies().take(f"a{answer}b") == ("ab", [])
+    replies = Replies()
+    first, _ = replies.take(answer[:7])
+    assert (first + replies.take(answer[7:] + "b")[0]).endswith("b")
+    assert replies.take("c") == ("c", [])
+
+
+def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
+    replies = Replies()
+    assert replies.take(f"a{ANSWER[:-2]}") == ("a", [])
+    assert replies.waiting
+    replies.give_up()
+    assert not replies.waiting
+    assert replies.take("typed") == ("typed", [])
+
+
+def test_who_goes_on_typing_waits_for_a_lost_end_no_longer_than_who_rests() -> None:
+    """INPUT-BYTES"""
+    now = [0.0]
+    replies = Replies(clock=lambda: now[0])
+    replies.take(ANSWER[:-2])
+    got = ""
+    for key in "a word":
+        now[0] += 0.2
+        got += replies.take(key)[0]
+    assert got == "word"
+
+
+def test_what_begins_like_an_answer_and_is_none_is_handed_on() -> None:
+    text = "\x1b]11;" + "z" * 200
+    assert Replies().take(text) == (text, [])
+
+
+def test_dark_and_light() -> None:
+    assert is_dark("00", "00", "00")
+    assert is_dark("0e0e", "1111", "1616")
+    assert not is_dark("f", "f", "f")
+    assert [hinted_dark(text) for text in ("", "15;0", "0;15", "0;default;7", "x")] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("way", "sequence"),
+    [
+        ("auto", "\x1b]9;done; now\x07\x07"),
+        ("bell", "\x07"),
+        ("osc9", "\x1b]9;done; now\x07"),
+        ("osc777", "\x1b]777;notify;opencode-py;done, now\x07"),
+        ("off", ""),
+    ],
+)
+def test_u18_how_somebody_is_told(way, sequence: str) -> None:
+    assert notify_sequence("done;\nnow", way) == sequence
+
+
+def test_u18_inside_tmux_a_notification_goes_to_the_terminal_around_it() -> None:
+    assert notify_sequence("x", "osc9", tmux=True) == "\x1bPtmux;\x1b\x1b]9;x\x07\x1b\\"
+    assert notify_sequence("x", "off", tmux=True) == ""
+
+
+async def test_u15_the_mouse_is_handed_to_the_terminal_and_taken_back(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    settings(folders, ui={"mouse": False, "notifications": "osc777"})
+    async with start() as running:
+        assert (look_of(running.app).mouse, look_of(running.app).notify) == (False, "osc777")
+        await running.type("/mouse", "enter")
+        await running.until_shown("The mouse scrolls, folds")
+        await running.type("/mouse", "enter")
+        await running.until_shown("The terminal has the mouse")
+        assert not look_of(running.app).mouse
+
+
+async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
+    start: Starter, folders: Mapping[str, str], work: Path
+) -> None:
+    file = work.parent / "tui.json"
+    file.write_text('{"scroll_speed": 5, "keybinds": {"session_compact": "<leader>c"}}')
+    env = {"OPENCODE_TUI_CONFIG": str(file)}
+    async with start(env=env) as running:
+        assert running.app.scroll_sensitivity_y == 5
+        assert running.app.controller.keys.after_leader["c"] == "session.compact"
+        assert running.app.controller.terminal.restore()
+    async with start(env={**env, "OPENCODE_DISABLE_TERMINAL_TITLE": "1"}) as running:
+        assert not running.app.controller.terminal.restore()
+
+
+async def test_u20_animations_are_off_where_the_settings_say_so(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    settings(folders, ui={"animations": False})
+    async with start() as running:
+        await show_session(running)
+        assert running.app.animation_level == "none"
+
+
+async def test_u16_no_color_means_none(start: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with start() as running:
+        await show_session(running)
+        strips = running.app.screen._compositor.render_strips()
+        colors = {
+            color.triplet
+            for strip in strips
+            for segment in strip.apply_filter(running.app._filters[0], Color(0, 0, 0))
+            if segment.style
+            for color in (segment.style.color, segment.style.bgcolor)
+            if color is not None and color.triplet is not None
+        }
+        assert colors
+        assert all(max(color) - min(color) <= 1 for color in colors)

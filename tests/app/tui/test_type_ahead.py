@@ -1,0 +1,129 @@
+"""What is typed as a dialog opens by itself answers nothing, and lands in the prompt (M6, M9)."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual import events
+from textual.screen import Screen
+
+from agent.records.requests import Question, QuestionOption
+from app.screens.base.auto_dialog import Grace
+from app.screens.base.error import ErrorScreen
+from app.screens.permission.question import QuestionScreen
+from app.screens.permission.screen import PermissionScreen
+from app.screens.permission.trust import TrustScreen
+from tests.app.conftest import Running, Starter
+from tests.app.screens.permission.test_screen import request
+from tests.app.screens.permission.test_trust import EXAMPLE
+
+QUIET = 3600.0
+"""So long that no test ends it by waiting."""
+
+MOMENT = time.monotonic() + 1800.0
+"""When keys are pressed: every dialog of a test has been painted by then, and it is not quiet."""
+
+BEFORE, AFTER = 0.0, MOMENT + 2 * QUIET
+
+ASKED = Question("que_1", "ses_1", "ses_1", "Storage", "Where?", (QuestionOption("SQLite"),))
+
+DIALOGS: dict[str, Callable[[], TrustScreen | PermissionScreen | QuestionScreen | ErrorScreen]] = {
+    "trust": lambda: TrustScreen(EXAMPLE, grace=QUIET),
+    "permission": lambda: PermissionScreen(request(), grace=QUIET),
+    "question": lambda: QuestionScreen(ASKED, grace=QUIET),
+    "error": lambda: ErrorScreen("ValueError: a fault", "the log", grace=QUIET),
+}
+ANSWERS = {"trust": "n", "permission": "o", "question": "enter", "error": "enter"}
+
+
+def test_keys_are_heard_once_it_was_quiet() -> None:
+    grace = Grace(0.4)
+    assert grace.swallows(99.0)  # before the dialog was on the screen
+    grace.begin(100.0)
+    assert grace.swallows(99.9)  # pressed before, read behind it
+    assert [grace.swallows(100 + at) for at in (0.1, 0.3, 0.6)] == [True] * 3
+    assert [grace.swallows(100 + at) for at in (1.1, 1.2)] == [False] * 2
+
+
+def test_who_goes_on_typing_has_not_read_it() -> None:
+    """However long the sentence is: the y of its last word must not trust a folder."""
+    grace = Grace(0.4)
+    grace.begin(0.0)
+    sentence = "please look at every error and say why the tests keep failing here, sorry"
+    assert all(grace.swallows(at / 10, key) for at, key in enumerate(sentence))
+
+
+def test_who_insists_on_one_key_is_heard_after_two_seconds() -> None:
+    grace = Grace(0.4)
+    grace.begin(0.0)
+    assert [grace.swallows(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
+
+
+def test_no_grace_hears_everything() -> None:
+    assert not Grace(0.0).swallows(0.0)
+
+
+async def open_over(running: Running, name: str) -> Screen[Any]:
+    screen: Screen[Any] = DIALOGS[name]()
+    running.app.push_screen(screen)
+    await running.until(lambda: running.app.screen is screen and screen.is_mounted)
+    return screen
+
+
+def press(key: str, at: float = MOMENT) -> events.Key:
+    """A press of *key* at a moment of the monotonic clock."""
+    event = events.Key(key, key if len(key) == 1 else None)
+    event.time = at
+    return event
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+async def test_m6_what_was_being_typed_is_in_the_prompt_afterwards(
+    start: Starter, name: str
+) -> None:
+    async with start(grace=QUIET) as running:
+        running.app.post_message(press("b"))
+        screen = await open_over(running, name)
+        for key in ("u", "y", "x", "backspace", "enter", "escape", "tab", "q"):
+            running.app.post_message(press(key))
+        pasted = events.Paste("r no")
+        pasted.time = MOMENT
+        running.app.post_message(pasted)
+        await running.pilot.pause()
+        assert running.app.screen is screen
+        running.app.post_message(press(ANSWERS[name], AFTER))
+        await running.until(lambda: running.app.screen is not screen)
+        assert running.prompt == "buy\nqr no"
+
+
+async def test_m6_what_came_before_the_dialog_was_seen_is_for_the_prompt(start: Starter) -> None:
+    async with start(grace=QUIET) as running:
+        screen = await open_over(running, "trust")
+        running.app.post_message(press("y", BEFORE))
+        await running.until(lambda: running.prompt == "y")
+        assert running.app.screen is screen
+
+
+async def test_m6_a_hasty_answer_is_no_text(start: Starter) -> None:
+    """Who has sent a prompt and sees the question may press a key for it a moment too soon."""
+    async with start(grace=QUIET) as running:
+        for key in ("a", "enter"):
+            running.app.post_message(press(key))
+        await running.pilot.pause()
+        first = await open_over(running, "permission")
+        running.app.post_message(press("o"))
+        running.app.post_message(press("o", AFTER))
+        await running.until(lambda: running.app.screen is not first)
+        second = await open_over(running, "permission")
+        running.app.post_message(press("o", BEFORE))
+        await running.pilot.pause()
+        assert running.app.screen is second
+        assert running.prompt == ""
+
+
+async def test_m6_ctrl_c_is_heard_at_once(start: Starter) -> None:
+    async with start(grace=QUIET) as running:
+        screen = await open_over(running, "trust")
+        await running.pilot.press("ctrl+c")
+        await running.until(lambda: running.app.screen is not screen)

@@ -1,0 +1,113 @@
+"""Permission modes: cycled by shift+tab, shown all the time (spec 4, M15)."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.records.requests import PermissionMode
+from app.session.permission_mode import Modes
+from app.widgets.status import Status, lay_out
+from tests.app.conftest import Running, Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+
+AGENTS = ("build", "plan", "review")
+
+
+def test_m15_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
+    modes = Modes()
+    agent, mode = "review", "ask"
+    seen: list[tuple[str, str]] = []
+    for _ in range(4):
+        step = modes.step(agent, mode, AGENTS)
+        agent, mode = step.agent, step.mode
+        seen.append((mode, agent))
+    assert seen == [
+        ("accept edits", "review"),
+        ("ask", "plan"),
+        ("auto", "review"),
+        ("ask", "review"),
+    ]
+
+
+def test_m15_without_a_plan_agent_there_is_no_plan_mode() -> None:
+    modes = Modes()
+    assert modes.names(["build"]) == ("ask", "accept edits", "auto")
+    assert modes.step("build", "accept edits", ["build"]).mode == "auto"
+
+
+def test_m15_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
+    modes = Modes()
+    assert modes.step("build", "ask", AGENTS, wanted="auto").mode == "auto"
+    step = modes.step("plan", "auto", AGENTS)
+    assert (step.mode, step.agent) == ("ask", "build")
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept edits", "auto"])
+@pytest.mark.parametrize("width", [30, 80, 140])
+def test_m15_the_status_line_always_has_the_mode(mode: PermissionMode, width: int) -> None:
+    status = Status(model="x/model", mode=mode, branch="main", context=900, limit=1000, cost=1.0)
+    line = lay_out(status, width)
+    assert mode in line.plain
+    assert line.cell_length <= width
+
+
+async def status(running: Running, shown: str) -> None:
+    await running.until(lambda: shown in running.text().rstrip().splitlines()[-1])
+
+
+async def test_m15_shift_tab_cycles_and_the_status_line_follows(start: Starter) -> None:
+    async with start() as running:
+        service = running.runtime.permissions
+        await status(running, "ask")
+        for shown, mode in (
+            ("accept edits", "accept edits"),
+            ("plan", "ask"),
+            ("auto", "auto"),
+            ("ask", "ask"),
+        ):
+            await running.pilot.press("shift+tab")
+            await status(running, shown)
+            assert service.mode == mode
+        assert running.app.controller.live.agent == "build"
+
+
+async def test_m15_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter) -> None:
+    async with start(auto=True) as running:
+        await status(running, "auto")
+        await running.type("/mode ask", "enter")
+        await status(running, "ask")
+        assert running.runtime.permissions.mode == "ask"
+        await running.type("/mode none", "enter")
+        await running.until_shown("The modes are")
+
+
+async def test_m15_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -> None:
+    async with start(auto=True) as running:
+        await running.pilot.press("shift+tab")
+        await status(running, "ask")
+        before = running.runtime
+        await running.type("/trust", "enter")
+        await running.until(lambda: not running.app.controller.at_main())
+        await running.pilot.press("y")
+        await running.until(lambda: running.runtime is not before)
+        assert running.runtime.permissions.mode == "ask"
+
+
+async def test_m15_an_edit_goes_through_where_edits_are_accepted(
+    start: Starter, scripted: ModelServer, work: Path
+) -> None:
+    scripted.script(
+        answer(Call("write", {"file_path": "new.txt", "content": "one\n"})),
+        answer(Call("bash", {"command": "touch other.txt"})),
+        answer(Text("As you wish.")),
+    )
+    async with start() as running:
+        await running.pilot.press("shift+tab")
+        await status(running, "accept edits")
+        await running.type("write it", "enter")
+        await running.until_shown("Run this command?")
+        assert (work / "new.txt").read_text() == "one\n"
+        await running.pilot.press("o")
+        await running.until_shown("As you wish.")
+        assert (work / "other.txt").exists()

@@ -1,0 +1,175 @@
+"""U17: the sidebar: what it tells, when it stands, and that nothing jumps when it comes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.lsp.records import LspStatus
+from agent.records.blocks import TodoItem
+from agent.records.events import TodoUpdated
+from agent.records.shells import ShellInfo
+from app.session.server_status import Languages, Servers, languages_of
+from app.session.view import NOTHING, SessionView
+from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out
+from app.widgets.status import Status
+from app.widgets.status import lay_out as status_line
+from tests.app.conftest import Running, Starter
+from tests.app.screens.test_screens import opened, show_session
+from tests.app.screens.test_shells import run_in_background
+from tests.support import records
+from tests.support.snapshots import assert_in_light, assert_snapshot
+
+TODOS = (
+    TodoItem("Find the fault", "completed"),
+    TodoItem("Fix the reader, and every other reader that has this fault", "in_progress"),
+    TodoItem("テストを追加する: 空のファイルと見出しだけのファイル"),
+    TodoItem("Rewrite the exporter", "cancelled"),
+)
+SHELL = ShellInfo(
+    id="sh_1",
+    session_id="ses_1",
+    root_id="ses_1",
+    command="npm run dev",
+    description="",
+    directory="/shop",
+    started=0.0,
+)
+FULL = Side(
+    context=34_000,
+    limit=200_000,
+    cost=0.42,
+    todos=TODOS,
+    changes={"src/imports/" + "deeply/" * 6 + "reader.py": (4, 2), "a.py": (0, 7), "b.py": (1, 0)},
+    servers=Servers(3, 1, ("漢字の長い名前のサーバーです[/x]", "files")),
+    shells=(SHELL,),
+)
+
+
+def rows(side: Side) -> list[str]:
+    return [line.rstrip() for line in lay_out(side, WIDTH - 4).plain.split("\n")]
+
+
+def test_u17_it_tells_what_there_is_and_no_more() -> None:
+    text = "\n".join(rows(FULL))
+    for told in (
+        "34.0k tokens, 17%",
+        "$0.42 spent",
+        "1 of 4 done",
+        "☐ テスト",
+        "deeply/reader.py +4 −2",
+        "1 of 3 connected",
+        "◐ npm run dev",
+    ):
+        assert told in text
+    assert rows(Side()) == [""]
+    assert "Todo" not in "\n".join(rows(replace(FULL, todos=())))
+
+
+def test_u17_every_row_fits() -> None:
+    assert all(line.cell_length <= WIDTH - 4 for line in lay_out(FULL, WIDTH - 4).split("\n"))
+
+
+def test_a_long_list_shows_what_is_left_to_do() -> None:
+    todos = tuple(TodoItem(f"step {n}", "completed" if n < 20 else "pending") for n in range(40))
+    text = rows(Side(todos=todos))
+    assert "☐ step 20" in text
+    assert "☑ step 0" not in text
+    assert text[-1] == "… 28 more"
+
+
+def test_changed_files_add_up_over_the_session_and_follow_it() -> None:
+    def edit(part: str, message: str, path: str, *lines: str):
+        return records.tool(
+            part, message, records.completed("Edit", path, records.diff(path, *lines))
+        )
+
+    view = SessionView(
+        records.snapshot(
+            records.assistant("msg_1", edit("prt_1", "msg_1", "a.py", "-x", "+y", "+z")),
+            records.assistant("msg_2", edit("prt_2", "msg_2", "b.py", "+x")),
+        )
+    )
+    changes = Changes()
+    changes.update(view, NOTHING)
+    assert changes.files() == {"b.py": (1, 0), "a.py": (2, 1)}
+    later = records.assistant("msg_3", edit("prt_3", "msg_3", "a.py", "+more"))
+    change = view.prepend((later,), 0)
+    changes.update(view, change)
+    assert list(changes.files().items()) == [("a.py", (3, 1)), ("b.py", (1, 0))]
+
+
+def test_the_status_line_counts_commands_in_the_background() -> None:
+    assert "1 shell" in status_line(Status(shells=1), 100).plain
+    assert "2 shells" in status_line(Status(shells=2), 100).plain
+    assert "shell" not in status_line(Status(), 100).plain
+
+
+async def fill(running: Running) -> None:
+    runtime, session = running.runtime, running.app.controller.live.session
+    assert session is not None
+    runtime.bus.publish(TodoUpdated(session.id, TODOS))
+    await running.until(lambda: bool(running.app.controller.live.view.todos))
+
+
+def sidebar(running: Running) -> Sidebar:
+    return running.app.controller.main.query_one(Sidebar)
+
+
+async def test_u22_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> None:
+    async with opened(start, tmp_path, (160, 45)) as running:
+        assert not sidebar(running).display
+        await show_session(running)
+        await fill(running)
+        await running.until_shown("1 of 4 done")
+        assert "+3 −1" in running.text()
+        assert_snapshot(running.app, "screen-sidebar-160")
+        await assert_in_light(running.pilot, "screen-sidebar")
+
+
+@pytest.mark.parametrize("size", [(60, 24), (100, 30)])
+async def test_u17_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
+    start: Starter, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with opened(start, tmp_path, size) as running:
+        await show_session(running)
+        assert not sidebar(running).display
+        await running.pilot.press("ctrl+x", "b")
+        await running.until(lambda: sidebar(running).display)
+        await running.until_shown("Changed files")
+        assert "the new test covers" in running.text()
+        await running.type("/sidebar", "enter")
+        await running.until(lambda: not sidebar(running).display)
+        assert "the new test covers" in running.text()
+
+
+async def test_u17_commands_in_the_background_are_told(start: Starter, tmp_path: Path) -> None:
+    async with opened(start, tmp_path, (160, 45)) as running:
+        await show_session(running)
+        await run_in_background(running, tmp_path / "shop", "sleep 300")
+        await running.until_shown("In the background")
+        await running.until_shown("1 shell")
+
+
+def test_u5_language_servers_and_their_errors() -> None:
+    def status(name: str, state: str, errors: int = 0, root: str = "/a") -> LspStatus:
+        return LspStatus(id=name, root=root, state=state, errors=errors)  # type: ignore[arg-type]
+
+    found = languages_of(
+        (
+            status("pyright", "ready", 2),
+            status("pyright", "ready", 1, "/b"),
+            status("gopls", "failed"),
+            status("clangd", "starting"),
+            status("old", "ended"),
+        )
+    )
+    assert found == Languages((("pyright", 3), ("clangd", 0)), ("gopls",))
+    assert rows(Side(languages=found)) == [
+        "Language servers",
+        "● pyright  3 errors",
+        "● clangd",
+        "✕ gopls",
+    ]
+    assert rows(Side(languages=Languages())) == [""]
+    assert "lsp ✕ gopls" in status_line(Status(languages=found), 100).plain
