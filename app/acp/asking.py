@@ -21,7 +21,7 @@ from agent.runtime.runtime import Runtime
 from app.acp.blocks import content_of, locations_of, text_content
 from app.acp.forms import ask
 from app.acp.telling import KINDS, Teller, title_of
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 log = logging.getLogger(__name__)
 
@@ -96,22 +96,22 @@ class Asking:
             return
         options = [
             PermissionOption(
-                option_id=str(number), name=clean_line(option.label), kind="allow_once"
+                option_id=str(number), name=sanitize_line(option.label), kind="allow_once"
             )
             for number, option in enumerate(question.options)
         ]
         options.append(PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
         notes = [
-            clean_line(f"{option.label}: {option.description}")
+            sanitize_line(f"{option.label}: {option.description}")
             for option in question.options
             if option.description
         ]
         call = update_tool_call(
             question.id,
-            title=clean_line(question.text),
+            title=sanitize_line(question.text),
             kind="other",
             status="pending",
-            content=[text_content("\n".join((clean(question.text), *notes)))],
+            content=[text_content("\n".join((sanitize(question.text), *notes)))],
         )
         try:
             answer = await self._choice(call, options, known=False)
@@ -158,7 +158,7 @@ class Asking:
         root = str(self._runtime.project)
         return update_tool_call(
             part.id if part is not None else request.id,
-            title=title_of(part) if part is not None else clean_line(request.heading),
+            title=title_of(part) if part is not None else sanitize_line(request.heading),
             kind=KINDS.get(request.tool, "other"),
             status="pending",
             content=[*content_of(request.blocks, root), text_content(_reasons(request))],
@@ -174,13 +174,13 @@ def _fields(call: ToolCallUpdate) -> dict[str, Any]:
 
 def _reasons(request: PermissionRequest) -> str:
     """What consent is needed for, a line each, and what "always" would mean."""
-    asker = f" ({clean_line(request.agent)})" if request.callers else ""
+    asker = f" ({sanitize_line(request.agent)})" if request.callers else ""
     lines = [f"{request.heading}{asker}"]
     for judged in request.needs:
         if judged.action == "ask":
             need = judged.need
             reason = need.reason or judged.reason
-            shown = clean_line(need.shown or need.pattern)
+            shown = sanitize_line(need.shown or need.pattern)
             lines.append(f"{need.permission}: {shown}" + (f" ({reason})" if reason else ""))
     if request.always:
         lines.append(f"Always, in this session, would allow {', '.join(request.offers)}")
@@ -188,5 +188,5 @@ def _reasons(request: PermissionRequest) -> str:
 
 
 def _always(request: PermissionRequest) -> str:
-    what = clean_line(", ".join(request.offers))
+    what = sanitize_line(", ".join(request.offers))
     return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"

@@ -22,7 +22,7 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from agent.records.json import JsonObject
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file or folder."""
@@ -44,12 +44,12 @@ def content_of(blocks: Iterable[Block], root: str) -> list[ToolCallContentVarian
 
 def text_content(text: str) -> ToolCallContentVariant:
     """Plain text as content."""
-    return tool_content(text_block(clean(text)))
+    return tool_content(text_block(sanitize(text)))
 
 
 def output_content(text: str) -> ToolCallContentVariant:
     """What a program printed, as content."""
-    return tool_content(text_block(fenced(clean(text, overwriting=True), "console")))
+    return tool_content(text_block(fenced(sanitize(text, overwriting=True), "console")))
 
 
 def locations_of(
@@ -128,27 +128,27 @@ def _text(
     match block:
         case ShellBlock():
             if not block.output.strip():
-                return fenced(clean(block.command), "sh")
-            return fenced(clean(block.output, overwriting=True), "console")
+                return fenced(sanitize(block.command), "sh")
+            return fenced(sanitize(block.output, overwriting=True), "console")
         case CodeBlock():
-            return fenced(clean(block.text), block.language)
+            return fenced(sanitize(block.text), block.language)
         case ListingBlock():
             more = block.total - len(block.items)
-            lines = [clean_line(item) for item in block.items]
+            lines = [sanitize_line(item) for item in block.items]
             return "\n".join((*lines, *((f"… {more:,} more",) if more > 0 else ())))
         case TodoBlock():
             return "\n".join(
-                f"- [{_MARKS[item.status]}] {clean_line(item.content)}" for item in block.items
+                f"- [{_MARKS[item.status]}] {sanitize_line(item.content)}" for item in block.items
             )
         case TableBlock():
             rows = (block.columns, *block.rows)
-            return "\n".join("  ".join(clean_line(cell) for cell in row) for row in rows)
+            return "\n".join("  ".join(sanitize_line(cell) for cell in row) for row in rows)
         case ImageBlock():
             size = f", {block.width}×{block.height}" if block.width else ""
-            return f"{clean_line(block.path)} ({block.mime}{size})"
+            return f"{sanitize_line(block.path)} ({block.mime}{size})"
         case SubtaskBlock():
-            return clean(block.text or block.activity)
+            return sanitize(block.text or block.activity)
         case TextBlock():
-            return clean(block.text)
+            return sanitize(block.text)
         case _:
             assert_never(block)

@@ -15,7 +15,7 @@ from acp.schema import (
 )
 
 from agent.records.requests import Question, QuestionReply
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 CHOICE, TEXT = "choice", "text"
 
@@ -26,7 +26,7 @@ async def ask(client: Client, session_id: str, question: Question) -> QuestionRe
     Raises ``RequestError`` where the client cannot show it.
     """
     mode = ElicitationFormSessionMode(session_id=session_id, requested_schema=_schema(question))
-    answer = await client.create_elicitation(message=clean(question.text), mode=mode)
+    answer = await client.create_elicitation(message=sanitize(question.text), mode=mode)
     if not isinstance(answer, AcceptElicitationResponse):
         return QuestionReply(dismissed=True)
     return _reply(question, answer.content or {})
@@ -39,12 +39,12 @@ def _schema(question: Question) -> ElicitationSchema:
     options = [
         EnumOption(
             const=str(number),
-            title=clean_line(option.label),
-            description=clean_line(option.description) or None,
+            title=sanitize_line(option.label),
+            description=sanitize_line(option.description) or None,
         )
         for number, option in enumerate(question.options)
     ]
-    title = clean_line(question.header) or "Your choice"
+    title = sanitize_line(question.header) or "Your choice"
     words.title = "Or in your own words"
     choice: ElicitationMultiSelectPropertySchema | ElicitationStringPropertySchema
     if question.multiple:

@@ -20,7 +20,7 @@ from acp.schema import (
 from agent.records.errors import ModelNotFound
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
 
@@ -121,8 +121,8 @@ async def commands(runtime: Runtime) -> AvailableCommandsUpdate:
         available_commands=[
             AvailableCommand(
                 name=name,
-                description=clean_line(description),
-                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=clean_line(hint)))
+                description=sanitize_line(description),
+                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=sanitize_line(hint)))
                 if hint
                 else None,
             )
@@ -141,7 +141,7 @@ def _models(runtime: Runtime, current: str) -> list[SessionConfigSelectGroup]:
             group=provider,
             name=provider,
             options=[
-                SessionConfigSelectOption(value=name, name=clean_line(name.partition("/")[2]))
+                SessionConfigSelectOption(value=name, name=sanitize_line(name.partition("/")[2]))
                 for name in found
             ],
         )
@@ -162,7 +162,7 @@ def _provider(name: str) -> str:
 
 
 def _title(name: str) -> str:
-    return clean_line(name[:1].upper() + name[1:])
+    return sanitize_line(name[:1].upper() + name[1:])
 
 
 def _wrong(details: str) -> RequestError:

@@ -44,7 +44,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from app.acp.blocks import content_of, locations_of, output_content, text_content
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 Update: TypeAlias = (
     UserMessageChunk
@@ -131,7 +131,7 @@ class Teller:
 
     def note(self, sentence: str) -> Update:
         """Something that the program has to say, where the model's thoughts stand."""
-        return update_agent_thought_text(clean(sentence) + "\n")
+        return update_agent_thought_text(sanitize(sentence) + "\n")
 
     def past(self, item: MessageWithParts) -> Iterator[Update]:
         """A message of a session that is loaded, whole."""
@@ -149,7 +149,7 @@ class Teller:
             if text:
                 yield UserMessageChunk(
                     session_update="user_message_chunk",
-                    content=text_block(clean(text)),
+                    content=text_block(sanitize(text)),
                     message_id=item.message.id,
                 )
 
@@ -160,7 +160,7 @@ class Teller:
             return  # a gap is filled by the whole part, which comes with its end
         self._sent[part_id] = offset + len(text)
         made = update_agent_thought_text if part_id in self._thoughts else update_agent_message_text
-        update = made(clean(new))
+        update = made(sanitize(new))
         update.message_id = message_id
         yield update
 
@@ -204,7 +204,7 @@ def report(part: ReportPart) -> ToolCallStart:
     """What a sub-agent in the background came to: a row of its own, where the model reads it."""
     return start_tool_call(
         part.id,
-        title=clean_line(part.line),
+        title=sanitize_line(part.line),
         kind="other",
         status="completed" if part.outcome == "completed" else "failed",
         content=[text_content(part.body)] if part.body else None,
@@ -215,13 +215,13 @@ def title_of(part: ToolPart) -> str:
     """The call in a few words, on one line."""
     label = label_of(part)
     words = f"{label.verb} {label.object} {label.note}"
-    return clean_line(" ".join(words.split()))
+    return sanitize_line(" ".join(words.split()))
 
 
 def plan(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
     """The list of things to do. The protocol has no word for what was dropped: it is left out."""
     return update_plan(
-        PlanEntry(content=clean_line(item.content), priority=item.priority, status=item.status)
+        PlanEntry(content=sanitize_line(item.content), priority=item.priority, status=item.status)
         for item in items
         if item.status != "cancelled"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.records.errors import OpencodePyError, ToolError
 from app.commands.context import Context
 from app.commands.registry import Action
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.commands import CommandInfo
@@ -83,13 +83,14 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
     hints = (f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
     return Action(
         id=f"mcp.prompt.{name}",
-        title=clean_line(prompt.description) or f"A prompt of the MCP server {clean_line(server)}",
+        title=sanitize_line(prompt.description)
+        or f"A prompt of the MCP server {sanitize_line(server)}",
         run=run,
         group="Commands",
-        slash=(clean_line(name),),
-        argument=clean_line(" ".join(hints)),
+        slash=(sanitize_line(name),),
+        argument=sanitize_line(" ".join(hints)),
         prompts=True,
-        note=clean_line(f"the prompt of the MCP server {server}"),
+        note=sanitize_line(f"the prompt of the MCP server {server}"),
     )
 
 
@@ -120,11 +121,11 @@ def _action(command: "CommandInfo") -> Action:
 
     return Action(
         id=f"{PREFIX}{name}",
-        title=clean_line(command.description) or f"The {command.kind} {clean_line(name)}",
+        title=sanitize_line(command.description) or f"The {command.kind} {sanitize_line(name)}",
         run=run,
         group="Commands",
         slash=(name,),
-        argument=clean_line(command.hint),
+        argument=sanitize_line(command.hint),
         prompts=True,
-        note=clean_line(f"the {command.kind} in {command.source}"),
+        note=sanitize_line(f"the {command.kind} in {command.source}"),
     )

@@ -10,7 +10,7 @@ from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.permission.screen import PermissionScreen
 from app.session.view import SessionView
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.tasks import ask
 
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
@@ -37,7 +37,7 @@ async def remember(context: Context, argument: str) -> None:
     name = await notes.write(draft, reply)
     used = context.live.runtime.trust.trusted
     more = "" if used else " It is used once you trust this folder (/trust)."
-    context.tell(f"Added to {clean_line(name)}.{more}")
+    context.tell(f"Added to {sanitize_line(name)}.{more}")
 
 
 @action(
@@ -83,7 +83,7 @@ async def instructions(context: Context, argument: str) -> None:
         heading = Content.styled("Skills", "bold")
         listed = [_row(s.name, s.description) for s in skills.skills.values()]
         sections.append([heading, *listed])
-    notes = [Content.styled(clean(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
+    notes = [Content.styled(sanitize(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
     if notes:
         sections.append(notes)
     await ask(context.app, PageScreen("Instructions", _joined(sections)))
@@ -102,7 +102,7 @@ def attached(view: SessionView | None) -> list[str]:
 
 def _row(name: str, note: str) -> Content:
     return Content.assemble(
-        (clean_line(name), "$tone-accent"), (f"   {clean_line(note)}", "$tone-muted")
+        (sanitize_line(name), "$tone-accent"), (f"   {sanitize_line(note)}", "$tone-muted")
     )
 
 

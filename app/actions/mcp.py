@@ -9,7 +9,7 @@ from agent.records.events import Event, McpChanged
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.browser import browser_of
 from app.toolkit.tasks import ask
 
@@ -55,14 +55,14 @@ async def _do(context: Context, name: str, what: str) -> None:
 
 def _accept(context: Context, standing: Standing) -> None:
     """Go by what a server says now."""
-    name = clean_line(standing.server.name)
+    name = sanitize_line(standing.server.name)
     if not standing.changed and standing.new_words is None:
         context.tell(f"{name} says what it said before.")
         return
     try:
         context.live.runtime.mcp.accept(standing.server.name)
     except OpencodePyError as error:
-        context.tell(clean(error.message), warning=True)
+        context.tell(sanitize(error.message), warning=True)
     else:
         context.tell(f"What {name} says now holds.")
 
@@ -91,11 +91,11 @@ async def _log_in(context: Context, name: str) -> None:
                 screen.dismiss(None)
     match outcome:
         case None:
-            context.tell(f"You are logged in at {clean_line(name)}.")
+            context.tell(f"You are logged in at {sanitize_line(name)}.")
         case asyncio.CancelledError():
             context.tell("The login was given up.")
         case OpencodePyError():
-            context.tell(clean(outcome.message), warning=True)
+            context.tell(sanitize(outcome.message), warning=True)
         case _:
             raise outcome
 

@@ -8,7 +8,7 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.permission.rules import PermissionsScreen, rule_rows
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import ask
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
@@ -90,10 +90,10 @@ class _Listing:
         rule = self._rules[int(key)]
         if rule.source != ALWAYS or self._root is None:
             source = {"default": "the program itself"}.get(rule.source, rule.source)
-            self._context.tell(ELSEWHERE.format(source=clean_line(source)))
+            self._context.tell(ELSEWHERE.format(source=sanitize_line(source)))
             return
         await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
-        self._context.tell(f"{clean_line(rule.pattern)} asks again.")
+        self._context.tell(f"{sanitize_line(rule.pattern)} asks again.")
         await self._again(screen)
 
     async def save(self, screen: PermissionsScreen, key: str) -> None:
@@ -103,7 +103,7 @@ class _Listing:
             return
         path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
         self._runtime.permissions.saved(rule.permission, rule.pattern)
-        self._context.tell(f"Saved to {clean_line(str(path))}. It holds in every folder.")
+        self._context.tell(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
         await self._again(screen)
 
     async def _again(self, screen: PermissionsScreen) -> None:

@@ -4,7 +4,7 @@ from app.actions.session import NONE_OPEN
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
-from app.text.excerpt import glance
+from app.text.excerpt import excerpt
 from app.toolkit.tasks import ask
 
 SHOWN = 200
@@ -26,7 +26,7 @@ async def pin(context: Context, argument: str) -> None:
     rows = [
         Row(
             each.message_id,
-            _beginning(each.text if each.role == "user" else glance(each.text)),
+            _beginning(each.text if each.role == "user" else excerpt(each.text)),
             group="Pinned" if each.pinned else "Not pinned",
             aside="you" if each.role == "user" else "the agent",
         )

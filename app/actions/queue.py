@@ -3,7 +3,7 @@
 from agent.records.messages import Delivery, UserMessage
 from app.commands.context import Context
 from app.commands.registry import TAKE_BACK, action
-from app.screens.queue import Waiting, WaitingScreen
+from app.screens.queue import QueuedMessage, QueueScreen
 from app.session.queue_text import spoken
 from app.toolkit.tasks import ask
 from app.widgets.transcript.messages import user_text
@@ -48,7 +48,7 @@ async def waiting(context: Context, argument: str) -> None:
         return await queues.deliver(session_id, message_id, delivery)
 
     listed = [one for _, one in found]
-    screen = WaitingScreen(
+    screen = QueueScreen(
         listed,
         status=context.live.runtime.sessions.status(session_id),
         tasks=context.tasks,
@@ -72,14 +72,14 @@ async def take_back(context: Context, argument: str) -> None:
         context.tell(NONE_WAITS)
 
 
-def messages_that_wait(context: Context) -> list[tuple[str, Waiting]]:
+def messages_that_wait(context: Context) -> list[tuple[str, QueuedMessage]]:
     """The waiting messages of the open session, oldest first, each with its session's id."""
     view = context.live.view
-    found: list[tuple[str, Waiting]] = []
+    found: list[tuple[str, QueuedMessage]] = []
     for message_id in spoken(view):
         entry = view.entry(message_id) if view is not None else None
         if entry is not None and isinstance(entry.message, UserMessage):
-            one = Waiting(message_id, user_text(entry.parts), entry.message.delivery)
+            one = QueuedMessage(message_id, user_text(entry.parts), entry.message.delivery)
             found.append((entry.message.session_id, one))
     return found
 

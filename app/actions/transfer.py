@@ -10,7 +10,7 @@ from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.text_input import TextScreen
 from app.session.stats import DAYS, page
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import ask
 
 DAY = 86_400.0
@@ -52,7 +52,7 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
         return
     path = placed(runtime.directory, name)
     await write(runtime.store, session_id, path, secrets=secrets_of(context.env))
-    context.tell(f"Exported to {clean_line(str(path))}. What looks like a key was left out.")
+    context.tell(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
 
 
 @action(

@@ -3,7 +3,7 @@
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.undo import UndoScreen
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import ask
 
 NOTHING = "There is nothing to take back."
@@ -58,6 +58,6 @@ async def redo(context: Context, argument: str) -> None:
 
 def _tell_failed(context: Context, failed: tuple[str, ...]) -> None:
     if failed:
-        names = ", ".join(clean_line(path) for path in failed[:5])
+        names = ", ".join(sanitize_line(path) for path in failed[:5])
         more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
         context.tell(f"These files could not be changed: {names}{more}.", warning=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.runner import DONE, FAILED, USAGE, answer, say
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:
     from agent.agents import AgentInfo
@@ -60,10 +60,10 @@ def show(*, as_json: bool) -> int:
         print(json.dumps([_record(info) for info in agents.listed()], indent=2))
         return DONE
     for info in agents.listed():
-        print(f"{clean_line(info.name)}   {info.mode}   {clean_line(info.source)}")
-        print(f"    {clean_line(info.description)}")
+        print(f"{sanitize_line(info.name)}   {info.mode}   {sanitize_line(info.source)}")
+        print(f"    {sanitize_line(info.description)}")
     for notice in loaded.notices:
-        say(clean(notice), DONE)
+        say(sanitize(notice), DONE)
     return DONE
 
 
@@ -107,7 +107,7 @@ def create(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps({"name": name, "path": str(path)}))
     else:
-        print(f"Made {clean(str(path))}. /agents lists it; edit the file to change it.")
+        print(f"Made {sanitize(str(path))}. /agents lists it; edit the file to change it.")
     return DONE
 
 

@@ -105,7 +105,7 @@ def _logout(catalog: "Catalog", provider: str) -> int:
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
     from app.cli.provider_keys import key_rows  # as above
-    from app.text.sanitize import clean  # for this part only
+    from app.text.sanitize import sanitize  # for this part only
 
     rows = key_rows(catalog, everything=everything)
     if as_json:
@@ -115,6 +115,6 @@ def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
         print("No provider has a key. opencode-py auth login PROVIDER keeps one.")
     width = max((len(row.provider) for row in rows), default=0) + 2
     for row in rows:
-        print(f"{clean(row.provider):{width}}{clean(row.told)}")
+        print(f"{sanitize(row.provider):{width}}{sanitize(row.told)}")
     fault = getattr(catalog.access.keys, "fault", "")
     return say(fault, 1) if fault else 0

@@ -148,12 +148,12 @@ def _nearest(words: list[str]) -> str:
     """What a user may have meant who typed *words*, the first of which is unknown."""
     from difflib import get_close_matches  # for a mistyped word only
 
-    from app.text.sanitize import clean  # as above
+    from app.text.sanitize import sanitize  # as above
 
     first, *rest = words
     near = get_close_matches(first.lower(), [*COMMANDS, *NOT_HERE], n=3, cutoff=0.65)
     offered = " or ".join(f"opencode-py {name}" for name in near if name in COMMANDS)
-    said = f"There is no command and no folder {clean(first)}. "
+    said = f"There is no command and no folder {sanitize(first)}. "
     if near and near[0] in NOT_HERE:
         return said + NOT_HERE[near[0]]
     if offered:

@@ -85,7 +85,7 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.text.sanitize import clean  # for this part only
+    from app.text.sanitize import sanitize  # for this part only
     from app.text.units import aligned, price, tokens, widths_of  # as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
@@ -93,7 +93,7 @@ def _print_table(models: "Sequence[ModelInfo]") -> None:
         known = model.price
         rows.append(
             (
-                clean(model.full_name),
+                sanitize(model.full_name),
                 tokens(model.context_limit) if model.context_limit else UNKNOWN,
                 price(known.input if known else None),
                 price(known.output if known else None),

@@ -25,7 +25,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.requests import PermissionRequest, Question
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 
 class Printer:
@@ -47,7 +47,7 @@ class Printer:
     def line(self, text: str) -> None:
         """*text* on lines of its own."""
         self.end_line()
-        self._write(clean(text) + "\n")
+        self._write(sanitize(text) + "\n")
 
     def end_line(self) -> None:
         if not self._fresh:
@@ -66,7 +66,7 @@ class Printer:
         for judged in request.needs:
             need = judged.need
             reason = judged.reason or need.reason
-            self.line(f"  {judged.action:5}  {clean_line(need.shown or need.pattern)}  {reason}")
+            self.line(f"  {judged.action:5}  {sanitize_line(need.shown or need.pattern)}  {reason}")
         self.line(f"  folder {request.folder}")
         if request.always:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
@@ -79,7 +79,7 @@ class Printer:
         self.line(question.text)
         for number, option in enumerate(question.options, 1):
             note = f"  {option.description}" if option.description else ""
-            self.line(clean_line(f"  {number}  {option.label}{note}"))
+            self.line(sanitize_line(f"  {number}  {option.label}{note}"))
         several = "Numbers (with blanks between)" if question.multiple else "A number"
         how = f"{several} or your own words" if question.options else "Your answer"
         self.line(f"{how}; /skip answers nothing and stops.")
@@ -100,7 +100,7 @@ class Printer:
             case PartUpdated(part=ReportPart() as part):
                 self._report(part)
             case SessionStatusChanged(status=Retry(message=message)):
-                self.line(f"The provider failed: {clean_line(message)} Trying again.")
+                self.line(f"The provider failed: {sanitize_line(message)} Trying again.")
             case Notice(message=message):
                 self.line(message)
             case SessionError(error=error):
@@ -123,7 +123,7 @@ class Printer:
         new = text[max(0, known - offset) :]
         if new:
             self._printed[part_id] = offset + len(text)
-            self._write(clean(new))
+            self._write(sanitize(new))
 
     def _tool(self, part: ToolPart) -> None:
         state = part.state
@@ -135,14 +135,14 @@ class Printer:
             case Pending():
                 pass
             case Running():
-                self.line(clean_line(f"-> {label.verb} {label.object} {label.note}").rstrip())
+                self.line(sanitize_line(f"-> {label.verb} {label.object} {label.note}").rstrip())
             case Completed(facts=facts):
                 done = (f"{label.verb} {label.object} {label.note}".strip(), *facts)
-                self.line(clean_line("ok " + "  ".join(done)))
+                self.line(sanitize_line("ok " + "  ".join(done)))
             case Failed(kind=kind, error=error):
                 what = f"{label.verb} {label.object}".strip()
-                first = clean(error).strip().partition("\n")[0]
-                self.line(f"{kind}: {clean_line(what)}: {first}")
+                first = sanitize(error).strip().partition("\n")[0]
+                self.line(f"{kind}: {sanitize_line(what)}: {first}")
             case _:
                 assert_never(state)
 
@@ -150,7 +150,7 @@ class Printer:
         """What a sub-agent in the background came to."""
         if part.placeless not in self._reports:
             self._reports.add(part.placeless)
-            self.line("\n".join(one for one in (clean_line(part.line), part.body) if one))
+            self.line("\n".join(one for one in (sanitize_line(part.line), part.body) if one))
 
     def _idle(self, event: SessionIdle) -> None:
         self.end_line()

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from app.screens.base.dialog import Dialog
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.input.field import Field
 
 
@@ -28,12 +28,12 @@ class KeyScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(Content.styled(f"Key of {clean(self._title)}", "bold"))
-            lines = [f"Keys are made at {clean(self._where)}"] if self._where else []
+            yield Static(Content.styled(f"Key of {sanitize(self._title)}", "bold"))
+            lines = [f"Keys are made at {sanitize(self._where)}"] if self._where else []
             lines.append("It is kept in a file that only you can read")
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
             yield Field(password=True, placeholder="Paste the key", classes="dialog-input")
-            fault = Static(Content.styled(clean(self._fault), "$tone-err"), id="key-fault")
+            fault = Static(Content.styled(sanitize(self._fault), "$tone-err"), id="key-fault")
             fault.display = bool(self._fault)
             yield fault
             keys = Content.assemble(

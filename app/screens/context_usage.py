@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import tokens
 from app.widgets.status import short_model
 
@@ -48,7 +48,7 @@ def _headline(contents: "Contents", width: int) -> Content:
         text = f"{tokens(contents.used)} of {tokens(contents.window)} tokens, {share:.0%}"
     how = "as the provider counted" if contents.measured else "estimated"
     limit = "" if contents.window is not None else "the window's size is not known"
-    model = clean_line(short_model(contents.model))
+    model = sanitize_line(short_model(contents.model))
     line = Content.styled(text, "bold")
     for more in (how, limit, model):
         longer = line + Content.styled(f"   {more}", "$tone-muted")
@@ -82,7 +82,7 @@ def _row(
     shown = f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
     numbers = f"{tokens(size):>8}{shown:>8}"
     room = max(1, min(width, WIDEST) - NUMBERS - 2)
-    named = Content.styled(clean_line(name), style or "$tone-muted")
+    named = Content.styled(sanitize_line(name), style or "$tone-muted")
     named = named.truncate(room, ellipsis=True, pad=True)
     tail = Content.styled(numbers, "" if style else "$tone-muted")
     return Content.assemble((mark, tone)) + named + tail

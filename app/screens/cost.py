@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from app.session.usage import hit_rate
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import money, tokens
 from app.widgets.status import short_model
 
@@ -82,7 +82,7 @@ def _row(
     }
     tail = "".join(f"{tokens(numbers[c]) if numbers[c] else '–':>{CELLS}}" for c in columns)
     tail += f"{_price(spent):>{MONEY}}"
-    return _named(clean_line(name), style, len(tail), width) + Content.styled(tail, style)
+    return _named(sanitize_line(name), style, len(tail), width) + Content.styled(tail, style)
 
 
 def _named(name: str, style: str, taken: int, width: int) -> Content:

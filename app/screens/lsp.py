@@ -9,7 +9,7 @@ from textual.content import Content
 from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from app.screens.base.page import PageScreen
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import count
 
 GLYPHS = {"starting": "◐", "ready": "●", "failed": "✕", "ended": "○"}
@@ -45,25 +45,27 @@ def lsp_text(
 
 
 def _server(status: LspStatus) -> Content:
-    facts = [clean_line(status.root)]
+    facts = [sanitize_line(status.root)]
     if status.state == "ready":
         facts += [count(status.files, "file"), count(status.errors, "error")]
     line = Content.assemble(
-        (f"{GLYPHS[status.state]} {clean_line(status.id)}", TONES[status.state]),
+        (f"{GLYPHS[status.state]} {sanitize_line(status.id)}", TONES[status.state]),
         (f"  {'  '.join(facts)}", "$tone-muted"),
     )
-    return line + Content(f"\n  {clean_line(status.reason)}") if status.reason else line
+    return line + Content(f"\n  {sanitize_line(status.reason)}") if status.reason else line
 
 
 def _waiting(spec: ServerSpec) -> Content:
     ends = " ".join(spec.extensions)
-    return Content.styled(f"○ {clean_line(spec.id)}  starts with a file of {ends}", "$tone-muted")
+    return Content.styled(
+        f"○ {sanitize_line(spec.id)}  starts with a file of {ends}", "$tone-muted"
+    )
 
 
 def _formatter(one: Formatter) -> Content:
     return Content.assemble(
-        f"  {clean_line(one.id)}",
-        (f"  {clean_line(' '.join(one.command))}  {' '.join(one.extensions)}", "$tone-muted"),
+        f"  {sanitize_line(one.id)}",
+        (f"  {sanitize_line(' '.join(one.command))}  {' '.join(one.extensions)}", "$tone-muted"),
     )
 
 

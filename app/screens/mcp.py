@@ -9,7 +9,7 @@ from textual.content import Content
 from agent.mcp.records import Definition, Standing
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 from app.widgets.transcript.lines import cut
 
@@ -45,7 +45,7 @@ EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 def server_row(standing: Standing) -> Row:
     """How a server is listed."""
-    name = clean_line(standing.server.name)
+    name = sanitize_line(standing.server.name)
     note = WORDS[standing.state]
     if standing.state == "connected":
         note = f"{count(len(standing.tools), 'tool')}"
@@ -55,12 +55,12 @@ def server_row(standing: Standing) -> Row:
         if standing.problems:
             note += f", {count(len(standing.problems), 'problem')}"
     elif standing.reason:
-        note += f": {cut(clean_line(standing.reason), REASON)}"
+        note += f": {cut(sanitize_line(standing.reason), REASON)}"
     return Row(
         key=standing.server.name,
         title=f"{GLYPHS[standing.state]} {name}",
         note=note,
-        hidden=clean_line(standing.server.shown),
+        hidden=sanitize_line(standing.server.shown),
     )
 
 
@@ -106,7 +106,7 @@ class ServerScreen(PageScreen):
     """One server, whole."""
 
     def __init__(self, standing: Standing) -> None:
-        super().__init__(clean_line(standing.server.name), server_text(standing))
+        super().__init__(sanitize_line(standing.server.name), server_text(standing))
 
 
 class LoginScreen(PageScreen):
@@ -115,11 +115,11 @@ class LoginScreen(PageScreen):
     def __init__(self, name: str, address: str, *, opened: bool) -> None:
         where = "Log in on the page that opens in your browser, or at:"
         super().__init__(
-            f"Log in at {clean_line(name)}",
+            f"Log in at {sanitize_line(name)}",
             Content.assemble(
                 where if opened else "Open this page in a browser on this machine:",
                 "\n\n",
-                (clean_line(address), "$tone-accent"),
+                (sanitize_line(address), "$tone-accent"),
                 "\n\n",
                 ("Waiting for the browser to come back… esc gives up.", "$tone-muted"),
             ),
@@ -132,10 +132,10 @@ def server_text(standing: Standing) -> Content:
         f"{GLYPHS[standing.state]} {WORDS[standing.state]}", TONES[standing.state]
     )
     if standing.reason:
-        state += Content(f"  {clean(standing.reason)}")
+        state += Content(f"  {sanitize(standing.reason)}")
     parts = [state, _facts(standing)]
     if standing.problems:
-        parts.append(_section("Problems", [Content(clean(one)) for one in standing.problems]))
+        parts.append(_section("Problems", [Content(sanitize(one)) for one in standing.problems]))
     if standing.words or standing.new_words is not None:
         parts.append(_section("Instructions", _words(standing)))
     if standing.tools:
@@ -154,25 +154,25 @@ def server_text(standing: Standing) -> Content:
         ]
         parts.append(_section("Resources", resources))
     if standing.log and standing.state != "connected":
-        parts.append(_section("What its program printed", [Content(clean(standing.log))]))
+        parts.append(_section("What its program printed", [Content(sanitize(standing.log))]))
     return Content("\n\n").join(parts)
 
 
 def _facts(standing: Standing) -> Content:
     wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(standing.wire or "", "")
-    words = [clean_line(standing.server.shown), *([wire] if wire else [])]
+    words = [sanitize_line(standing.server.shown), *([wire] if wire else [])]
     if standing.about:
-        words.append(clean_line(standing.about))
+        words.append(sanitize_line(standing.about))
     return Content.styled(" · ".join(words), "$tone-muted")
 
 
 def _words(standing: Standing) -> list[Content]:
     """What models are told of the server as a whole, and what it says instead now."""
-    lines = [Content(f"  {clean_line(line)}") for line in standing.words.splitlines()]
+    lines = [Content(f"  {sanitize_line(line)}") for line in standing.words.splitlines()]
     if standing.new_words is not None:
         lines += [
             Content.styled("  changed since they were kept; ^y in the list accepts:", "$tone-warn"),
-            *(Content(f"  {clean_line(line)}") for line in standing.new_words.splitlines()),
+            *(Content(f"  {sanitize_line(line)}") for line in standing.new_words.splitlines()),
         ]
     return lines
 
@@ -189,7 +189,9 @@ def _tool(standing: Standing, name: str, definition: Definition) -> Content:
 
 
 def _named(name: str, description: str) -> Content:
-    said = clean_line(" ".join(description.split()))
+    said = sanitize_line(" ".join(description.split()))
     if len(said) > DESCRIBED:
         said = said[:DESCRIBED] + "…"
-    return Content.assemble(f"  {clean_line(name)}", (f"  {said}" if said else "", "$tone-muted"))
+    return Content.assemble(
+        f"  {sanitize_line(name)}", (f"  {said}" if said else "", "$tone-muted")
+    )

@@ -15,7 +15,7 @@ CHANGES = (("tab", "change when"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedMessage:
     """One message that waits: its id, its text, when it is to be taken up."""
 
     id: str
@@ -23,12 +23,12 @@ class Waiting:
     delivery: Delivery
 
 
-def waiting_row(one: Waiting, status: SessionStatus) -> Row:
+def waiting_row(one: QueuedMessage, status: SessionStatus) -> Row:
     first = next((line.strip() for line in one.text.splitlines() if line.strip()), "")
     return Row(key=one.id, title=first, note=when_sent(status, one.delivery))
 
 
-class WaitingScreen(Picker):
+class QueueScreen(Picker):
     """Gives back the id of the message to edit. *status* is that of the session: without a
     turn there is nothing to choose of when a message goes. *drop* removes one, *deliver* says
     when one is to be taken up; both are false for a message that was taken up meanwhile."""
@@ -40,7 +40,7 @@ class WaitingScreen(Picker):
 
     def __init__(
         self,
-        messages: Sequence[Waiting],
+        messages: Sequence[QueuedMessage],
         *,
         status: SessionStatus,
         tasks: Tasks,
@@ -80,7 +80,7 @@ class WaitingScreen(Picker):
             return
         other: Delivery = "follow_up" if one.delivery == "steer" else "steer"
         if await self._deliver(key, other):
-            self._messages[key] = Waiting(one.id, one.text, other)
+            self._messages[key] = QueuedMessage(one.id, one.text, other)
         else:
             self._messages.pop(key, None)
         self._list()

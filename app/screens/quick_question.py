@@ -13,7 +13,7 @@ from textual.widgets import Markdown, Static
 
 from agent.records.errors import OpencodePyError
 from app.screens.base.dialog import Dialog
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 WAITING = "Asking …"
 KEPT = "Neither the question nor the answer becomes part of the session."
@@ -40,7 +40,7 @@ class AsideScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="page"):
-            yield Static(Content.styled(clean(self._question), "bold"), id="page-title")
+            yield Static(Content.styled(sanitize(self._question), "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
                 yield Static(Content.styled(WAITING, "$tone-muted"), id="aside-note")
                 yield Markdown(open_links=False)
@@ -59,9 +59,9 @@ class AsideScreen(Dialog[None]):
             async with aclosing(self._answer):
                 async for piece in self._answer:
                     self._text += piece
-                    await stream.write(clean(piece))
+                    await stream.write(sanitize(piece))
         except OpencodePyError as error:
-            note.update(Content.styled(clean(error.message), "$tone-warn"))
+            note.update(Content.styled(sanitize(error.message), "$tone-warn"))
         else:
             note.update(Content.styled(KEPT, "$tone-muted"))
         finally:

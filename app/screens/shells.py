@@ -12,7 +12,7 @@ from textual.widgets import Static
 from agent.records.shells import ShellInfo
 from app.screens.base.dialog import Dialog
 from app.screens.base.picker import Picker, Row
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import duration
 
 
@@ -20,7 +20,7 @@ def shell_row(shell: ShellInfo, now: float) -> Row:
     """How a background command is listed at the time *now* (seconds since the epoch)."""
     return Row(
         key=shell.id,
-        title=clean_line(shell.command.strip().partition("\n")[0]),
+        title=sanitize_line(shell.command.strip().partition("\n")[0]),
         note=f"{standing(shell, now)}  {shell.id}",
         group="Running" if shell.state == "running" else "Ended",
     )
@@ -103,7 +103,9 @@ class ShellScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="shell"):
-            yield Static(Content.styled(clean(self._shell.command.strip()), "bold"), id="shell-top")
+            yield Static(
+                Content.styled(sanitize(self._shell.command.strip()), "bold"), id="shell-top"
+            )
             yield Static(id="shell-standing")
             with VerticalScroll(id="shell-scroll"):
                 yield Static(id="shell-output")
@@ -123,7 +125,7 @@ class ShellScreen(Dialog[None]):
         self._shell = self._source.find(self._shell.id) or self._shell
         scroll = self.query_one("#shell-scroll", VerticalScroll)
         at_end = scroll.scroll_y >= scroll.max_scroll_y
-        text = clean(self._source.tail(self._shell.id), overwriting=True).rstrip("\n")
+        text = sanitize(self._source.tail(self._shell.id), overwriting=True).rstrip("\n")
         output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
         self.query_one("#shell-output", Static).update(output)
         told = Content.styled(standing(self._shell, self._clock()), "$tone-muted")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 _GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
 LEFT = 14
@@ -25,7 +25,7 @@ class Fact:
 def standing_text(facts: Sequence[Fact]) -> Content:
     rows = [
         Content.assemble(
-            (f"{fact.name:<{LEFT}}", "$tone-muted"), (clean_line(fact.text), fact.tone)
+            (f"{fact.name:<{LEFT}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)
         )
         for fact in facts
         if fact.text
@@ -37,7 +37,7 @@ def todo_text(todos: Sequence[TodoItem]) -> Content:
     """The agent's list, whole."""
     rows = [
         Content.styled(
-            f"{_GLYPHS[item.status]} {clean_line(item.content)}",
+            f"{_GLYPHS[item.status]} {sanitize_line(item.content)}",
             "$tone-muted" if item.status in {"completed", "cancelled"} else "",
         )
         for item in todos

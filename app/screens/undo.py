@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import Dialog
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 
 if TYPE_CHECKING:  # brings the harness
@@ -61,16 +61,16 @@ class UndoScreen(Dialog[UndoChoice | None]):
             left = file.touched and not self._touched
             tone = "$tone-warn" if file.touched else "$tone-muted"
             what = "was changed since: left alone" if left else file.now
-            yield Content.assemble(f"  {clean_line(file.path)}  ", (what, tone))
+            yield Content.assemble(f"  {sanitize_line(file.path)}  ", (what, tone))
         for path in plan.uncovered:
             yield Content.assemble(
-                f"  {clean_line(path)}  ", ("cannot be taken back", "$tone-warn")
+                f"  {sanitize_line(path)}  ", ("cannot be taken back", "$tone-warn")
             )
         for path in plan.apart:
             told = "a repository of its own, not taken back"
-            yield Content.assemble(f"  {clean_line(path)}  ", (told, "$tone-warn"))
+            yield Content.assemble(f"  {sanitize_line(path)}  ", (told, "$tone-warn"))
         if plan.why:
-            yield Content.styled(clean(plan.why), "$tone-warn")
+            yield Content.styled(sanitize(plan.why), "$tone-warn")
 
     def _keys(self) -> Content:
         hints = [("enter", "take back")]
@@ -101,5 +101,5 @@ class UndoScreen(Dialog[UndoChoice | None]):
 
 
 def _short(text: str) -> str:
-    line = clean_line(" ".join(text.split()))
+    line = sanitize_line(" ".join(text.split()))
     return line if len(line) <= 200 else f"{line[:199]}…"

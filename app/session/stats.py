@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # brings the harness
@@ -89,4 +89,6 @@ def _section(heading: str, sums: Sequence["Total"], width: int) -> Content:
 
 def _name(name: str) -> str:
     """A project by its last folder, anything else as it is."""
-    return clean_line(name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name) or "/"
+    return (
+        sanitize_line(name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name) or "/"
+    )

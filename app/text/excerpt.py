@@ -15,14 +15,14 @@ _SHOWN = frozenset({"text", "code_inline"})
 _BREAKS = frozenset({"softbreak", "hardbreak"})
 
 
-def glance(markdown: str, blocks: int = 1_000) -> str:
+def excerpt(markdown: str, max_blocks: int = 1_000) -> str:
     """The words of the first *blocks* paragraphs, headings, items and so on of *markdown*."""
     found: list[str] = []
     for token in _parser().parse(markdown[:MOST]):
         said = token.content if token.type in {"fence", "code_block"} else _words(token.children)
         if said.strip():
             found.append(" ".join(said.split()))
-        if len(found) == blocks:
+        if len(found) == max_blocks:
             break
     return " ".join(found)
 

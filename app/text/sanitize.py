@@ -1,8 +1,8 @@
-"""The one cleaning function for text that comes from outside (spec 4, M12; spec 8, U21).
+"""The one sanitizer for text that comes from outside (spec 4, M12; spec 8, U21).
 
 Textual and Rich hand control characters in widget text on to the terminal. Whatever a
-model, a tool, a file, a server or the user wrote goes through ``clean`` before it is shown,
-and through ``clean_ansi`` where the colours of a command's output are kept. What was
+model, a tool, a file, a server or the user wrote goes through ``sanitize`` before it is shown,
+and through ``sanitize_ansi`` where the colours of a command's output are kept. What was
 harmful stays visible, so that nobody is shown less than there is.
 """
 
@@ -32,7 +32,7 @@ _ESCAPE = re.compile(
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
-def clean(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -> str:
+def sanitize(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -> str:
     """*text* as it may be shown: only printable characters and line feeds.
 
     Control characters become their pictures (``␛``, ``␍`` where no line feed follows),
@@ -49,9 +49,9 @@ def clean(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -
     return _SUSPECT.sub(_visible, text)
 
 
-def clean_line(text: str) -> str:
+def sanitize_line(text: str) -> str:
     """*text* cleaned and on one line: line feeds become blanks (titles, paths, labels)."""
-    return clean(text).replace("\n", " ")
+    return sanitize(text).replace("\n", " ")
 
 
 def _flatten(line: str, tab_width: int, overwriting: bool) -> str:
@@ -123,10 +123,10 @@ PLAIN = AnsiStyle()
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 
-def clean_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
+def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     """Lines of styled spans of a command's output: colours kept, all other sequences dropped."""
     if "\x1b" not in text and "\x9b" not in text:
-        shown = clean(text, overwriting=True)
+        shown = sanitize(text, overwriting=True)
         return [[(line, PLAIN)] if line else [] for line in shown.split("\n")]
     kept = _ESCAPE.sub(lambda match: match.group() if _SGR.fullmatch(match.group()) else "", text)
     lines: list[list[tuple[str, AnsiStyle]]] = []
@@ -142,7 +142,7 @@ def clean_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
             if piece and (returned or "\r" in piece.rstrip("\r")):
                 spans.clear()
             returned = piece.endswith("\r") or (returned and not piece)
-            if shown := clean(piece, overwriting=True):
+            if shown := sanitize(piece, overwriting=True):
                 spans.append((shown, style))
         lines.append(spans)
     return lines

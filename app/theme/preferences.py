@@ -12,7 +12,7 @@ from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.theme import Theme
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.theme import themes
 from app.toolkit.app_of import app_of
 from app.toolkit.driver import take_mouse
@@ -74,7 +74,7 @@ def wear(app: App[int], config: "Config", folder: Path) -> list[str]:
         app.register_theme(theme)
     name = config.theme or AUTO
     if name != AUTO and name not in app.available_themes:
-        faults.append(f"There is no theme {clean_line(name)}. /theme lists them.")
+        faults.append(f"There is no theme {sanitize_line(name)}. /theme lists them.")
         name = AUTO
     before, ui = look_of(app), config.ui
     app.animation_level = app.animation_level if ui.animations else "none"

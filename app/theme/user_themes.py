@@ -13,7 +13,7 @@ from typing import cast
 
 from textual.theme import Theme
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.theme.themes import DARK, OWN_TONES, Tones, own_theme
 
 LARGEST = 64 * 1024
@@ -32,7 +32,9 @@ def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
             themes.append(own_theme(path.stem, _tones(path)))
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            faults.append(f"The theme {clean_line(path.name)} was left out: {clean_line(why)}.")
+            faults.append(
+                f"The theme {sanitize_line(path.name)} was left out: {sanitize_line(why)}."
+            )
     return themes, faults
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-class Once:
+class Dedupe:
     """Lets a sentence through once in *seconds*, and forgets it then."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -37,10 +37,10 @@ from app.session.view import Change, SessionView
 from app.session.workspace import Place, look, short_folder
 from app.startup.options import Launch
 from app.startup.warmup import warm
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.theme import themes
 from app.theme.preferences import wear
-from app.toolkit.dedupe import Once
+from app.toolkit.dedupe import Dedupe
 from app.toolkit.tasks import Tasks
 from app.tui.dialogs import Answer, Asking
 from app.tui.interrupt import Interrupting, Stopping
@@ -87,7 +87,7 @@ class Controller:
         self._grace = grace
         self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
-        self._once = Once(WARNED)
+        self._once = Dedupe(WARNED)
         self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
         self._modes = Modes()
         self._recent: tuple[Session, ...] = ()
@@ -233,7 +233,7 @@ class Controller:
         self._asking.sync((*view.permissions, *view.questions) if view is not None else ())
 
     def warn(self, sentence: str) -> None:
-        self._app.notify(clean(sentence), severity="warning", markup=False, timeout=WARNED)
+        self._app.notify(sanitize(sentence), severity="warning", markup=False, timeout=WARNED)
 
     def _failed(self, error: BaseException) -> None:
         """A task of ours failed; it was logged. Show it and go on."""

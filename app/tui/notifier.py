@@ -2,7 +2,7 @@
 
 from textual.app import App
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.theme.preferences import Notify, look_of
 
 TITLE_CELLS = 40
@@ -11,7 +11,7 @@ SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 def title_sequence(title: str) -> str:
     """The sequence (OSC 2) that sets the terminal's title to the cleaned, cut *title*."""
-    text = "".join(char for char in clean_line(title) if char.isprintable())
+    text = "".join(char for char in sanitize_line(title) if char.isprintable())
     text = text if len(text) <= TITLE_CELLS else text[: TITLE_CELLS - 1] + "…"
     return f"\x1b]2;{text}\x07"
 
@@ -19,7 +19,7 @@ def title_sequence(title: str) -> str:
 def notify_sequence(sentence: str, way: Notify = "auto", *, tmux: bool = False) -> str:
     """What tells the user of *sentence* in this *way*; inside tmux it is passed through to the
     terminal around it."""
-    text = "".join(char for char in clean_line(sentence) if char.isprintable())
+    text = "".join(char for char in sanitize_line(sentence) if char.isprintable())
     osc = ""
     if way in {"auto", "osc9"}:
         osc = f"\x1b]9;{text}\x07"

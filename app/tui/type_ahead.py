@@ -6,7 +6,7 @@ import math
 from textual import events
 from textual.screen import Screen
 
-from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.auto_dialog import AutoDialog
 from app.screens.session.screen import SessionScreen
 from app.widgets.input.prompt import NEWLINE_KEYS
 
@@ -36,7 +36,7 @@ class Ahead:
         key = event.key if isinstance(event, events.Key) else ""
         if key == "ctrl+c":  # ends whatever there is
             return False
-        if isinstance(screen, Unbidden) and screen.holds(event.time, key):
+        if isinstance(screen, AutoDialog) and screen.holds(event.time, key):
             before = self._at_prompt and event.time < screen.grace.seen
             if before or event.time - self._wrote <= WRITING:
                 self._write(event)

@@ -19,7 +19,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from app.session.queue_text import spoken
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
 from app.toolkit.app_of import app_of
 
@@ -69,7 +69,7 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
         left = Content.assemble(
             ("◆", "$tone-warn"),
             (f" Retry {work.status.attempt} in {left_seconds}s", "$tone-warn"),
-            (f"  {clean(work.status.message).strip()}", "$tone-muted"),
+            (f"  {sanitize(work.status.message).strip()}", "$tone-muted"),
         )
     elif work.waiting:
         left = Content.assemble(

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.session.subagents import Kin
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"
 LEAST = 24
@@ -14,7 +14,7 @@ LEAST = 24
 def lay_out(kin: Kin, width: int) -> Content:
     """One line of *width* cells: the names of what is above, then this one; on the right its
     place among its siblings and the keys. The names give way from the left."""
-    names = [clean_line(one.title) or "Untitled" for one in (*kin.above, kin.session)]
+    names = [sanitize_line(one.title) or "Untitled" for one in (*kin.above, kin.session)]
     several = len(kin.siblings) > 1
     place = f"{kin.place} of {len(kin.siblings)}" if several else ""
     keys = AROUND if several else BACK
@@ -22,7 +22,7 @@ def lay_out(kin: Kin, width: int) -> Content:
         room = width - len(right) - 2 if right else width
         if room >= LEAST or not right:
             break
-    last = Content.assemble((clean_line(kin.session.agent), "bold"), f"  {names.pop()}")
+    last = Content.assemble((sanitize_line(kin.session.agent), "bold"), f"  {names.pop()}")
     trail = Content.styled("".join(f"{name} › " for name in names), "$tone-muted")
     if trail.cell_length + last.cell_length > room:
         trail = Content.styled("… › " if names else "", "$tone-muted")

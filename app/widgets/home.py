@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.session.workspace import Place
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.text.units import count, day
 
 if TYPE_CHECKING:  # for their names alone
@@ -68,10 +68,10 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
 def lay_out(facts: HomeFacts) -> Content:
     """The whole text."""
     place = facts.place
-    where = [clean(place.folder)]
+    where = [sanitize(place.folder)]
     if place.branch is not None:
         changed = f", {place.changed} changed" if place.changed else ""
-        where.append(f"{clean(place.branch)}{changed}")
+        where.append(f"{sanitize(place.branch)}{changed}")
     lines = [
         Content.assemble(("opencode", "bold"), ("-py", "bold $tone-accent")),
         Content.styled("a coding agent for this folder", "$tone-muted"),
@@ -92,13 +92,13 @@ def _model(facts: HomeFacts) -> list[Content]:
     demo = facts.model.startswith("demo/")
     tone = "$tone-warn" if demo else "$tone-accent"
     first = Content.assemble(
-        (clean(facts.model), tone), (f"  {clean(facts.reason)}", "$tone-muted")
+        (sanitize(facts.model), tone), (f"  {sanitize(facts.reason)}", "$tone-muted")
     )
     if not demo:
         return [first, Content("")]
     if facts.local:
         names = " and ".join(facts.local)
-        runs = f"{clean(names)} {'runs' if len(facts.local) == 1 else 'run'} here: "
+        runs = f"{sanitize(names)} {'runs' if len(facts.local) == 1 else 'run'} here: "
         return [first, Content.assemble((runs, "$tone-muted"), ("/model", "bold"),
                                         (" lists its models", "$tone-muted"))]  # fmt: skip
     connect = Content.assemble(
@@ -121,7 +121,9 @@ def _tries(model: str) -> list[Content]:
 def _recent(sessions: "Sequence[Session]", now: float) -> list[Content]:
     if not sessions:
         return []
-    titles = [Content(clean(s.title or "Untitled").replace("\n", " ")) for s in sessions[:RECENT]]
+    titles = [
+        Content(sanitize(s.title or "Untitled").replace("\n", " ")) for s in sessions[:RECENT]
+    ]
     width = min(40, max(title.cell_length for title in titles)) + 4
     rows = [Content(""), Content.styled("Recent", "$tone-faint")]
     for title, session in zip(titles, sessions, strict=False):

@@ -15,7 +15,7 @@ from agent.records.shells import ShellInfo
 from agent.session.api import ErrandLine
 from app.session.server_status import Languages, Servers
 from app.session.view import Change, SessionView
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 from app.theme.preferences import look_of
 from app.toolkit.app_of import app_of
@@ -97,7 +97,7 @@ def _todos(side: Side, width: int) -> Iterator[Content]:
     shown = side.todos if len(side.todos) <= MOST else left[:MOST]
     for item in shown:
         glyph, mark, tone = _TODO[item.status]
-        text = cut(clean_line(item.content), width - 2)
+        text = cut(sanitize_line(item.content), width - 2)
         yield Content.assemble((f"{glyph} ", mark), (text, tone))
     yield from _rest(len(side.todos) - len(shown))
 
@@ -109,7 +109,7 @@ def _changes(side: Side, width: int) -> Iterator[Content]:
     for path, (added, removed) in list(side.changes.items())[:MOST]:
         counts = [f"+{added}" if added else "", f"−{removed}" if removed else ""]
         told = " ".join(one for one in counts if one)
-        name = _shortened(clean_line(path), width - cell_len(told) - 1)
+        name = _shortened(sanitize_line(path), width - cell_len(told) - 1)
         gap = " " * max(1, width - cell_len(name) - cell_len(told))
         signs = [
             (counts[0], "$tone-ok"),
@@ -125,7 +125,7 @@ def _servers(side: Side, width: int) -> Iterator[Content]:
         return
     yield _title("MCP", f"{side.servers.connected} of {side.servers.wanted} connected")
     for name in side.servers.ill[:MOST]:
-        yield Content.styled(f"✕ {cut(clean_line(name), width - 2)}", "$tone-warn")
+        yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
 def _languages(side: Side, width: int) -> Iterator[Content]:
@@ -135,10 +135,10 @@ def _languages(side: Side, width: int) -> Iterator[Content]:
     yield _title("Language servers")
     for name, errors in languages.running[:MOST]:
         found = f"  {count(errors, 'error')}" if errors else ""
-        room = cut(clean_line(name), width - 2 - len(found))
+        room = cut(sanitize_line(name), width - 2 - len(found))
         yield Content.assemble(("● ", "$tone-ok"), (room, "$tone-muted"), (found, "$tone-warn"))
     for name in languages.ill[:MOST]:
-        yield Content.styled(f"✕ {cut(clean_line(name), width - 2)}", "$tone-warn")
+        yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
 def _background(side: Side, width: int) -> Iterator[Content]:
@@ -149,7 +149,7 @@ def _background(side: Side, width: int) -> Iterator[Content]:
         return
     yield _title("In the background")
     for name in named[:MOST]:
-        text = cut(clean_line(name), width - 2)
+        text = cut(sanitize_line(name), width - 2)
         yield Content.assemble(("◐ ", "$tone-accent"), (text, "$tone-muted"))
     yield from _rest(len(named) - MOST)
 

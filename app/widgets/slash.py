@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 LIMIT = 8
 """Rows shown at once; the rest scrolls."""
@@ -88,13 +88,16 @@ class SlashList(OptionList, can_focus=False):
         rows = [
             Option(
                 Content.assemble(
-                    (clean_line(name), "$tone-accent"), (f"   {clean_line(what)}", "$tone-muted")
+                    (sanitize_line(name), "$tone-accent"),
+                    (f"   {sanitize_line(what)}", "$tone-muted"),
                 ),
                 id=name,
             )
             for name, what in agents
         ]
-        rows += [Option(Content(clean_line(path)), id=path) for path in paths if path not in taken]
+        rows += [
+            Option(Content(sanitize_line(path)), id=path) for path in paths if path not in taken
+        ]
         self.set_options(rows)
         if rows:
             self.highlighted = 0
@@ -109,7 +112,7 @@ class SlashList(OptionList, can_focus=False):
 def _row(entry: Entry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
-        (f"/{clean_line(entry.name)}".ljust(width - 1) + " ", "bold"),
+        (f"/{sanitize_line(entry.name)}".ljust(width - 1) + " ", "bold"),
         (entry.title, "$tone-muted"),
         (aliases, "$tone-muted"),
     )

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from app.session.server_status import Languages, Servers
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # for its name alone
@@ -81,7 +81,7 @@ def short_model(full_name: str) -> str:
 def _branch(status: Status) -> str:
     if status.branch is None:
         return ""
-    return clean(status.branch) + (f" +{status.changed}" if status.changed else "")
+    return sanitize(status.branch) + (f" +{status.changed}" if status.changed else "")
 
 
 def _context(status: Status) -> str:
@@ -108,9 +108,9 @@ def lay_out(status: Status, width: int) -> Content:
     branch, then effort; at last the line is cut with an ellipsis."""
     left = Content.styled("NORMAL  ", "bold $tone-warn") if status.normal else Content("")
     left += Content.assemble(
-        (clean(status.agent), f"bold {tone_of(status.colour)}"),
+        (sanitize(status.agent), f"bold {tone_of(status.colour)}"),
         "  ",
-        (clean(short_model(status.model)), "$tone-muted"),
+        (sanitize(short_model(status.model)), "$tone-muted"),
     )
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
@@ -121,12 +121,12 @@ def lay_out(status: Status, width: int) -> Content:
         left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.ill:
         ill = status.servers.ill
-        named = clean_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
+        named = sanitize_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
         left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
     if status.languages.ill:
-        named = clean_line(", ".join(status.languages.ill))[:LONGEST_NAME]
+        named = sanitize_line(", ".join(status.languages.ill))[:LONGEST_NAME]
         left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
-    tail = Content.styled(f" · {clean(status.effort)}" if status.effort else "", "$tone-muted")
+    tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
     if status.cached is not None:
         longer = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]

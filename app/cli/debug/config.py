@@ -13,7 +13,7 @@ from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Loaded, load_plugins
 from agent.records.json import Json, JsonObject
 from agent.runtime.settings import read_settings
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 SHOWN = 200
 """Characters of one value."""
@@ -33,12 +33,12 @@ def show_config(directory: Path, *, as_json: bool = False) -> int:
     for key, value in _leaves(values_of(loaded.config)):
         source = loaded.sources.get(key)
         if source is not None and key.partition(".")[0] != "permission":
-            print(f"{clean(key)} = {clean(_short(value))}   {clean(source)}")
+            print(f"{sanitize(key)} = {sanitize(_short(value))}   {sanitize(source)}")
     for rule in loaded.rules:
-        what = f"{clean(rule.permission)}: {clean(rule.pattern)}"
-        print(f"{rule.action:6}{what}   {clean(rule.source)}")
+        what = f"{sanitize(rule.permission)}: {sanitize(rule.pattern)}"
+        print(f"{rule.action:6}{what}   {sanitize(rule.source)}")
     for notice in loaded.notices:
-        print(clean(notice))
+        print(sanitize(notice))
     return 0
 
 
@@ -81,13 +81,13 @@ def show_plugins(directory: Path, *, as_json: bool = False) -> int:
     if not trust.trusted and any(runs.kind in {"plugin", "tool"} for runs in trust.found.runs):
         print("This folder is not trusted, so its own plugins are left out.")
     for each in plugins.all:
-        print(f"{clean(each.plugin.name)}   {clean(each.plugin.source)}")
+        print(f"{sanitize(each.plugin.name)}   {sanitize(each.plugin.source)}")
         for kind, names in _added(each).items():
             if names:
-                print(f"  {kind:10}{clean(', '.join(names))}")
+                print(f"  {kind:10}{sanitize(', '.join(names))}")
         if each.failure:
-            print(clean(each.failure))
-            print(clean(each.traceback))
+            print(sanitize(each.failure))
+            print(sanitize(each.traceback))
     return code
 
 
@@ -120,7 +120,7 @@ def show_paths(*, as_json: bool = False) -> int:
         print(json.dumps(found, indent=1))
         return 0
     for name, path in found.items():
-        print(f"{name:8}{clean(path)}")
+        print(f"{name:8}{sanitize(path)}")
     return 0
 
 

@@ -13,7 +13,7 @@ from agent.config.paths import Paths
 from agent.records.json import Json, JsonObject
 from app.cli.debug.config import settings_here
 from app.cli.main import version as own_version
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
 PROGRAMS = ("git", "rg", "bash")
@@ -29,7 +29,7 @@ def show_info(directory: Path, *, as_json: bool = False) -> int:
         return 0
     for name, value in facts.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        print(f"{name:24}{clean_line(str('–' if shown in (None, '') else shown))}")
+        print(f"{name:24}{sanitize_line(str('–' if shown in (None, '') else shown))}")
     return 0
 
 

@@ -13,7 +13,7 @@ from agent.permission.shell.cases import Case, verdict
 from agent.process import shell
 from agent.records.requests import JudgedNeed, Need
 from app.cli.debug.config import settings_here
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 SHOWN = 5
 """Other names of one command that are told."""
@@ -56,23 +56,23 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
         )
     judged = [judge(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
     for one in judged:
-        what = clean(one.need.shown or one.need.pattern)
+        what = sanitize(one.need.shown or one.need.pattern)
         name = "" if one.need.permission == permission else f"{one.need.permission}: "
-        print(f"{one.action:6}{name}{what}   {clean(one.reason)}")
+        print(f"{one.action:6}{name}{what}   {sanitize(one.reason)}")
         for line in _seen(one, rules, trusted=trust.trusted, deny_wins=deny_wins):
-            print(f"      {clean(line)}")
+            print(f"      {sanitize(line)}")
     words = [one.action for one in judged]
     whole = next((action for action in ("deny", "ask") if action in words), "allow")
-    print(f"\nTogether: {whole}, for agent {agent} in {clean(str(directory))}.")
+    print(f"\nTogether: {whole}, for agent {agent} in {sanitize(str(directory))}.")
     offered = [
         f"{one.need.permission}: {one.need.always}"
         for one in judged
         if one.action == "ask" and one.need.always
     ]
     if whole == "ask":
-        print("Always would store: " + (clean(", ".join(offered)) or "nothing is offered."))
+        print("Always would store: " + (sanitize(", ".join(offered)) or "nothing is offered."))
     for notice in loaded.notices:
-        print(clean(notice))
+        print(sanitize(notice))
     return 0
 
 

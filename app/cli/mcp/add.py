@@ -9,7 +9,7 @@ from agent.config.paths import Paths
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
 from app.cli.runner import USAGE, say
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
@@ -29,7 +29,9 @@ def add_server(
     if bool(url) == bool(command):
         return say("Give either --url URL or, behind --, a program and its arguments.", USAGE)
     if url and not url.startswith(("http://", "https://")):
-        return say(f"{clean_line(url)} is no address: it begins with https:// or http://.", USAGE)
+        return say(
+            f"{sanitize_line(url)} is no address: it begins with https:// or http://.", USAGE
+        )
     pairs = headers if url else variables
     if (variables if url else headers) or any("=" not in pair for pair in pairs):
         kind = "--header" if url else "--env"
@@ -52,8 +54,8 @@ def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
     servers = servers_of_claude_code(env, directory)
     entry = servers.get(name)
     if not isinstance(entry, dict):
-        names = ", ".join(clean_line(one) for one in servers) or "none"
-        return say(f"Claude Code has no server {clean_line(name)} here. It has: {names}.", USAGE)
+        names = ", ".join(sanitize_line(one) for one in servers) or "none"
+        return say(f"Claude Code has no server {sanitize_line(name)} here. It has: {names}.", USAGE)
     if not _NAME.fullmatch(name):
         return say("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     return _save(name, env, entry)
@@ -61,5 +63,5 @@ def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
 
 def _save(name: str, env: Mapping[str, str], entry: JsonObject) -> int:
     path = save_setting(Paths.find(env).config, ("mcp", name), entry)
-    print(f"{name} is in {clean_line(str(path))}. Try it: opencode-py mcp debug {name}")
+    print(f"{name} is in {sanitize_line(str(path))}. Try it: opencode-py mcp debug {name}")
     return 0

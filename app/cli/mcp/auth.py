@@ -8,7 +8,7 @@ from agent.mcp.records import Server
 from agent.mcp.tokens import TokenFile
 from agent.records.errors import ConfigError
 from app.cli.mcp.servers import read_servers
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.toolkit.browser import browser_of
 
 WAIT = "Waiting for the browser. Ctrl+C gives up."
@@ -46,7 +46,7 @@ def _list(servers: tuple[Server, ...], tokens: TokenFile) -> int:
     known = set(tokens.urls())
     for one in remote:
         state = "logged in" if one.url in known else "no login"
-        print(f"{clean_line(one.name):20}{state:12}{clean_line(one.url)}")
+        print(f"{sanitize_line(one.name):20}{state:12}{sanitize_line(one.url)}")
     if not remote:
         print("No remote MCP server is configured, and others have no login.")
     return 0
@@ -60,9 +60,9 @@ async def _log_in(server: Server, data: Path, env: Mapping[str, str]) -> int:
     async def show(address: str) -> None:
         opened = await opener(address)
         print("Log in on the page that opens, or at:" if opened else "Open this page to log in:")
-        print(clean_line(address))
+        print(sanitize_line(address))
         print(WAIT, flush=True)
 
     await Logins(data).log_in(server, show)
-    print(f"You are logged in at {clean_line(server.name)}.")
+    print(f"You are logged in at {sanitize_line(server.name)}.")
     return 0

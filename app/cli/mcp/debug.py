@@ -12,7 +12,7 @@ from agent.mcp.service import mcp_service
 from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
 from app.cli.mcp.servers import read_servers
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 SECONDS = 120.0
 
@@ -36,7 +36,7 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Stand
     mcp = {name: replace(loaded.config.mcp[name], enabled=True)}
     only = replace(loaded, config=replace(loaded.config, mcp=mcp))
     service = mcp_service(only, directory, paths, env, Bus(), Registry(()))
-    sys.stderr.write(f"Connecting to {clean_line(known[name].shown)} …\n")
+    sys.stderr.write(f"Connecting to {sanitize_line(known[name].shown)} …\n")
     try:
         await service.tried(SECONDS)
         found = service.standing(name)
@@ -47,26 +47,26 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Stand
 
 
 def _show(standing: Standing) -> None:
-    reason = f": {clean_line(standing.reason)}" if standing.reason else ""
+    reason = f": {sanitize_line(standing.reason)}" if standing.reason else ""
     state = "failed" if standing.state == "connecting" else standing.state
-    print(f"{clean_line(standing.server.name)}   {state}{reason}")
+    print(f"{sanitize_line(standing.server.name)}   {state}{reason}")
     if standing.state == "needs auth" and standing.server.logs_in:
-        print(f"Log in with: opencode-py mcp auth {clean_line(standing.server.name)}")
+        print(f"Log in with: opencode-py mcp auth {sanitize_line(standing.server.name)}")
     if standing.about:
-        print(f"{clean_line(standing.about)}   over {standing.wire}")
+        print(f"{sanitize_line(standing.about)}   over {standing.wire}")
     for line in (standing.words if standing.new_words is None else standing.new_words).splitlines():
-        print(f"says       {clean_line(line)}")
+        print(f"says       {sanitize_line(line)}")
     if standing.new_words is not None:
         print("           (that has changed since it was kept: accept it with ctrl+y in /mcp)")
     for name, definition in standing.tools:
-        described = clean_line(" ".join(definition.description.split()))[:100]
+        described = sanitize_line(" ".join(definition.description.split()))[:100]
         mark = "   (changed since it was approved)" if definition.name in standing.changed else ""
-        print(f"tool       {clean_line(name)}   {described}{mark}")
+        print(f"tool       {sanitize_line(name)}   {described}{mark}")
     for prompt in standing.prompts:
-        print(f"prompt     {clean_line(prompt.name)}   {clean_line(prompt.description)}")
+        print(f"prompt     {sanitize_line(prompt.name)}   {sanitize_line(prompt.description)}")
     for resource in standing.resources:
-        print(f"resource   {clean_line(resource.uri)}   {clean_line(resource.name)}")
+        print(f"resource   {sanitize_line(resource.uri)}   {sanitize_line(resource.name)}")
     for problem in standing.problems:
-        print(f"problem    {clean_line(problem)}")
+        print(f"problem    {sanitize_line(problem)}")
     if standing.log:
-        print(f"\nWhat its program printed:\n{clean(standing.log)}")
+        print(f"\nWhat its program printed:\n{sanitize(standing.log)}")

@@ -12,7 +12,7 @@ from agent.config.mcp_json import servers_of_claude_code
 from agent.mcp.records import Server
 from agent.records.json import JsonObject
 from app.cli.mcp.servers import read_servers
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
 
@@ -23,27 +23,27 @@ def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> i
     """Print the servers that count in *directory*."""
     servers, loaded, _ = asyncio.run(read_servers(directory, env))
     for notice in loaded.notices:
-        sys.stderr.write(f"{clean(notice)}\n")
+        sys.stderr.write(f"{sanitize(notice)}\n")
     if as_json:
         print(json.dumps({"servers": [_as_json(one, loaded) for one in servers]}, indent=1))
         return 0
     if not servers:
         print(NOTHING)
-    width = max((len(clean_line(one.name)) for one in servers), default=0) + 2
+    width = max((len(sanitize_line(one.name)) for one in servers), default=0) + 2
     for one in servers:
         state = one.problem or ("on" if one.enabled else "off")
-        line = f"{clean_line(one.name):{width}}{state:5}{_what(one)}"
-        print(f"{line}   {clean_line(_source(one, loaded))}")
+        line = f"{sanitize_line(one.name):{width}}{state:5}{_what(one)}"
+        print(f"{line}   {sanitize_line(_source(one, loaded))}")
     known = {one.name for one in servers}
     more = [name for name in servers_of_claude_code(env, directory) if name not in known]
     if more:
-        names = ", ".join(clean_line(name) for name in more)
+        names = ", ".join(sanitize_line(name) for name in more)
         print(f"Claude Code has these too: {names}. Take one over: {TAKE}")
     return 0
 
 
 def _what(server: Server) -> str:
-    return clean_line(server.url or shlex.join(server.command))
+    return sanitize_line(server.url or shlex.join(server.command))
 
 
 def _source(server: Server, loaded: LoadedConfig) -> str:

@@ -6,7 +6,7 @@ from agent.records.events import Event, PartDelta, PartUpdated, SessionIdle
 from agent.records.messages import Session, TextPart
 from agent.runtime.headless import Ending
 from app.console.printer import Printer
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 
 class TextWriter:
@@ -46,11 +46,11 @@ class TextWriter:
         if self._answer is not None:
             self._answer.end_line()
         elif ending.answer:
-            self._out.write(clean(ending.answer) + "\n")
+            self._out.write(sanitize(ending.answer) + "\n")
             self._out.flush()
         if ending.error is not None:
-            self._err.write(clean(ending.error.message) + "\n")
+            self._err.write(sanitize(ending.error.message) + "\n")
         elif ending.outcome == "cancelled":
             self._err.write("Interrupted.\n")
         for what in ending.refused:
-            self._err.write(f"Refused, as nobody could be asked: {clean(what)}\n")
+            self._err.write(f"Refused, as nobody could be asked: {sanitize(what)}\n")

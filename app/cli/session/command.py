@@ -97,21 +97,21 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
 async def _show(store: "Store", given: argparse.Namespace) -> None:
     from agent.transfer.bundle import collect  # not needed by --help
     from agent.transfer.writing import text_of  # as above
-    from app.text.sanitize import clean  # as above
+    from app.text.sanitize import sanitize  # as above
 
     text = text_of(await collect(store, given.id), "json" if given.json else "md")
-    sys.stdout.write(text if given.json else clean(text))
+    sys.stdout.write(text if given.json else sanitize(text))
 
 
 async def _delete(store: "Store", given: argparse.Namespace) -> None:
     from agent.records.errors import SessionBusy  # not needed by --help
-    from app.text.sanitize import clean_line  # as above
+    from app.text.sanitize import sanitize_line  # as above
 
     for session_id in given.id:
         session = await store.session(session_id)
         if await store.leased_elsewhere(session_id):
             raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
-        name = clean_line(session.title) or "Untitled"
+        name = sanitize_line(session.title) or "Untitled"
         if not given.force and not _agreed(f"Delete “{name}” for good? (y/n) "):
             sys.stderr.write(f"{session_id} was kept.\n")
             continue

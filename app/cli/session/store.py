@@ -57,10 +57,10 @@ def named(name: str) -> Path:
 
 def table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
-    from app.text.sanitize import clean_line  # not needed by --help
+    from app.text.sanitize import sanitize_line  # not needed by --help
     from app.text.units import aligned, widths_of  # as above
 
-    cleaned = [tuple(map(clean_line, row)) for row in rows]
+    cleaned = [tuple(map(sanitize_line, row)) for row in rows]
     widths = widths_of(cleaned)
     for row in cleaned:
         print(aligned(row, widths))

@@ -39,7 +39,7 @@ class Grace:
         return self._quiet > 0.0
 
 
-class Unbidden(Dialog[ResultT]):
+class AutoDialog(Dialog[ResultT]):
     """Opens by itself, maybe amid what somebody types: what comes before it could be read answers
     nothing. The app asks it of each key (``app.tui.type_ahead``); of clicks it asks itself."""
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import Dialog
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 
 class ConfirmScreen(Dialog[bool]):
@@ -29,9 +29,9 @@ class ConfirmScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(Content.styled(clean(self._question), "bold"))
+            yield Static(Content.styled(sanitize(self._question), "bold"))
             if self._detail:
-                yield Static(Content(clean(self._detail)), classes="dialog-text")
+                yield Static(Content(sanitize(self._detail)), classes="dialog-text")
             keys = Content.assemble(
                 ("y", "bold"), (" yes   ", "$tone-muted"), ("n", "bold"), (" no", "$tone-muted")
             )

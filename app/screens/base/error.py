@@ -9,12 +9,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.auto_dialog import AutoDialog
 from app.screens.base.dialog import QUIET
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 
-class ErrorScreen(Unbidden[bool]):
+class ErrorScreen(AutoDialog[bool]):
     """Says what failed and where the log is. True goes on, False leaves the program."""
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
@@ -31,8 +31,8 @@ class ErrorScreen(Unbidden[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -error"):
             yield Static(Content.styled("Something went wrong in opencode-py", "bold"))
-            yield Static(Content(clean(self._message)), classes="dialog-text")
-            where = f"The session is saved. Details are in {clean(self._log)}"
+            yield Static(Content(sanitize(self._message)), classes="dialog-text")
+            where = f"The session is saved. Details are in {sanitize(self._log)}"
             yield Static(Content.styled(where, "$tone-muted"), classes="dialog-text")
             keys = Content.assemble(
                 ("enter", "bold"),

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from app.screens.base.dialog import Dialog
 from app.text.fuzzy import fitting
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.input.field import Field
 from app.widgets.two_column_row import Sided
 
@@ -76,7 +76,7 @@ class Picker(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
-            yield Static(Content.styled(clean(self._title), "bold"), id="picker-title")
+            yield Static(Content.styled(sanitize(self._title), "bold"), id="picker-title")
             yield Field(placeholder="Type to filter", id="picker-filter")
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
@@ -182,7 +182,9 @@ class Picker(Dialog[str | None]):
         for row in found:
             if row.group and row.group != group:
                 group = row.group
-                options.append(Option(Content.styled(clean(group), "$tone-muted"), disabled=True))
+                options.append(
+                    Option(Content.styled(sanitize(group), "$tone-muted"), disabled=True)
+                )
             if row.key == keep:
                 start = len(options)
             options.append(self._option(row))
@@ -193,9 +195,9 @@ class Picker(Dialog[str | None]):
 
     def _option(self, row: Row) -> Option:
         mark = "● " if row.key == self._current else "  "
-        note = f"   {clean(row.note)}" if row.note else ""
-        line = Content.assemble((mark, "$tone-accent"), clean(row.title), (note, "$tone-muted"))
-        aside = Content.styled(clean(row.aside), "$tone-muted")
+        note = f"   {sanitize(row.note)}" if row.note else ""
+        line = Content.assemble((mark, "$tone-accent"), sanitize(row.title), (note, "$tone-muted"))
+        aside = Content.styled(sanitize(row.aside), "$tone-muted")
         return Option(Sided(line, aside), id=row.key)
 
     def _keys(self) -> Content:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from app.screens.base.dialog import Dialog
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.input.field import Field
 
 
@@ -27,8 +27,8 @@ class TextScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(Content.styled(clean(self._question), "bold"))
-            yield Field(clean(self._value), select_on_focus=False, classes="dialog-input")
+            yield Static(Content.styled(sanitize(self._question), "bold"))
+            yield Field(sanitize(self._value), select_on_focus=False, classes="dialog-input")
             keys = Content.assemble(
                 ("enter", "bold"),
                 (" go on   ", "$tone-muted"),

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from agent.records.blocks import ShellBlock
 from agent.records.requests import JudgedNeed, PermissionRequest
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 VERDICT = 6
 """Cells of the word that says how a part was judged, with the blank behind it."""
@@ -37,7 +37,7 @@ def need_rows(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Cont
     """One entry for each part of the call, *width* cells wide: verdict, what, why. What is too
     long for its column goes on below itself, and its reason with it. *above*: the call stands
     whole above, so that of a very long part the beginning will do."""
-    texts = [clean_line(judged.need.shown or judged.need.pattern) for judged in needs]
+    texts = [sanitize_line(judged.need.shown or judged.need.pattern) for judged in needs]
     shown = [_bounded(text) if above else text for text in texts]
     column = min(COLUMN, max((Content(text).cell_length for text in shown), default=0)) + 3
     entries = [_need(*pair, column, width) for pair in zip(needs, shown, strict=True)]
@@ -51,7 +51,7 @@ def _need(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
     verdict = Content.styled(judged.action.ljust(VERDICT), tone)
     program, space, rest = text.partition(" ")
     what = Content.assemble((program, tone if judged.need.destructive else ""), space + rest)
-    why = Content.styled(clean_line(judged.reason or judged.need.reason), "$tone-muted")
+    why = Content.styled(sanitize_line(judged.reason or judged.need.reason), "$tone-muted")
     wide = max(column, what.cell_length + 2)
     if what.cell_length + 2 <= column and width - VERDICT - column >= LEAST:
         pad = Content(" " * (column - what.cell_length))
@@ -83,11 +83,11 @@ def reach(request: PermissionRequest, home: str, width: int) -> Content:
     """Where the call reaches: paths outside the project, the folder, how much text it is, and
     what in it only looks like ASCII."""
     outside = [
-        clean_line(judged.need.shown or judged.need.pattern)
+        sanitize_line(judged.need.shown or judged.need.pattern)
         for judged in request.needs
         if judged.need.permission == "external_directory"
     ]
-    folder = clean_line(request.folder)
+    folder = sanitize_line(request.folder)
     if home and (folder == home or folder.startswith(home + "/")):
         folder = "~" + folder[len(home) :]
     facts = [("outside", ", ".join(outside) or "none"), ("folder", folder)]
@@ -99,7 +99,7 @@ def reach(request: PermissionRequest, home: str, width: int) -> Content:
         facts.append(("characters", f"{len(text):,}"))
     lines = _side_by_side(facts, width)
     if mimics := look_alikes(text):
-        told = [f"{clean(char)} {_name(char)}" for char in mimics[:MIMICS]]
+        told = [f"{sanitize(char)} {_name(char)}" for char in mimics[:MIMICS]]
         more = [f"and {len(mimics) - MIMICS} more"] if len(mimics) > MIMICS else []
         label = Content.styled("looks like ASCII  ", "$tone-warn")
         lines.append(hung(label, Content(", ".join((*told, *more))), width))
@@ -140,7 +140,7 @@ def offer(request: PermissionRequest, width: int) -> Content:
     """Exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
-    patterns = map(clean_line, request.offers)
+    patterns = map(sanitize_line, request.offers)
     label = Content.styled("Always would allow  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
     return hung(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -10,9 +10,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.auto_dialog import AutoDialog
 from app.screens.base.dialog import QUIET
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import Field
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
@@ -25,7 +25,7 @@ TAKEN = frozenset({"escape", "up", "down", *PAGES})
 """Keys that mean the dialog while the line has the focus, too."""
 
 
-class QuestionScreen(Unbidden[QuestionOutcome]):
+class QuestionScreen(AutoDialog[QuestionOutcome]):
     """Asks *question*. *waiting* counts all dialogs that wait, this one included.
 
     Typing answers in one's own words; up and down choose an option, space marks several where
@@ -55,11 +55,11 @@ class QuestionScreen(Unbidden[QuestionOutcome]):
         question = self.question
         with Vertical(id="question"):
             with Horizontal(id="question-top"):
-                heading = clean_line(question.header) or "A question"
+                heading = sanitize_line(question.header) or "A question"
                 yield Static(Content.styled(heading, "bold"), id="question-heading")
                 yield Static(self._who(), id="question-who")
             with VerticalScroll(id="question-scroll", can_focus=False):
-                yield Static(Content(clean(question.text)), id="question-text")
+                yield Static(Content(sanitize(question.text)), id="question-text")
             yield OptionList(id="question-options", markup=False, compact=True)
             yield Field(
                 placeholder=self._placeholder(), select_on_focus=False, id="question-answer"
@@ -191,10 +191,10 @@ class QuestionScreen(Unbidden[QuestionOutcome]):
 
     def _option(self, number: int, option: QuestionOption) -> Option:
         mark = ("[x] " if number in self._marked else "[ ] ") if self.question.multiple else ""
-        note = f"   {clean_line(option.description)}" if option.description else ""
+        note = f"   {sanitize_line(option.description)}" if option.description else ""
         return Option(
             Content.assemble(
-                (mark, "$tone-accent"), clean_line(option.label), (note, "$tone-muted")
+                (mark, "$tone-accent"), sanitize_line(option.label), (note, "$tone-muted")
             )
         )
 
@@ -203,7 +203,7 @@ class QuestionScreen(Unbidden[QuestionOutcome]):
         parts = [
             f"{question.number} of {question.total}" if question.total > 1 else "",
             f"{self._waiting} waiting" if self._waiting > 1 else "",
-            clean_line(question.agent),
+            sanitize_line(question.agent),
         ]
         return Content.styled("   ".join(part for part in parts if part), "$tone-muted")
 

@@ -13,11 +13,11 @@ from textual.widgets import Input, Static
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
-from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.auto_dialog import AutoDialog
 from app.screens.base.dialog import QUIET
 from app.screens.base.page import Laid
 from app.screens.permission.details import hung, need_rows, offer, reach
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.input.command_editor import CommandEditor
 from app.widgets.input.field import Field
 from app.widgets.permission_subject import Subject
@@ -40,7 +40,7 @@ HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
 EDITED = "You changed the command: it is checked again before it runs."
 
 
-class PermissionScreen(Unbidden[Outcome]):
+class PermissionScreen(AutoDialog[Outcome]):
     """Asks one question. *waiting* counts all that wait, this one included."""
 
     CSS_PATH = "permission.tcss"
@@ -74,7 +74,7 @@ class PermissionScreen(Unbidden[Outcome]):
         changes = any(isinstance(block, DiffBlock) for block in request.blocks)
         with Vertical(id="ask", classes="-changes" if changes else ""):
             with Horizontal(id="ask-top"):
-                yield Static(Content.styled(clean(request.heading), "bold"), id="ask-heading")
+                yield Static(Content.styled(sanitize(request.heading), "bold"), id="ask-heading")
                 yield Static(self._who(), id="ask-who")
             with VerticalScroll(id="ask-subject", can_focus=False):
                 yield Subject(request.blocks, id="ask-blocks")
@@ -279,7 +279,7 @@ class PermissionScreen(Unbidden[Outcome]):
         several = f"1 of {self._waiting} waiting   " if self._waiting > 1 else ""
         callers = self.request.callers
         working = f", working for {callers[0]}" if callers else ""
-        return Content.styled(several + clean(self.request.agent + working), "$tone-muted")
+        return Content.styled(several + sanitize(self.request.agent + working), "$tone-muted")
 
     @staticmethod
     def _label(answer: Answer) -> Content:

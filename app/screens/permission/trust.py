@@ -9,10 +9,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.screens.base.auto_dialog import Unbidden
+from app.screens.base.auto_dialog import AutoDialog
 from app.screens.base.dialog import QUIET
 from app.screens.permission.screen import SCROLLS
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.permission.trust.project_files import Steers
@@ -57,7 +57,7 @@ def lay_out(question: "TrustQuestion") -> Content:
     allowed = [each for each in found.runs if each.kind == "allowed without asking"]
     sections: list[list[Content]] = []
     if question.changed:
-        names = ", ".join(clean_line(name) for name in question.changed)
+        names = ", ".join(sanitize_line(name) for name in question.changed)
         sections.append([Content.styled(f"Changed since you last answered: {names}", "$tone-warn")])
     if runs:
         heading = Content.styled("It would run or reach, as you", "bold")
@@ -79,34 +79,34 @@ def _runs(runs: Iterable["Runs"]) -> Iterator[Content]:
         yield Content.assemble(
             "  ",
             (each.kind, "$tone-muted"),
-            f" {clean_line(each.name)}",
-            (f"   {clean_line(each.source)}", "$tone-faint"),
+            f" {sanitize_line(each.name)}",
+            (f"   {sanitize_line(each.source)}", "$tone-faint"),
         )
         if each.shown:
-            shown = clean(each.shown).replace("\n", "\n      ")
+            shown = sanitize(each.shown).replace("\n", "\n      ")
             yield Content.assemble("      ", (shown, "$tone-warn"))
 
 
 def _allowed(rule: "Runs") -> Content:
     return Content.assemble(
         "  ",
-        (clean_line(rule.name), "$tone-muted"),
-        (f" {clean_line(rule.detail)}", "$tone-warn"),
-        (f"   {clean_line(rule.source)}", "$tone-faint"),
+        (sanitize_line(rule.name), "$tone-muted"),
+        (f" {sanitize_line(rule.detail)}", "$tone-warn"),
+        (f"   {sanitize_line(rule.source)}", "$tone-faint"),
     )
 
 
 def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
     by_kind: dict[str, list[str]] = {}
     for each in steers:
-        by_kind.setdefault(each.kind, []).append(clean_line(each.name))
+        by_kind.setdefault(each.kind, []).append(sanitize_line(each.name))
     for kind, names in by_kind.items():
         for index, name in enumerate(names):
             word = STEER_WORDS[kind] if index == 0 else ""
             yield Content.assemble("  ", (word.ljust(14), "$tone-muted"), name)
 
 
-class TrustScreen(Unbidden["TrustAnswer"]):
+class TrustScreen(AutoDialog["TrustAnswer"]):
     """Asks once, or shows where a folder stands."""
 
     CSS_PATH = "trust.tcss"
@@ -126,7 +126,7 @@ class TrustScreen(Unbidden["TrustAnswer"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
             yield Static(Content.styled(HEADINGS[self._standing], "bold"), id="trust-heading")
-            yield Static(Content(clean_line(self._question.folder)), id="trust-folder")
+            yield Static(Content(sanitize_line(self._question.folder)), id="trust-folder")
             with VerticalScroll(id="trust-found", can_focus=False):
                 yield Static(lay_out(self._question), id="trust-list")
             yield Static(Content.styled(EXPLAINED, "$tone-muted"), id="trust-explained")

@@ -8,7 +8,7 @@ from agent.records.messages import AssistantMessage, ToolPart
 from agent.session.review.timeline import Step, TurnLine, answers_of
 from app.screens.review.loaded_session import Reviewed
 from app.screens.review.rows import Mark, Shown
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import count, duration, money, tokens
 
 KEYS = (
@@ -29,7 +29,7 @@ KEYS = (
 def top_line(reviewed: Reviewed, above: Sequence[str], shown: Shown) -> Content:
     """Where this is, and what there is of it."""
     session = reviewed.session
-    trail = " / ".join(clean_line(title) for title in (*above, session.title))
+    trail = " / ".join(sanitize_line(title) for title in (*above, session.title))
     facts = f"   {count(len(reviewed.turns), 'turn')}  {money(session.cost)}"
     if shown.filter != "everything":
         facts += f"   only {shown.filter}"
@@ -61,7 +61,7 @@ def facts_line(reviewed: Reviewed, mark: Mark) -> Content:
         facts = step_facts(mark.step.message, mark.step)
     part = reviewed.part(mark.message_id, mark.part_id)
     if isinstance(part, ToolPart) and (answers := answers_of(part)):
-        said = "  ".join(" ".join(clean_line(answer).split()) for answer in answers)
+        said = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
         facts = Content.assemble((said, "$tone-accent"), "   ", facts)
     if mark.child is not None:
         keys = ("enter", "bold"), (" unfold  ", "$tone-muted"), ("o", "bold"), (" alone   ", "")
@@ -71,7 +71,7 @@ def facts_line(reviewed: Reviewed, mark: Mark) -> Content:
 
 def step_facts(message: AssistantMessage, step: Step) -> Content:
     """What one response took: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
-    facts = [clean_line(message.model.partition("/")[2] or message.model)]
+    facts = [sanitize_line(message.model.partition("/")[2] or message.model)]
     if step.seconds is not None:
         facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
     if (usage := message.usage) is not None:

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from agent.records.messages import AssistantMessage, MessageWithParts
 from app.screens.base.page import PageScreen
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 
 MOST = 60_000
 """Characters of a section that are shown: a page is laid out whole."""
@@ -29,7 +29,7 @@ class SentScreen(PageScreen):
         from agent.session.review.past_request import sent  # brings the provider's records
 
         sections = [
-            Content.assemble((f"{heading}\n", "bold $tone-accent"), clean(_cut(text)))
+            Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))
             for heading, text in sent(messages, message.id, secrets)
         ]
         effort = Content.styled(

@@ -31,8 +31,8 @@ from agent.session.review.timeline import (
     words_of,
 )
 from app.screens.review.loaded_session import Below, Reviewed
-from app.text.excerpt import glance
-from app.text.sanitize import clean_line
+from app.text.excerpt import excerpt
+from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, duration, money, tokens
 
 DEEPEST = 8
@@ -168,7 +168,7 @@ def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
     if isinstance(part, TextPart | ReasoningPart):
         if where.filter != "everything" or not part.text.strip():
             return None
-        said = glance(part.text[: 8 * where.width])
+        said = excerpt(part.text[: 8 * where.width])
         if isinstance(part, ReasoningPart):
             return _row("∴", "$tone-faint", said, where, "$tone-faint")
         return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
@@ -233,7 +233,7 @@ def _child(part: Part) -> str | None:
 def _row(
     glyph: str, tone: str, text: str, where: _Where, words: str = "", folds: str = ""
 ) -> Content:
-    said = " ".join(clean_line(text[: 4 * where.width]).split())
+    said = " ".join(sanitize_line(text[: 4 * where.width]).split())
     rules = "│ " * where.depth
     line = Content.assemble(
         (f"{folds:<2}", "$tone-muted"), (rules, "$tone-faint"), (f"{glyph} ", tone), (said, words)
@@ -244,7 +244,7 @@ def _row(
 def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
     """Two rows: when and what, then how much."""
     tone = "$tone-warn" if turn.cancelled else "$tone-err" if turn.failures else ""
-    title = " ".join(clean_line(turn.text[: 4 * width]).split()) or "Untitled"
+    title = " ".join(sanitize_line(turn.text[: 4 * width]).split()) or "Untitled"
     head = Content.assemble(
         ("▾ " if unfolded else "▸ ", "$tone-muted"),
         (f"{clock(turn.started)}  ", "$tone-muted"),

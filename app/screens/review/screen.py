@@ -23,7 +23,7 @@ from app.screens.review.extract import copied, saved
 from app.screens.review.facts import facts_line, keys_lines, top_line
 from app.screens.review.loaded_session import Reviewed, read
 from app.screens.review.rows import Mark, Shown, marks
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, ask
 from app.widgets.input.field import Field
@@ -255,7 +255,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if self._hits:
             self.action_hit(1)
         else:
-            self._show_keys(f"“{clean_line(event.value)}” is not in this session")
+            self._show_keys(f"“{sanitize_line(event.value)}” is not in this session")
 
     def _end_search(self) -> None:
         box = self.query_one(Input)
@@ -328,7 +328,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         except NothingToDo as error:
             self._show_keys(error.message.replace(f"{folder}/", ""))
         else:
-            self._show_keys(f"Saved to {clean_line(name)}, without what looks like a key")
+            self._show_keys(f"Saved to {sanitize_line(name)}, without what looks like a key")
 
     def action_diff(self, whole: bool) -> None:
         mark, reviewed = self._mark, self._reviewed

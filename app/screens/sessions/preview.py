@@ -7,8 +7,8 @@ from textual.content import Content
 
 from agent.records.errors import SessionNotFound
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
-from app.text.excerpt import glance
-from app.text.sanitize import clean, clean_line
+from app.text.excerpt import excerpt
+from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.store import Store
@@ -27,7 +27,8 @@ async def preview(store: "Store", key: str, typed: str) -> Content:
     except SessionNotFound:
         return Content("")
     head = Content.styled(
-        clean_line(f"{session.directory}   {session.model or ''}   {session.agent}"), "$tone-faint"
+        sanitize_line(f"{session.directory}   {session.model or ''}   {session.agent}"),
+        "$tone-faint",
     )
     lines: list[Content] = [head]
     if message_id:
@@ -35,7 +36,7 @@ async def preview(store: "Store", key: str, typed: str) -> Content:
         words = typed.lower().split()
         text = next((t for t in _texts(item) if _at(t, words) >= 0), "")
         who = "You" if item and isinstance(item.message, UserMessage) else "Agent"
-        lines.append(_said(who, excerpt(text, words), words))
+        lines.append(_said(who, text_around(text, words), words))
     else:
         lines += _ends(await store.messages(session_id, limit=LOOKED_AT))
     return Content("\n").join(lines)
@@ -53,7 +54,7 @@ def _ends(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
     if asked:
         yield _said("You", flat(asked, 200), ())
     if answered:
-        yield _said("Agent", flat(glance(answered), AFTER), ())
+        yield _said("Agent", flat(excerpt(answered), AFTER), ())
 
 
 def _texts(item: MessageWithParts | None) -> list[str]:
@@ -66,7 +67,7 @@ def _said(who: str, text: str, words: Sequence[str]) -> Content:
     return Content.assemble((f"{who}  ", f"bold {tone}"), marked(text, words))
 
 
-def excerpt(text: str, words: Sequence[str]) -> str:
+def text_around(text: str, words: Sequence[str]) -> str:
     """*text* around the first of *words*, on one line."""
     at = max(0, _at(text, words))
     start, end = max(0, at - BEFORE), at + AFTER
@@ -76,7 +77,7 @@ def excerpt(text: str, words: Sequence[str]) -> str:
 
 def flat(text: str, most: int) -> str:
     """At most *most* characters of *text*, with single blanks."""
-    return " ".join(clean(text[: 4 * most]).split())[:most]
+    return " ".join(sanitize(text[: 4 * most]).split())[:most]
 
 
 def _at(text: str, words: Iterable[str]) -> int:

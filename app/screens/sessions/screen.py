@@ -15,7 +15,7 @@ from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.text_input import TextScreen
 from app.screens.sessions.rows import Wanted, arranged, close
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.text.units import count
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, ask
@@ -139,9 +139,9 @@ class SessionsScreen(Picker):
 
     def _option(self, row: Row) -> Option:
         """One line: what does not fit of the title goes, the facts at the right stay."""
-        note = Content.styled(clean_line(row.note), "$tone-muted")
+        note = Content.styled(sanitize_line(row.note), "$tone-muted")
         mark = "● " if row.key == self.current else "  "
-        title = Content.assemble((mark, "$tone-accent"), clean_line(row.title))
+        title = Content.assemble((mark, "$tone-accent"), sanitize_line(row.title))
         return Option(Sided(title, note), id=row.key)
 
     # --- the preview ---

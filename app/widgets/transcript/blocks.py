@@ -26,7 +26,7 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
-from app.text.sanitize import AnsiStyle, clean, clean_ansi, clean_line
+from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 from app.theme.themes import Tones, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
@@ -122,7 +122,7 @@ def _diff(block: DiffBlock, shown: Shown) -> Drawn:
 def _shell(block: ShellBlock, shown: Shown) -> Drawn:
     """The command where its row cannot hold it, then the end of its output."""
     lines: list[Line] = []
-    command = clean(with_blanks(block.command) if shown.asked else block.command).strip("\n")
+    command = sanitize(with_blanks(block.command) if shown.asked else block.command).strip("\n")
     long = shown.asked or "\n" in command or len(command) > shown.room - 8
     if long and (shown.open or "\n" in command):
         code = highlight(command, shown.tones, language="bash")
@@ -137,10 +137,10 @@ def _shell(block: ShellBlock, shown: Shown) -> Drawn:
     prefix = _ruled(shown)
     if hidden or block.earlier:
         lines.append(_earlier(hidden + block.earlier, shown, prefix))
-    for spans in clean_ansi("\n".join(raw[hidden:])) if raw else []:
+    for spans in sanitize_ansi("\n".join(raw[hidden:])) if raw else []:
         lines += _folded(ansi_text(spans, shown.tones), shown, prefix)
     if block.note:
-        note = Text(clean_line(block.note), style=shown.tones.style("warn"))
+        note = Text(sanitize_line(block.note), style=shown.tones.style("warn"))
         lines += _wrapped(note, shown, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
 
@@ -218,7 +218,7 @@ def _wrapped(text: Text, shown: Shown, prefix: tuple[Segment, ...]) -> list[Line
 
 def _code(block: CodeBlock, shown: Shown) -> Drawn:
     """Nothing while folded: the row of the tool says what was read."""
-    code = clean(block.text).removesuffix("\n")
+    code = sanitize(block.text).removesuffix("\n")
     if not shown.open or not code:
         return [], bool(code)
     rows = highlight(code, shown.tones, language=block.language, path=block.path)
@@ -242,7 +242,7 @@ def _listing(block: ListingBlock, shown: Shown) -> Drawn:
     lines: list[Line] = []
     for item in block.items[:OPEN_LINES]:
         lines += _folded(
-            Text(clean_line(item), style=shown.tones.style("muted")), shown, shown.gutter
+            Text(sanitize_line(item), style=shown.tones.style("muted")), shown, shown.gutter
         )
     left = max(block.total, len(block.items)) - min(len(block.items), OPEN_LINES)
     return [*lines, more(shown, left, "more")] if left > 0 else lines, True
@@ -261,7 +261,9 @@ def _todo(block: TodoBlock, shown: Shown) -> Drawn:
     inner = Shown(shown.page, shown.indent + 2)
     for item in block.items:
         glyph, mark, tone, attributes = _TODO[item.status]
-        text = Text(clean_line(item.content), style=shown.tones.style(tone, attributes=attributes))
+        text = Text(
+            sanitize_line(item.content), style=shown.tones.style(tone, attributes=attributes)
+        )
         bullet = (*shown.gutter, Segment(f"{glyph} ", shown.tones.style(mark)))
         rows = wrap(text, inner.page.prose(inner.indent))
         for index, (row, join) in enumerate(rows):
@@ -274,8 +276,8 @@ def _table(block: TableBlock, shown: Shown) -> Drawn:
     head, body = shown.tones.style(attributes="bold"), shown.tones.style("muted")
     rows = block.rows if shown.open else block.rows[:TABLE_ROWS]
     table = Table(
-        tuple(Text(clean_line(name), style=head) for name in block.columns),
-        tuple(tuple(Text(clean_line(cell), style=body) for cell in row) for row in rows),
+        tuple(Text(sanitize_line(name), style=head) for name in block.columns),
+        tuple(tuple(Text(sanitize_line(cell), style=body) for cell in row) for row in rows),
     )
     if not table.header:
         return [], False
@@ -288,12 +290,12 @@ def _table(block: TableBlock, shown: Shown) -> Drawn:
 
 
 def _image(block: ImageBlock, shown: Shown) -> Drawn:
-    facts = [clean_line(block.mime)]
+    facts = [sanitize_line(block.mime)]
     if block.width and block.height:
         facts.append(f"{block.width}×{block.height}")
     if block.size:
         facts.append(f"{block.size / 1024:.0f} KB" if block.size >= 1024 else f"{block.size} B")
-    text = Text(clean_line(block.path), style=shown.tones.style("muted"))
+    text = Text(sanitize_line(block.path), style=shown.tones.style("muted"))
     text.append("  " + "  ".join(facts), shown.tones.style("faint"))
     return _wrapped(text, shown, shown.gutter), False
 
@@ -308,7 +310,7 @@ def _text(block: TextBlock, shown: Shown) -> Drawn:
 
 def _plain(text: str, shown: Shown) -> list[Line]:
     lines: list[Line] = []
-    printed = clean(text, overwriting=not shown.asked).strip("\n")
+    printed = sanitize(text, overwriting=not shown.asked).strip("\n")
     for line in printed.split("\n") if printed.strip() else []:
         lines += _folded(Text(line, style=shown.tones.style("muted")), shown, shown.gutter)
     return lines
@@ -321,7 +323,7 @@ def _subtask(block: SubtaskBlock, shown: Shown) -> Drawn:
     if not block.text:
         if not block.activity:
             return [], False
-        text = Text(clean_line(block.activity), style=shown.tones.style("muted"))
+        text = Text(sanitize_line(block.activity), style=shown.tones.style("muted"))
         return _folded(text, shown, shown.gutter)[:1], False
     view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
     view.update(block.text.strip("\n"), final=True)

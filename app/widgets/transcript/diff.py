@@ -12,7 +12,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from agent.records.blocks import DiffBlock, Hunk
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
 from app.widgets.transcript.word_diff import Marked, WordMarks
@@ -62,7 +62,7 @@ def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False
     if titled:
         yield 0, title_line(block, page, indent)
     elif block.change == "move" and block.moved_from:
-        note = Segment(f"moved from {clean_line(block.moved_from)}", page.tones.style("muted"))
+        note = Segment(f"moved from {sanitize_line(block.moved_from)}", page.tones.style("muted"))
         yield 0, make_line([note], prefix=gutter(page, indent))
     split = split_fits(block, page, indent)
     drawing: _Drawing = (_Split if split else _Unified)(block, page, indent)
@@ -87,11 +87,13 @@ def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
 def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
     """The path of a diff with what happens to it and its counts."""
     words = {"modify": "", "create": "new file", "delete": "deleted", "move": "moved from "}
-    what = words[block.change] + clean_line(block.moved_from or "")
+    what = words[block.change] + sanitize_line(block.moved_from or "")
     counts = f"+{block.added} −{block.removed}"
     note = f"  {what}  {counts}" if what else f"  {counts}"
     room = max(1, page.columns(indent) - cell_len(note))
-    path = Segment(cut(clean_line(block.path), room), page.tones.style("text", attributes="bold"))
+    path = Segment(
+        cut(sanitize_line(block.path), room), page.tones.style("text", attributes="bold")
+    )
     return make_line(
         [path, Segment(cut(note, page.columns(indent)), page.tones.style("muted"))],
         prefix=gutter(page, indent),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from agent.records.blocks import DiffLine, Hunk
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 from app.theme.themes import Tones
 from app.widgets.transcript.highlight import LIMIT, Piece, token_lines, token_style
 from app.widgets.transcript.word_diff import Marked
@@ -34,7 +34,7 @@ class DiffCode:
         for line in lines:
             if len(line.text) > self._left:
                 break
-            taken.append(clean_line(line.text))
+            taken.append(sanitize_line(line.text))
             self._left -= len(line.text) + 1
         found = token_lines("\n".join(taken), path=self._path) if taken else None
         return found if found is not None else iter(())

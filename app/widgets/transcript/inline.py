@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.theme.themes import Tones
 
 if TYPE_CHECKING:
@@ -43,19 +43,22 @@ def inline_text(
             text.append("\n")
         elif kind == "code_inline":
             style = tones.style(code, attributes=" ".join(attributes))
-            text.append(clean_line(token.content), style)
+            text.append(sanitize_line(token.content), style)
         elif kind == "link_open":
-            targets.append((clean_line(str(token.attrGet("href") or "")), len(text)))
+            targets.append((sanitize_line(str(token.attrGet("href") or "")), len(text)))
             attributes.append("underline")
         elif kind == "link_close":
             attributes.pop()
             _target(text, *targets.pop(), tones)
         elif kind == "image":
-            alt, target = clean_line(token.content), clean_line(str(token.attrGet("src") or ""))
+            alt, target = (
+                sanitize_line(token.content),
+                sanitize_line(str(token.attrGet("src") or "")),
+            )
             text.append(f"{alt} " if alt else "", tones.style(tone))
             text.append(f"({target})", tones.style("faint"))
         else:
-            text.append(clean(token.content), tones.style(tone, attributes=" ".join(attributes)))
+            text.append(sanitize(token.content), tones.style(tone, attributes=" ".join(attributes)))
     return text
 
 

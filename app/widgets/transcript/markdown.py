@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.transcript.inline import reference_definitions
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown_blocks import BlockWriter
@@ -72,7 +72,7 @@ class MarkdownView:
         del self.lines[first:]
         if not final:
             self._freeze_code()
-        tail = clean(self._fence + source[self._start :])
+        tail = sanitize(self._fence + source[self._start :])
         shown = tail if final else _decided(tail)
         tokens = _parser().parse(shown)
         starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
@@ -95,7 +95,7 @@ class MarkdownView:
         if not opening or count < CHUNK or _closes(opening, body):
             return
         end = _offset(body, count)
-        self._write(_parser().parse(clean(opening + body[:end]) + _marker(opening)))
+        self._write(_parser().parse(sanitize(opening + body[:end]) + _marker(opening)))
         if not self._fence:
             self._fence_at = (self._start, self._frozen)
             self._start += len(opening)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.text import Text
 
-from app.text.sanitize import clean
+from app.text.sanitize import sanitize
 from app.widgets.transcript.highlight import highlight
 from app.widgets.transcript.inline import inline_text
 from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
@@ -69,7 +69,7 @@ class BlockWriter:
                 self._emit([Segment("─" * width, self._tones.style("rule"))])
             case _:
                 if token.content:
-                    self._prose(Text(clean(token.content), style=self._tones.style(self._tone)))
+                    self._prose(Text(sanitize(token.content), style=self._tones.style(self._tone)))
 
     @property
     def _room(self) -> int:
@@ -150,7 +150,7 @@ class BlockWriter:
         self._rest, self._cells, self._tone = outer, cells, tone
 
     def _code(self, token: "Token") -> None:
-        code = clean(token.content).removesuffix("\n")
+        code = sanitize(token.content).removesuffix("\n")
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
         pad = Segment(" ", self._tones.style("text", "panel"))
         outer = self._rest

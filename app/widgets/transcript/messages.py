@@ -21,8 +21,8 @@ from agent.records.messages import (
     TextPart,
     UserMessage,
 )
-from app.text.excerpt import glance
-from app.text.sanitize import clean, clean_line
+from app.text.excerpt import excerpt
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import tokens
 from app.widgets.transcript.blocks import Drawn, Shown, draw
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
@@ -57,7 +57,7 @@ def user_lines(
 
     lines: list[Line] = []
     style = tones.style("text", "panel")
-    for line in clean(user_text(parts)).strip("\n").split("\n"):
+    for line in sanitize(user_text(parts)).strip("\n").split("\n"):
         lines += [row(content, join) for content, join in wrap(Text(line, style=style), width)]
     foldable = len(lines) > USER_LINES + 1
     if foldable and not unfolded:
@@ -79,9 +79,9 @@ def user_lines(
 def _attached(part: Part) -> str:
     match part:
         case FilePart():
-            return f"attached  {clean_line(part.path or part.mime)}"
+            return f"attached  {sanitize_line(part.path or part.mime)}"
         case AgentPart():
-            return f"asked  @{clean_line(part.name)}"
+            return f"asked  @{sanitize_line(part.name)}"
         case _:
             return ""
 
@@ -114,7 +114,7 @@ def reasoning_view(page: Page) -> MarkdownView:
 
 def _headline(text: str) -> str:
     """The first paragraph that says something, as it reads."""
-    return clean_line(glance(text, 1))
+    return sanitize_line(excerpt(text, 1))
 
 
 def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
@@ -194,7 +194,7 @@ def _marker(
     first = (*gutter(page, page.left), Segment(f"{glyph} ", tones.style(tone)))
     rest = gutter(page, page.left + 2)
     lines: list[Line] = []
-    for line in clean(said).strip("\n").split("\n"):
+    for line in sanitize(said).strip("\n").split("\n"):
         rows = wrap(Text(line, style=tones.style(text_tone)), page.prose(page.left + 2))
         for row, join in rows:
             prefix = rest if lines else first

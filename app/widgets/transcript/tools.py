@@ -16,7 +16,7 @@ from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, Too
 from agent.records.consent import told
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
-from app.text.sanitize import clean, clean_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import tokens
 from app.widgets.transcript.blocks import Drawn, Shown, draw, more
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
@@ -151,12 +151,12 @@ def _streaming(raw: str) -> str:
 
 def _sentence(label: ToolLabel, room: int, *, pending: bool) -> list[tuple[str, str, str]]:
     """Verb, object and note within *room* cells, each with its tone and attributes."""
-    verb = cut(clean_line(label.verb), room)
+    verb = cut(sanitize_line(label.verb), room)
     parts = [(verb, "muted" if pending else "text", "bold")]
     left = room - cell_len(verb)
-    note = clean_line(label.note)
+    note = sanitize_line(label.note)
     if label.object and left > 2:
-        wanted = clean_line(label.object)
+        wanted = sanitize_line(label.object)
         keep = cell_len(note) + 2 if note and left - cell_len(note) - 2 >= 12 else 0
         shown = cut(wanted, left - 1 - keep)
         parts.append((f" {shown}", "faint" if pending else "text", ""))
@@ -181,7 +181,7 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
                 facts.append(("esc to stop", "accent"))
             return facts
         case Completed(facts=words, started=started, ended=ended):
-            facts = [(clean_line(word), "faint") for word in (*words, *_by_person(part))]
+            facts = [(sanitize_line(word), "faint") for word in (*words, *_by_person(part))]
             took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
             return [*facts, *_short(part), *took]
         case Failed():
@@ -226,7 +226,7 @@ def _reason(state: Failed, shown: Shown) -> Drawn:
         return [_corrected(shown)], True
     style = shown.tones.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
-    for line in clean(state.error).strip("\n").split("\n"):
+    for line in sanitize(state.error).strip("\n").split("\n"):
         rows = wrap(Text(line, style=style), shown.page.prose(shown.indent))
         lines += [make_line(row, prefix=shown.gutter, join=join) for row, join in rows]
     if len(lines) <= ERROR_LINES + 1:

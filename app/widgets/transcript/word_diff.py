@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from agent.records.blocks import DiffLine
-from app.text.sanitize import clean_line
+from app.text.sanitize import sanitize_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -54,7 +54,7 @@ class WordMarks:
         index = 0
         while index < len(lines):
             if lines[index].kind == "context":
-                yield Run(context=Marked(lines[index], clean_line(lines[index].text)))
+                yield Run(context=Marked(lines[index], sanitize_line(lines[index].text)))
                 index += 1
                 continue
             gone = _same(lines, index, "remove")
@@ -63,8 +63,8 @@ class WordMarks:
             yield self._run(gone, came)
 
     def _run(self, gone: Sequence[DiffLine], came: Sequence[DiffLine]) -> Run:
-        before = [clean_line(line.text) for line in gone]
-        after = [clean_line(line.text) for line in came]
+        before = [sanitize_line(line.text) for line in gone]
+        after = [sanitize_line(line.text) for line in came]
         pairs = [self._compare(*pair) for pair in zip(before, after, strict=False)]
         marks: tuple[list[Marked], list[Marked]] = ([], [])
         for side, (run, texts) in enumerate(((gone, before), (came, after))):

@@ -18,7 +18,7 @@ from app.screens.base.text_input import TextScreen
 from app.screens.lsp import LspScreen, lsp_text
 from app.screens.mcp import LoginScreen, McpScreen
 from app.screens.prompts import PromptsScreen
-from app.screens.queue import Waiting, WaitingScreen
+from app.screens.queue import QueuedMessage, QueueScreen
 from app.screens.quick_question import AsideScreen
 from app.screens.review.changes import ChangesScreen
 from app.screens.shells import ShellsScreen
@@ -68,11 +68,11 @@ def servers() -> LspScreen:
     return LspScreen(lsp_text(statuses, specs, formatters), lambda: None)
 
 
-def waiting() -> WaitingScreen:
-    return WaitingScreen(
+def waiting() -> QueueScreen:
+    return QueueScreen(
         (
-            Waiting("msg_1", "Use the other reader instead", "steer"),
-            Waiting("msg_2", "Then write the changelog\nwith all names", "follow_up"),
+            QueuedMessage("msg_1", "Use the other reader instead", "steer"),
+            QueuedMessage("msg_2", "Then write the changelog\nwith all names", "follow_up"),
         ),
         status=Busy(since=1_000.0),
         tasks=Tasks(print, print),

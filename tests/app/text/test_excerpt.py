@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.text.excerpt import glance
+from app.text.excerpt import excerpt
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ from app.text.excerpt import glance
     ],
 )
 def test_it_reads_as_it_is_meant(markdown: str, shown: str) -> None:
-    assert glance(markdown) == shown
+    assert excerpt(markdown) == shown
 
 
 def test_the_first_block_that_says_something() -> None:
-    assert glance("---\n\n**Looking** at\nit\n\nIt may be `x`.", 1) == "Looking at it"
+    assert excerpt("---\n\n**Looking** at\nit\n\nIt may be `x`.", 1) == "Looking at it"

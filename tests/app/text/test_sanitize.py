@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.sanitize import PLAIN, AnsiStyle, clean, clean_ansi, clean_line
+from app.text.sanitize import PLAIN, AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 
 EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
 
@@ -33,24 +33,24 @@ EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
     ],
 )
 def test_clean_shows_what_is_there(raw: str, shown: str) -> None:
-    assert clean(raw) == shown
+    assert sanitize(raw) == shown
 
 
 @pytest.mark.parametrize(
     ("raw", "shown"), [("10%\r50%\r100%", "100%"), ("50%\r", "50%"), ("a\r\nb", "a\nb")]
 )
 def test_what_a_program_printed_overwrites_itself(raw: str, shown: str) -> None:
-    assert clean(raw, overwriting=True) == shown
+    assert sanitize(raw, overwriting=True) == shown
 
 
 @pytest.mark.parametrize("text", ["👩‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", "क्‍ष", "e\u0301"])
 def test_clean_keeps_what_scripts_and_emoji_need(text: str) -> None:
-    assert clean(text) == text
+    assert sanitize(text) == text
 
 
 @given(st.text(st.characters()))
 def test_clean_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
-    for shown in (clean(text), *(p for line in clean_ansi(text) for p, _ in line)):
+    for shown in (sanitize(text), *(p for line in sanitize_ansi(text) for p, _ in line)):
         assert not any(ord(c) < 0x20 and c != "\n" for c in shown)
         assert not any(0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in shown)
         assert not any(c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" for c in shown)
@@ -58,21 +58,21 @@ def test_clean_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
 
 @given(st.text(st.characters()))
 def test_clean_twice_is_clean_once(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
 
 
 @given(st.text(st.sampled_from("ab\n\t\x1b\u202e"), max_size=40))
 def test_clean_keeps_the_number_of_lines(text: str) -> None:
-    assert clean(text).count("\n") == text.count("\n")
+    assert sanitize(text).count("\n") == text.count("\n")
 
 
 def test_clean_line_is_one_line() -> None:
-    assert clean_line("a\nb\x1b") == "a b␛"
+    assert sanitize_line("a\nb\x1b") == "a b␛"
 
 
 def test_ansi_keeps_colours_and_drops_all_else() -> None:
-    assert clean_ansi(EVIL) == [[("text", PLAIN)]]
-    assert clean_ansi("a\x1b[1;31mb\x1b[0mc\x1b[2Kd") == [
+    assert sanitize_ansi(EVIL) == [[("text", PLAIN)]]
+    assert sanitize_ansi("a\x1b[1;31mb\x1b[0mc\x1b[2Kd") == [
         [("a", PLAIN), ("b", AnsiStyle("red", bold=True)), ("cd", PLAIN)]
     ]
 
@@ -93,12 +93,15 @@ def test_ansi_keeps_colours_and_drops_all_else() -> None:
     ],
 )
 def test_ansi_styles(codes: str, style: AnsiStyle) -> None:
-    assert clean_ansi(f"\x1b[{codes}mx") == [[("x", style)]]
+    assert sanitize_ansi(f"\x1b[{codes}mx") == [[("x", style)]]
 
 
 def test_ansi_style_lasts_over_lines() -> None:
-    assert clean_ansi("\x1b[32ma\nb") == [[("a", AnsiStyle("green"))], [("b", AnsiStyle("green"))]]
+    assert sanitize_ansi("\x1b[32ma\nb") == [
+        [("a", AnsiStyle("green"))],
+        [("b", AnsiStyle("green"))],
+    ]
 
 
 def test_ansi_carriage_return_overwrites() -> None:
-    assert clean_ansi("\x1b[31m10%\r\x1b[32m20%\r\n") == [[("20%", AnsiStyle("green"))], []]
+    assert sanitize_ansi("\x1b[31m10%\r\x1b[32m20%\r\n") == [[("20%", AnsiStyle("green"))], []]

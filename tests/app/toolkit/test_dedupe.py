@@ -1,11 +1,11 @@
 """What may come many times at once is told once, and not kept for good."""
 
-from app.toolkit.dedupe import Once
+from app.toolkit.dedupe import Dedupe
 
 
 def test_a_sentence_is_told_again_when_the_last_one_is_gone() -> None:
     now = [0.0]
-    once = Once(8.0, lambda: now[0])
+    once = Dedupe(8.0, lambda: now[0])
     assert once.is_news("The disk is full.")
     now[0] = 7.9
     assert not once.is_news("The disk is full.")
@@ -16,7 +16,7 @@ def test_a_sentence_is_told_again_when_the_last_one_is_gone() -> None:
 
 def test_a_session_of_a_week_holds_those_of_the_last_seconds() -> None:
     now = [0.0]
-    once = Once(8.0, lambda: now[0])
+    once = Dedupe(8.0, lambda: now[0])
     for number in range(1000):
         now[0] += 1.0
         assert once.is_news(f"Attempt {number} failed.")

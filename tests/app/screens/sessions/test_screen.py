@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from agent.store.listing import SessionHit, SessionLine
 from agent.store.search import SearchHit
-from app.screens.sessions.preview import excerpt, marked
+from app.screens.sessions.preview import marked, text_around
 from app.screens.sessions.rows import Wanted, arranged, close, session_row
 from app.text.units import day, duration
 from tests.app.conftest import Running, Starter
@@ -70,7 +70,7 @@ async def test_a_misspelt_title_is_found() -> None:
 
 def test_an_excerpt_is_around_the_word_and_marks_it() -> None:
     text = "pad " * 100 + "the needle is here"
-    shown = excerpt(text, ["needle"])
+    shown = text_around(text, ["needle"])
     assert shown.startswith("…")
     assert shown.endswith("the needle is here")
     spans = marked(shown, ["needle"]).spans
