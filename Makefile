@@ -47,7 +47,7 @@ soak: $(STAMP)
 		tests/agent/permission/shell/test_fuzz.py
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
-	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_trials_large.py
+	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_large_inputs.py
 	@$(BIN)/python -m tests.support.aftermath build/fault-table
 
 # Changes the permission rules, the reading of shell commands, edit matching and the stream

@@ -1,11 +1,11 @@
-"""What holds for all tests, wherever they are started from."""
+"""Settings of all tests, wherever they are started from."""
 
 import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No test asserts wall time (Q5), and a loaded machine is slow at thinking examples out too.
+# No test asserts wall time, and a loaded machine is slow at generating examples too.
 settings.register_profile(
     "timeless", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -14,7 +14,7 @@ settings.load_profile("timeless")
 
 @pytest.fixture(scope="session", autouse=True)
 def usual_signals() -> None:
-    """Signals as a terminal's shell has them: a job of a script, or under ``nohup``, starts with
+    """Restore the signals of a terminal's shell: a job of a script, or under ``nohup``, starts with
     some ignored, and so would each program that the tests start."""
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),

@@ -1,4 +1,4 @@
-"""The launcher runs our code, whatever the user's project is called (spec 0, A6a)."""
+"""The launcher runs our code, whatever the user's project is called."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ COMMAND = Path(sys.executable).with_name("opencode-py")
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A project that has packages with our names."""
+    """A project with packages of our names."""
     for name in ("app", "agent"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user\\'s code ran')\n")
@@ -24,7 +24,7 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("python_path", ["", ".", "HERE", "/nowhere:."])
 @pytest.mark.parametrize("argv", [[str(COMMAND)], [sys.executable, "-m", "opencode_py"]])
-def test_a6a_a_project_with_our_names_is_not_imported(
+def test_a_project_with_our_package_names_is_not_imported(
     hostile: Path, argv: list[str], python_path: str
 ) -> None:
     environment = {**os.environ, "PYTHONPATH": python_path.replace("HERE", str(hostile))}
@@ -39,14 +39,14 @@ def test_a6a_a_project_with_our_names_is_not_imported(
     assert (done.returncode, done.stdout[:12]) == (0, "opencode-py "), done.stderr
 
 
-def test_a6a_it_runs_from_its_own_checkout() -> None:
+def test_it_runs_from_its_own_checkout() -> None:
     done = subprocess.run(
         [str(COMMAND), "--version"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_a6a_the_environment_is_left_alone_for_commands(hostile: Path) -> None:
+def test_the_environment_is_unchanged_for_commands(hostile: Path) -> None:
     program = (
         "import os, opencode_py, sys; sys.argv = ['x', '--version']; opencode_py.main(); "
         "print(os.environ['PYTHONPATH'])"
@@ -63,10 +63,10 @@ def test_a6a_the_environment_is_left_alone_for_commands(hostile: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_f2_a_signal_before_the_turn_ends_it_with_a_sentence(
+def test_a_signal_before_the_turn_ends_it_with_one_sentence(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """What is piped in is read before anything is opened: so the start is held up here."""
+    """Piped input is read before anything is opened, so the start blocks here."""
     with subprocess.Popen(
         [sys.executable, str(ROOT / "opencode_py.py"), "run", "hello"],
         cwd=tmp_path,

@@ -3,7 +3,7 @@
 A number stands for a class of fault, not for one input: the names of its tests say what holds.
 What holds after every trial on a pty (no traceback, no process, the terminal and the store as they
 should be) is checked where the program is started, in ``tests/e2e/conftest.py``. What is in
-``test_trials_large.py`` is tried smaller with the other tests and whole by ``make soak``: 150 and
+``test_large_inputs.py`` is tried smaller with the other tests and whole by ``make soak``: 150 and
 500 MB printed, 20 and 100 turns, 2 and 40 messages in each of 5,000 sessions, 10,000 and 300,000
 files, 8 MB and 1 GB that is not covered beside 2,000 and 100,000 ignored files.
 ``tests/test_trials.py`` checks that no number is missing and that every test named here exists.
@@ -16,7 +16,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/tools/test_edit.py::test_edges_of_an_edit",
         "agent/tools/files/test_diffs.py::test_a_missing_last_newline_is_told_only_when_it_changes",
         "agent/tools/test_edit.py::test_a_large_file_is_edited_by_its_exact_text",
-        "e2e/test_trials_large.py::test_e20_a_file_of_50_mb_is_edited",
+        "e2e/test_large_inputs.py::test_a_file_of_50_mb_is_edited",
     ),
     "E04": (
         "agent/tools/test_edit.py::test_other_bytes_never_move",
@@ -63,29 +63,29 @@ TRIALS: dict[str, tuple[str, ...]] = {
     # Commands
     "B01": (
         "agent/tools/test_reported_faults.py::test_pipe_hold",
-        "e2e/test_trials_processes.py::test_b01_what_goes_on_in_the_background_ends_with_the_program",
+        "e2e/test_processes.py::test_background_processes_end_with_the_program",
     ),
     "B04": (
         "agent/tools/test_reported_faults.py::test_stdin_wait",
-        "e2e/test_trials_processes.py::test_b04_b06_nothing_asks_pages_or_edits",
+        "e2e/test_processes.py::test_no_command_waits_for_input_a_pager_or_an_editor",
     ),
     "B06": (
         "agent/tools/test_reported_faults.py::test_stdin_wait",
-        "e2e/test_trials_processes.py::test_b04_b06_nothing_asks_pages_or_edits",
+        "e2e/test_processes.py::test_no_command_waits_for_input_a_pager_or_an_editor",
     ),
     "B08": (
         "agent/process/test_run.py::test_a_timeout_ends_the_whole_tree",
         "agent/session/turn/test_cleanup.py::test_l10a_l11_a_cancel_ends_whatever_a_command_left_running",
-        "e2e/test_trials_processes.py::test_b08_the_whole_tree_of_a_command_ends",
+        "e2e/test_processes.py::test_the_whole_process_tree_of_a_command_ends",
     ),
     "B12": (
         "agent/tools/test_reported_faults.py::test_output_flood_and_control_chars",
         "agent/process/test_run.py::test_a_flood_is_bounded_and_leaves_the_loop_free",
-        "e2e/test_trials_large.py::test_b12_keys_work_during_a_flood_and_memory_stays",
+        "e2e/test_large_inputs.py::test_keys_work_during_a_flood_of_output_and_memory_is_bounded",
     ),
     "B13": (
         "agent/tools/test_reported_faults.py::test_memory_growth",
-        "e2e/test_trials_large.py::test_b13_memory_stays_over_many_commands",
+        "e2e/test_large_inputs.py::test_memory_is_bounded_over_many_commands",
     ),
     "B14": (
         "agent/tools/test_reported_faults.py::test_output_flood_and_control_chars",
@@ -152,8 +152,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "T01": (
         "app/cli/run/test_run.py::test_h01_a_run_that_failed_says_so",
         "agent/provider/transport/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_tries",
-        "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
-        "e2e/test_trials_processes.py::test_t01_a_server_that_always_fails_is_given_up_and_says_why",
+        "e2e/test_stopping.py::test_ctrl_c_during_the_wait_for_a_retry",
+        "e2e/test_processes.py::test_a_model_server_that_always_fails_is_given_up_with_the_reason",
     ),
     "T03": (
         "agent/session/turn/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
@@ -184,15 +184,15 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/turn/test_cleanup.py::test_l11_a_cancel_with_three_questions_open_withdraws_all",
         "agent/session/turn/test_cancel_anywhere.py::test_q3_a_cancel_at_any_iteration_leaves_everything_clean",
         "agent/session/test_reported_faults.py::test_x01_one_done_one_running_one_asking",
-        "e2e/test_trials_asking.py::test_x01_one_done_one_running_one_asking",
+        "e2e/test_questions.py::test_stopping_with_one_call_done_one_running_one_asking",
     ),
     "X03": (
-        "e2e/test_stopping.py::test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up",
-        "e2e/test_demo.py::test_u6_ctrl_c_during_a_command_leaves_no_process",
+        "e2e/test_stopping.py::test_ctrl_c_keeps_the_received_text_and_closes_the_connection",
+        "e2e/test_demo.py::test_ctrl_c_during_a_command_leaves_no_process",
         "agent/session/subagents/test_subagents.py::test_s3_l11_cancelling_the_parent_cancels_the_children",
-        "e2e/test_stopping.py::test_x03_ctrl_c_while_a_retry_waits",
-        "e2e/test_stopping.py::test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn",
-        "e2e/test_trials.py::test_x03_esc_stops_a_sub_agent_and_its_command",
+        "e2e/test_stopping.py::test_ctrl_c_during_the_wait_for_a_retry",
+        "e2e/test_stopping.py::test_ctrl_c_in_the_permission_dialog_cancels_the_turn",
+        "e2e/test_stopping.py::test_esc_stops_a_sub_agent_and_its_command",
     ),
     "P01": (
         "app/screens/permission/test_permission_flow.py::test_p01_always_for_a_chain_covers_what_it_says",
@@ -205,41 +205,39 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "P05": (
         "app/screens/permission/test_permission_flow.py::test_p05_three_questions_at_once",
         "agent/session/test_reported_faults.py::test_p05_three_sub_agents_that_ask_at_once",
-        "e2e/test_trials_asking.py::test_p05_three_sub_agents_that_ask_at_once",
+        "e2e/test_questions.py::test_three_sub_agents_ask_at_once",
     ),
     "P07": (
         "app/cli/run/test_run.py::test_p07_a_sub_agents_question_is_answered_by_the_same_policy",
     ),
-    "P09": (
-        "e2e/test_terminal.py::test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay",
-    ),
+    "P09": ("e2e/test_terminal.py::test_a_long_command_scrolls_and_the_answer_buttons_stay",),
     # What is kept
     "D01": (
         "agent/store/test_database.py::test_d2_processes_write_at_once_on_an_empty_folder",
-        "e2e/test_trials.py::test_d01_programs_that_start_at_once_lose_no_turn",
+        "e2e/test_processes.py::test_programs_started_together_lose_no_turn",
     ),
     "D03": (
         "agent/store/test_migrations.py::test_d1_every_earlier_version_opens_with_its_sessions",
         "agent/store/test_migrations.py::test_a_process_killed_while_it_migrates_leaves_the_file_usable",
-        "e2e/test_faults.py::test_d1_a_newer_database_is_refused",
+        "e2e/test_bad_input.py::test_a_newer_database_is_refused",
     ),
     "D05": (
         "agent/store/test_store.py::test_d4_queries_use_indexes",
-        "e2e/test_trials_large.py::test_d05_five_thousand_sessions_are_listed_filtered_and_left",
+        "e2e/test_large_inputs.py::test_five_thousand_sessions_are_listed_and_filtered",
     ),
     "D06": (
         "agent/store/test_damage.py::test_a_damaged_file_is_kept_under_another_name",
         "agent/store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
         "agent/config/test_paths.py::test_an_unwritable_folder_is_a_sentence",
-        "e2e/test_faults.py::test_d1_a_damaged_database_is_set_aside",
-        "e2e/test_full_disk.py::test_d06_a_full_disk_is_told_and_nothing_is_lost",
-        "e2e/test_full_disk.py::test_d06_a_small_file_system_that_fills",
+        "e2e/test_bad_input.py::test_a_damaged_database_is_set_aside",
+        "e2e/test_full_disk.py::test_a_full_disk_is_reported_and_nothing_is_lost",
+        "e2e/test_full_disk.py::test_a_small_file_system_that_fills_up",
     ),
     "U01": (
         "agent/session/test_undo.py::test_u01_a_file_that_is_too_large_is_told",
         "agent/session/test_undo.py::test_u01_a_large_file_that_a_command_wrote_is_told",
-        "e2e/test_trials_large.py::test_u01_large_and_ignored_files_cost_no_undo",
-        "e2e/test_trials_large.py::test_u01_a_home_folder_is_not_taken_up",
+        "e2e/test_large_inputs.py::test_large_and_ignored_files_are_not_copied_for_undo",
+        "e2e/test_large_inputs.py::test_a_home_folder_gets_no_snapshot",
         "agent/session/snapshots/test_snapshots.py::test_u01_the_programs_own_data_is_no_file_of_the_project",
     ),
     "U05": ("agent/session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
@@ -248,52 +246,52 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/test_undo.py::test_u07_what_commands_change_in_a_submodule_is_told_to_stay",
     ),
     # The terminal
-    "V01": ("e2e/test_terminal.py::test_v01_u21_foreign_text_is_shown_as_it_is_everywhere",),
+    "V01": ("e2e/test_terminal.py::test_untrusted_text_is_shown_literally_everywhere",),
     "V04": (
-        "e2e/test_faults.py::test_v04_the_terminal_is_as_before_on_every_way_out",
-        "e2e/test_terminal.py::test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again",
+        "e2e/test_bad_input.py::test_the_terminal_is_restored_on_every_exit",
+        "e2e/test_terminal.py::test_ctrl_z_suspends_and_fg_repaints_everything",
         "app/tui/test_startup.py::test_the_terminal_is_restored_on_every_way_out",
     ),
     "V06": (
         "app/widgets/transcript/test_transcript.py::test_fewer_than_100_widgets_whatever_the_length",
         "agent/session/test_reported_faults.py::test_v06_a_thought_of_very_many_pieces_is_one_part",
-        "e2e/test_long_session.py::test_v06_a_word_costs_the_same_after_500_messages",
-        "e2e/test_idle.py::test_v06_an_idle_program_is_woken_by_nothing",
-        "e2e/test_idle.py::test_v06_a_question_that_waits_costs_a_clock_at_most",
+        "e2e/test_long_session.py::test_a_streamed_word_costs_the_same_after_500_messages",
+        "e2e/test_idle.py::test_an_idle_program_never_wakes_up",
+        "e2e/test_idle.py::test_an_open_dialog_costs_at_most_a_clock",
     ),
     "V10": (
         "app/widgets/transcript/test_transcript.py::test_the_line_that_is_read_never_moves",
         "app/widgets/transcript/test_paging.py::test_what_is_read_stays_while_pages_come",
-        "e2e/test_trials.py::test_v10_the_line_that_is_read_stays_while_text_comes_and_a_question_opens",
+        "e2e/test_display.py::test_scrolled_up_the_view_stays_while_text_streams_and_a_dialog_opens",
     ),
     "V12": (
-        "e2e/test_terminal.py::test_v12_pasted_lines_are_one_prompt_with_and_without_markers",
+        "e2e/test_terminal.py::test_pasted_lines_are_one_prompt_with_and_without_markers",
         "app/tui/test_keys.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
         "app/tui/test_keys.py::test_what_is_typed_after_enter_may_come_with_it",
     ),
     "V14": (
         "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_whole",
-        "e2e/test_terminal.py::test_u7_keys_that_come_in_one_read_work_in_their_order",
+        "e2e/test_terminal.py::test_keys_of_one_read_work_in_order",
         "app/widgets/input/test_field.py::test_keys_that_come_at_once_work_in_their_order",
         "app/widgets/transcript/test_parts.py::test_a_mouse_selection_over_wide_characters",
         "app/widgets/transcript/test_markdown.py::test_table_columns_are_aligned_in_cells",
-        "e2e/test_trials.py::test_v14_a_click_on_a_wide_character_is_beside_it",
+        "e2e/test_display.py::test_a_click_on_a_wide_character_places_the_cursor_beside_it",
         "app/session/test_wide_titles.py::test_v14_a_list_of_sessions_keeps_its_columns",
         "app/session/test_wide_titles.py::test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen",
         "app/session/test_wide_titles.py::test_v14_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
         "app/cli/session/test_session.py::test_v14_columns_stand_under_their_heads",
     ),
     "V16": (
-        "e2e/test_terminal.py::test_v16_a_terminal_of_20_columns_is_enough",
-        "e2e/test_scripted.py::test_u17_resizing_during_a_stream_breaks_nothing",
+        "e2e/test_terminal.py::test_a_terminal_of_20_columns_is_enough",
+        "e2e/test_scripted_session.py::test_resizing_during_a_stream_breaks_nothing",
     ),
     "V18": (
         "app/theme/test_themes.py::test_own_themes_meet_wcag_aa",
         "app/widgets/transcript/test_diff.py::test_u16_code_can_be_read_on_the_grounds_of_a_diff",
-        "e2e/test_trials.py::test_v18_without_colours_everything_can_be_read",
+        "e2e/test_display.py::test_everything_is_readable_without_colors",
     ),
     "V19": (
-        "e2e/test_faults.py::test_v19_stray_bytes_do_no_harm",
+        "e2e/test_bad_input.py::test_stray_bytes_do_no_harm",
         "app/tui/test_keys.py::test_bytes_that_are_no_text_are_dropped",
     ),
     "V20": (
@@ -301,7 +299,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/tui/test_clipboard.py::test_v20_what_is_sent_decodes_to_the_text",
         "app/tui/test_clipboard.py::test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it",
         "app/tui/test_clipboard.py::test_v20_it_is_told_how_it_went",
-        "e2e/test_trials.py::test_v20_without_a_clipboard_program_the_terminal_gets_the_text",
+        "e2e/test_display.py::test_without_a_clipboard_program_the_terminal_copies_the_text",
     ),
     "V22": (
         "app/widgets/transcript/test_markdown.py::test_no_line_passes_the_frame",
@@ -310,14 +308,14 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/widgets/transcript/test_transcript.py::test_resize_and_theme_redraw_from_the_source",
     ),
     "V23": (
-        "e2e/test_scripted.py::test_u7_every_newline_key_makes_one",
+        "e2e/test_scripted_session.py::test_every_newline_key_inserts_a_newline",
         "app/tui/test_keys.py::test_a_lone_escape_is_a_key_when_the_next_key_comes_in_another_read",
         "app/tui/test_keys.py::test_an_escape_sequence_split_over_two_reads_stays_one_key",
     ),
     "Q01": (
-        "e2e/test_stopping.py::test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order",
-        "e2e/test_stopping.py::test_q01_a_waiting_message_outlives_the_program",
-        "e2e/test_trials_processes.py::test_q01_what_is_typed_with_enter_is_the_next_message",
+        "e2e/test_stopping.py::test_queued_messages_are_visible_and_arrive_once_in_order",
+        "e2e/test_stopping.py::test_a_queued_message_survives_a_restart",
+        "e2e/test_processes.py::test_text_that_arrives_with_enter_is_the_next_message",
     ),
     # Settings, instructions, servers
     "F01": (
@@ -339,13 +337,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
         "agent/mcp/test_http.py::test_n01_a_server_over_sse_that_never_gets_ready_is_given_up",
         "agent/mcp/test_turns.py::test_a_server_that_hangs_holds_up_no_turn",
-        "e2e/test_trials_processes.py::test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end",
+        "e2e/test_processes.py::test_bad_mcp_servers_delay_neither_start_nor_exit",
     ),
     "N03": (
         "agent/mcp/test_servers.py::test_no_server_is_in_the_way_of_another",
         "agent/mcp/test_servers.py::test_a_server_that_crashes_comes_back",
         "agent/mcp/test_servers.py::test_nothing_of_a_server_is_left",
-        "e2e/test_trials_processes.py::test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end",
+        "e2e/test_processes.py::test_bad_mcp_servers_delay_neither_start_nor_exit",
     ),
     "N05": (
         "agent/mcp/test_servers.py::test_one_bad_schema_leaves_out_one_tool",
@@ -363,20 +361,20 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/lsp/test_service.py::test_l01_a_flood_is_kept_whole_and_told_of_a_few_times",
         "agent/lsp/test_service.py::test_l01_one_that_never_stops_speaking_is_not_waited_for",
         "agent/lsp/test_aftercare.py::test_l01_of_a_flood_of_errors_the_model_is_told_a_few",
-        "e2e/test_trials_processes.py::test_l01_no_language_server_holds_up_an_edit",
+        "e2e/test_processes.py::test_no_language_server_delays_an_edit",
     ),
     "L03": (
         "agent/lsp/test_service.py::test_closing_while_it_starts_leaves_nothing",
-        "e2e/test_trials.py::test_l03_no_language_server_outlives_the_program",
-        "e2e/test_trials_processes.py::test_l03_quitting_ends_every_language_server",
+        "e2e/test_processes.py::test_no_language_server_outlives_the_program",
+        "e2e/test_processes.py::test_exit_ends_every_language_server",
     ),
     "W01": (
         "agent/tools/test_webfetch.py::test_a_page_without_end_ends_at_its_time",
         "agent/tools/test_webfetch.py::test_a_large_body_is_cut_off",
         "agent/tools/test_webfetch.py::test_a_redirect_loop_ends",
         "agent/tools/test_webfetch.py::test_heavy_pages_are_turned_into_text",
-        "e2e/test_trials_web.py::test_w01_heavy_pages_are_told_in_bounds",
-        "e2e/test_trials_web.py::test_w01_keys_work_while_a_page_is_fetched",
+        "e2e/test_webfetch.py::test_heavy_pages_are_reported_within_bounds",
+        "e2e/test_webfetch.py::test_keys_work_while_a_page_is_fetched",
     ),
     # Runs, children, titles, the start
     "H01": (
@@ -384,7 +382,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/cli/run/test_run.py::test_f2_wrong_usage_is_a_sentence_and_a_code",
         "app/cli/run/test_run.py::test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure",
         "app/cli/run/test_run.py::test_f2_the_answer_alone_is_on_standard_output",
-        "e2e/test_trials.py::test_h01_a_redirected_answer_is_bare",
+        "e2e/test_processes.py::test_a_redirected_response_is_plain_text",
     ),
     "A01": (
         "agent/session/subagents/test_subagents.py::test_s2_several_work_at_once_and_each_gets_its_own_report",
@@ -399,7 +397,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "Z01": (
         "app/text/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",
         "app/tui/test_startup.py::test_the_first_frame_comes_before_the_harness",
-        "e2e/test_trials_large.py::test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion",
+        "e2e/test_large_inputs.py::test_a_large_tree_without_git_delays_neither_start_nor_completion",
         "app/text/test_mentions.py::test_z01_a_file_named_before_the_harness_is_there_is_completed",
         "app/text/test_mentions.py::test_z01_what_was_read_is_offered_before_the_rest_is_read",
         "app/text/test_mentions.py::test_z01_of_very_many_files_none_is_left_out",

@@ -1,4 +1,4 @@
-"""Q1: what stands between an agent of others and its figures reads them all alike."""
+"""The benchmark of other agents: its proxy reads all protocols alike."""
 
 import json
 import os
@@ -36,11 +36,11 @@ RESPONSES = [
 
 
 @pytest.mark.parametrize("body", [{"messages": CHAT}, {"messages": MESSAGES}, {"input": RESPONSES}])
-def test_a_wish_is_found_in_every_protocol(body: dict) -> None:
+def test_a_request_is_recognized_in_every_protocol(body: dict) -> None:
     assert asked(body) == ("loop", 3, 1)
 
 
-def test_words_that_are_no_wish() -> None:
+def test_text_that_is_no_request() -> None:
     assert asked({"messages": [*CHAT, {"role": "user", "content": "hello"}]}) == ("", 0, 0)
     assert asked({}) == ("", 0, 0)
 
@@ -65,7 +65,7 @@ def test_without_such_a_tool_it_says_so() -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-def test_settings_are_well_formed_and_name_the_server(agent: Agent, tmp_path: Path) -> None:
+def test_peer_settings_are_well_formed_and_name_the_server(agent: Agent, tmp_path: Path) -> None:
     files = agent.settings(URL, tmp_path)
     for name, text in files.items():
         loads = json.loads if name.endswith(".json") else tomllib.loads
@@ -73,8 +73,8 @@ def test_settings_are_well_formed_and_name_the_server(agent: Agent, tmp_path: Pa
     assert any(URL in text for text in files.values()) or "{URL}" in agent.arguments
 
 
-def test_a_family_is_found_also_where_it_has_left() -> None:
-    """A shell that waits, its child, and one that a second fork took away."""
+def test_a_process_family_is_found_after_its_parent_exits() -> None:
+    """A waiting shell, its child, and a process that a double fork detached."""
     mark = f"test-{os.getpid()}"
     script = "sleep 60 & (setsid sleep 60 &) ; echo started; wait"
     shell = subprocess.Popen(
@@ -94,7 +94,7 @@ def test_a_family_is_found_also_where_it_has_left() -> None:
     assert processes.family(shell.pid, mark) == [shell.pid]
 
 
-def test_what_is_missing_is_told_in_a_sentence(
+def test_missing_programs_are_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

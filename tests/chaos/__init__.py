@@ -1,1 +1,1 @@
-"""The whole service under random work, faults and kills (spec 9, Q3)."""
+"""The whole service under random work, faults and kills."""

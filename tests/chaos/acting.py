@@ -1,7 +1,8 @@
-"""A model that does what the prompt says: ``#7 in s1 do: write bash.`` is two steps of work.
+"""A scripted model that does what the prompt says: ``#7 in s1 do: write bash.`` is two steps of
+work.
 
-What to answer follows from the request alone, so it does not matter who sends it, how often it
-is tried again, and what was said before.
+The response depends on the request alone: not on who sends it, on retries, or on what was said
+before.
 """
 
 import asyncio
@@ -77,7 +78,7 @@ class Model:
         done.result(30)
 
     def release(self) -> None:
-        """Let every answer that is held go on."""
+        """Release every held response."""
 
         async def go_on() -> None:
             while self._holds:
@@ -87,7 +88,7 @@ class Model:
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
-        """Nothing is held while this lasts, neither what is held now nor what comes to it yet."""
+        """Hold nothing inside this context, neither responses held now nor new ones."""
 
         async def flow(on: bool) -> None:
             self._flows = on

@@ -1,4 +1,4 @@
-"""A worker process as the state machine drives it."""
+"""A worker process driven by the state machine."""
 
 import contextlib
 import json
@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 
 
 class Refused(AssertionError):
-    """The program said no to an order; its class is the argument."""
+    """The program refused a command; the argument is the class of the error."""
 
 
 class Instance:
-    """Starts in *folder*. Orders go one after the other."""
+    """A worker started in *folder*. Commands run one after the other."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self._name = uuid.uuid4().hex
@@ -35,7 +35,7 @@ class Instance:
         )
 
     def do(self, name: str, **given: object) -> Any:
-        """The answer to an order. Raises ``Refused``."""
+        """Return the response to a command. Raises ``Refused``."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -51,7 +51,7 @@ class Instance:
         return told["got"]
 
     def kill(self) -> None:
-        """``kill -9``, and the end of what its tools left behind: nothing else could end it."""
+        """Kill with SIGKILL, and end what its tools left behind: nothing else could."""
         self._process.kill()
         self._reap()
         for left in self.running:
@@ -59,7 +59,7 @@ class Instance:
                 os.kill(left, signal.SIGKILL)
 
     def close(self) -> None:
-        """The end of its input ends it in good order."""
+        """Close its input, which ends it in good order."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

@@ -1,8 +1,8 @@
-"""Random work over the whole service: whatever is done to it, it comes to rest as it should.
+"""Random work over the whole service: whatever happens, it settles in a valid state.
 
-Two instances of the program work on one store with a model whose answers break, hang and ask for
-everything. Each settling checks what must hold then. CHAOS_EXAMPLES runs are tried: a few unless
-told otherwise, the same ones each time.
+Two instances of the program share one database and a model whose responses break, hang and ask for
+permission. Each settling checks the invariants. CHAOS_EXAMPLES sequences are tried: a few by
+default, the same ones each time.
 """
 
 import os
@@ -25,7 +25,7 @@ EXAMPLES = int(os.environ.get("CHAOS_EXAMPLES", "4"))
 STEPS = 14 if EXAMPLES < 10 else 30
 PRICE = {"cost": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
 ANY = st.integers(0, 5)
-"""Which of what there is: the number is taken modulo how many there are."""
+"""An index into what exists, taken modulo its count."""
 
 PLANNED = st.lists(st.sampled_from(WORK), min_size=1, max_size=4)
 Tree = dict[str, bytes]
@@ -33,9 +33,9 @@ Tree = dict[str, bytes]
 
 @dataclass
 class Known:
-    """What is known of a session. *sent* are the prompts that it took, by number; *before* what
-    its folder held before each, where only that prompt changed it; *undone* those that are taken
-    back, newest last, with what the folder held then; *ended* its finished messages."""
+    """The expected state of a session. *sent* are the numbers of its prompts; *before* the contents
+    of its folder before each prompt that was alone in changing it; *undone* the undone prompts,
+    newest last, with the folder's contents then; *ended* its finished messages."""
 
     id: str
     place: Path
@@ -60,7 +60,7 @@ class Chaos(RuleBasedStateMachine):
         self.places = 0
         self.killed = False
         self.settled = 0
-        """The newest prompt when all was at rest."""
+        """The newest prompt when everything was last at rest."""
 
     def teardown(self) -> None:
         try:
@@ -80,7 +80,7 @@ class Chaos(RuleBasedStateMachine):
         works=st.lists(PLANNED, min_size=2, max_size=3),
     )
     def begin(self, api: str, works: list[list[str]]) -> None:
-        """Two sessions at work: examples that begin with nothing show little."""
+        """Two sessions at work: sequences that begin with nothing find little."""
         write_config(
             self.home,
             config_for(
@@ -104,7 +104,8 @@ class Chaos(RuleBasedStateMachine):
         return self.instances[which % len(self.instances)]
 
     def taken(self, who: int, name: str, known: Known, but: set[str], **given: object) -> bool:
-        """Whether an order for a session was taken; it may be refused for the reasons in *but*."""
+        """Return whether a command for a session was accepted; it can be refused for the errors in
+        *but*."""
         try:
             self.at(who).do(name, session=known.id, **given)
         except Refused as why:
@@ -142,7 +143,7 @@ class Chaos(RuleBasedStateMachine):
         given = {"text": text, "delivery": delivery}
         if not self.taken(who, "prompt", known, {"SessionBusy"}, **given):
             return
-        # What was taken back is gone for good from now on.
+        # The undone prompts can no longer be redone.
         known.undone.clear()
         if gone is not None:
             for number in prompts(state, after=gone):
@@ -150,7 +151,7 @@ class Chaos(RuleBasedStateMachine):
             known.ended = {id_: m for id_, m in known.ended.items() if id_ < gone}
         known.sent[self.number] = delivery
         if not alone:
-            # Commands of turns that run beside each other count what the other changes.
+            # Commands of concurrent turns count each other's changes.
             for each in self.sessions:
                 for number in [n for n in each.before if n > self.settled]:
                     del each.before[number]
@@ -174,7 +175,7 @@ class Chaos(RuleBasedStateMachine):
     def fork(self, who: int, which: int) -> None:
         source = self.pick(which)
         copy = self.fresh(self.at(who).do("fork", session=source.id))
-        # The copy's undo changes the source's files: what they held is no longer known.
+        # Undo in the fork changes the source's files: their contents are no longer known.
         source.before.clear()
         state = self.at(who).do("state", session=copy.id)
         copy.sent = dict.fromkeys(prompts(state), "copied")
@@ -228,7 +229,7 @@ class Chaos(RuleBasedStateMachine):
 
     @rule(who=ANY)
     def kill(self, who: int) -> None:
-        """And start anew."""
+        """Kill an instance and start it again."""
         place = who % len(self.instances)
         self.instances[place].kill()
         self.killed = True
@@ -244,9 +245,9 @@ class Chaos(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(["once", "reject"]))
     def settle(self, word: str) -> None:
-        """Let everything come to its end, then look at it."""
+        """Let everything finish, then check it."""
         with self.model.flowing():
-            for _ in range(2):  # what ends in the one may go on in the other
+            for _ in range(2):  # what ends in one instance can continue in the other
                 for instance in self.instances:
                     turns = instance.do("settle", word=word)
                     assert len(turns) == len(set(turns)), "a turn was said to be over twice"
@@ -260,7 +261,7 @@ class Chaos(RuleBasedStateMachine):
         assert self.model.server.refused == []
 
     def look(self, *, settled: bool = False) -> None:
-        """Everything that was finished is there as it was; nothing is counted back."""
+        """Everything finished is unchanged; no counter goes backward."""
         for known in self.sessions:
             for instance in self.instances:
                 state: dict[str, Any] = instance.do("state", session=known.id)
@@ -290,7 +291,7 @@ class Chaos(RuleBasedStateMachine):
 
 
 def before_patch(now: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
-    """A finished message as it was *then*: which files its step changed is added a moment later."""
+    """A finished message without its patch part, which is added a moment later."""
     had = {part["id"] for part in then["parts"]}
     parts = [part for part in now["parts"] if part["type"] != "patch" or part["id"] in had]
     return {**now, "parts": parts}
@@ -313,8 +314,8 @@ def waits(message: dict[str, Any]) -> bool:
 
 
 def prompts(state: dict[str, Any], *, after: str = "") -> list[int]:
-    """The numbers of the prompts that a session holds, in its order; those from the message
-    *after* on. One that waits has no place yet: what was taken up before it may bear a later id."""
+    """The numbers of the prompts in a session, in order; with *after*, from that message on. A
+    queued prompt has no position yet: one picked up before it can have a later id."""
     in_order = sorted(state["messages"], key=waits)
     return [
         int(part["text"].partition(" ")[0][1:])

@@ -1,5 +1,5 @@
-"""Turns against LLMock, a server of other people that breaks as the providers do, and judges the
-client. Tried where it is installed (``make soak`` does that)."""
+"""Turns against LLMock, an independent server that fails as providers do and judges the client.
+Runs where it is installed (``make soak`` installs it)."""
 
 from pathlib import Path
 
@@ -36,16 +36,14 @@ FATAL: dict[str, dict[str, object]] = {
     "outage": {"type": "fail", "status": 503, "times": None},
 }
 HARMLESS = {"malformed_chunk_ignored", "gave_up"}
-"""A broken chunk is given up at once, but what was sent behind it lies in the socket by then and
-counts as read; giving up is right in an outage."""
+"""Findings that are right: a broken chunk ends the stream at once, though data sent after it counts
+as read; giving up is right during an outage."""
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", [*FAULTS, *FATAL])
 @pytest.mark.parametrize("api", WAYS)
-async def test_a_turn_outlives_what_a_provider_does_to_it(
-    tmp_path: Path, api: str, fault: str
-) -> None:
+async def test_a_turn_survives_faults_of_a_provider(tmp_path: Path, api: str, fault: str) -> None:
     from llmock.scenarios import behavior_from_dict
     from llmock.testing import LLMockServer
     from llmock.verdict import judge

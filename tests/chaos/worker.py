@@ -1,8 +1,7 @@
-"""One instance of the program without a front end, told what to do by lines of JSON.
+"""One instance of the program without a front end, controlled by lines of JSON.
 
-``python -m tests.chaos.worker FOLDER HOME NAME``: each line on standard input is
-``{"do": name, …}``, each answer a line ``{"got": …}`` or ``{"error": class}``. It is killed at
-any moment.
+``python -m tests.chaos.worker FOLDER HOME NAME``: each line on standard input is ``{"do": name,
+…}``, each response a line ``{"got": …}`` or ``{"error": class}``. It is killed at any moment.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ class Worker:
         self._service = runtime.sessions
         self._changed = asyncio.Event()
         self.ended: list[str] = []
-        """The turns that were said to be over, in order."""
+        """The turns that ended so far, in order."""
 
     async def follow(self) -> None:
         with self._runtime.bus.subscribe() as events:
@@ -47,7 +46,7 @@ class Worker:
         return await self._service.cancel(session)
 
     async def reply(self, word: str) -> bool:
-        """Answer the question that waits longest."""
+        """Answer the oldest open request."""
         pending = self._runtime.permissions.pending()
         return bool(pending) and self._runtime.permissions.reply(
             pending[0].id,
@@ -79,7 +78,7 @@ class Worker:
         return self._service.busy
 
     async def settle(self, word: str) -> list[str]:
-        """Answer every question with *word* until no turn runs; the turns that ended so far."""
+        """Answer requests with *word* until no turn runs; return the turns that ended so far."""
         while True:
             self._changed.clear()
             while await self.reply(word):

@@ -1,4 +1,4 @@
-"""The documentation says what the program does: generated pages, examples, links (spec 11)."""
+"""The documentation matches the program: generated pages, examples, links."""
 
 import importlib.util
 import inspect
@@ -37,7 +37,7 @@ FOLDERS = {"command": "commands/{}.md", "agent": "agents/{}.md", "skill": "skill
 
 @dataclass(frozen=True)
 class Example:
-    """A block of a page: its *kind* is what stands behind the language."""
+    """A code block of a page: *kind* is the text after the language."""
 
     page: str
     language: str
@@ -59,13 +59,13 @@ def examples(*kinds: str) -> list[Example]:
 
 
 KINDS = {"config", "command", "agent", "skill", "run", "hook", "plugin", "theme"}
-"""Kinds of examples that a test below takes up."""
+"""Kinds of examples that a test below runs."""
 
 PAGES = [*pages(), ROOT / "README.md"]
 
 
 def shown(page: Path) -> str:
-    """A page without what it says of other programs: in tables of those that is the first cell."""
+    """Return a page without the names of other programs: the first cell of their tables."""
     text = page.read_text("utf-8")
     if page.name != "coming-from.md":
         return text
@@ -81,7 +81,7 @@ def loaded(place: Place) -> LoadedConfig:
     return load_config(place.project, place.project, env)
 
 
-def test_the_reference_is_what_the_program_says() -> None:
+def test_the_reference_matches_the_program() -> None:
     spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -93,13 +93,13 @@ def test_the_reference_is_what_the_program_says() -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     for target in LINK.findall(page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("example", examples("config"), ids=named)
-def test_settings_of_the_docs_are_taken_without_a_word(place: Place, example: Example) -> None:
+def test_settings_in_the_docs_load_without_a_notice(place: Place, example: Example) -> None:
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(example.text)
     found = loaded(place)
@@ -108,7 +108,7 @@ def test_settings_of_the_docs_are_taken_without_a_word(place: Place, example: Ex
 
 
 @pytest.mark.parametrize("example", examples(*FOLDERS), ids=named)
-def test_files_of_the_docs_are_taken_without_a_word(place: Place, example: Example) -> None:
+def test_files_in_the_docs_load_without_a_notice(place: Place, example: Example) -> None:
     kind, _, name = example.kind.partition(" ")
     file = place.home / "config" / FOLDERS[kind].format(name)
     file.parent.mkdir(parents=True)
@@ -126,7 +126,7 @@ def test_files_of_the_docs_are_taken_without_a_word(place: Place, example: Examp
         assert (list(skills.skills), skills.notes) == ([name], ())
 
 
-def test_the_permissions_are_judged_as_the_table_says(place: Place) -> None:
+def test_permissions_are_decided_as_the_table_says(place: Place) -> None:
     (config,) = [each for each in examples("config") if each.kind == "config permissions"]
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(config.text)
@@ -142,7 +142,7 @@ def test_the_permissions_are_judged_as_the_table_says(place: Place) -> None:
 
 
 @pytest.mark.parametrize("example", examples("run"), ids=named)
-def test_the_pipelines_run(place: Place, scripted: ServerThread, example: Example) -> None:
+def test_pipelines_in_the_docs_run(place: Place, scripted: ServerThread, example: Example) -> None:
     if "jq" in example.text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     scripted.server.always(answer(Text("Mend the sum")))
@@ -168,7 +168,7 @@ def test_the_pipelines_run(place: Place, scripted: ServerThread, example: Exampl
         assert done.stdout == "Mend the sum\n"
 
 
-def test_no_example_is_left_out() -> None:
+def test_every_example_is_tested() -> None:
     for page in pages():
         for language, kind, text in BLOCK.findall(page.read_text("utf-8")):
             tried = kind.split(" ")[0] in KINDS
@@ -178,7 +178,7 @@ def test_no_example_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_that_are_named_are_there(page: Path) -> None:
+def test_commands_named_in_the_docs_exist(page: Path) -> None:
     text = shown(page)
     words = re.findall(r"(?:`|^ *|\| )opencode-py ([a-z][a-z|-]*)", text, re.MULTILINE)
     assert {one for word in words for one in word.split("|")} <= {*COMMANDS}
@@ -187,7 +187,7 @@ def test_commands_that_are_named_are_there(page: Path) -> None:
     assert slashes <= {*names(), *own, "review", "name"}
 
 
-def test_the_settings_of_the_readme_are_taken(place: Place) -> None:
+def test_the_settings_of_the_readme_load(place: Place) -> None:
     (text,) = re.findall(r"^```jsonc\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(text)
@@ -195,7 +195,7 @@ def test_the_settings_of_the_readme_are_taken(place: Place) -> None:
     assert (found.notices, found.config.model) == ((), "local/qwen3-coder")
 
 
-def test_the_hook_of_the_docs_refuses_a_change(place: Place, scripted: ServerThread) -> None:
+def test_the_hook_in_the_docs_rejects_a_change(place: Place, scripted: ServerThread) -> None:
     (script,) = examples("hook")
     (settings,) = [each for each in examples("config") if "PreToolUse" in each.text]
     file = place.project / "check-edit.sh"
@@ -216,7 +216,7 @@ def test_the_hook_of_the_docs_refuses_a_change(place: Place, scripted: ServerThr
     assert sorted(path.parent.name for path in place.project.glob("*/a.py")) == ["own"]
 
 
-def test_the_plugin_of_the_docs_works(place: Place, scripted: ServerThread) -> None:
+def test_the_plugin_in_the_docs_works(place: Place, scripted: ServerThread) -> None:
     (plugin,) = examples("plugin")
     write_config(place.home, config_for(scripted.server))
     folder = place.home / "config" / "plugins"
@@ -229,7 +229,7 @@ def test_the_plugin_of_the_docs_works(place: Place, scripted: ServerThread) -> N
 
 
 @pytest.mark.parametrize("example", examples("theme"), ids=named)
-def test_the_theme_of_the_docs_is_one(tmp_path: Path, example: Example) -> None:
+def test_the_theme_in_the_docs_is_valid(tmp_path: Path, example: Example) -> None:
     (tmp_path / "sea.json").write_text(example.text)
     themes, faults = load_themes(tmp_path)
     assert ([theme.name for theme in themes], faults) == (["sea"], [])

@@ -20,8 +20,8 @@ Runner = Callable[..., AbstractContextManager[Terminal]]
 
 @pytest.fixture
 def run(place: Place) -> Runner:
-    """Start the command with arguments; *columns*, *rows* and *env* are keywords. Afterwards
-    everything must be as it was found."""
+    """Start the command with arguments; *columns*, *rows* and *env* are keywords. Afterwards the
+    terminal, the processes and the database must be clean."""
 
     @contextmanager
     def start(

@@ -1,4 +1,4 @@
-"""The main job on the built-in model, as a person does it (U19, U22, R3, M5, M6, U6)."""
+"""The main job on the built-in demo model, as a user does it."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.support.terminal import processes_with
 pytestmark = pytest.mark.e2e
 
 
-def test_u19_the_first_page_says_what_this_is(run: Runner) -> None:
+def test_the_home_page_explains_the_program(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         screen = terminal.wait("no model is connected")
@@ -18,7 +18,7 @@ def test_u19_the_first_page_says_what_this_is(run: Runner) -> None:
         assert "tour" in screen
 
 
-def test_r3_the_demo_lists_reads_and_searches(run: Runner) -> None:
+def test_the_demo_lists_reads_and_searches(run: Runner) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("list")
@@ -30,7 +30,7 @@ def test_r3_the_demo_lists_reads_and_searches(run: Runner) -> None:
         terminal.wait(r"Working|Waiting", gone=True)
 
 
-def test_m5_an_edit_shows_its_diff_and_once_lets_it_happen(run: Runner, place: Place) -> None:
+def test_an_edit_shows_its_diff_and_once_allows_it(run: Runner, place: Place) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("replace a - b with a + b in calc.py")
@@ -43,7 +43,7 @@ def test_m5_an_edit_shows_its_diff_and_once_lets_it_happen(run: Runner, place: P
         )
 
 
-def test_m13_what_the_program_keeps_is_private_and_what_it_makes_for_the_user_is_not(
+def test_program_data_is_private_and_files_made_for_the_user_are_not(
     run: Runner, place: Place
 ) -> None:
     with run() as terminal:
@@ -64,7 +64,7 @@ def test_m13_what_the_program_keeps_is_private_and_what_it_makes_for_the_user_is
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_m5_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place: Place) -> None:
+def test_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place: Place) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("create notes.txt with hello")
@@ -75,7 +75,7 @@ def test_m5_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place
         terminal.wait(r"● Read README.md")
 
 
-def test_m5_always_covers_the_second_time(run: Runner, place: Place) -> None:
+def test_always_covers_the_second_time(run: Runner, place: Place) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("run touch one.txt")
@@ -86,7 +86,7 @@ def test_m5_always_covers_the_second_time(run: Runner, place: Place) -> None:
         assert (place.project / "one.txt").exists()
 
 
-def test_u6_ctrl_c_stops_a_long_answer_and_the_prompt_works_at_once(run: Runner) -> None:
+def test_ctrl_c_stops_a_long_response_and_the_prompt_works_at_once(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.enter("stream 2000 words")
@@ -99,7 +99,7 @@ def test_u6_ctrl_c_stops_a_long_answer_and_the_prompt_works_at_once(run: Runner)
         terminal.wait(r"● Read README.md")
 
 
-def test_u6_ctrl_c_during_a_command_leaves_no_process(run: Runner) -> None:
+def test_ctrl_c_during_a_command_leaves_no_process(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.enter("run sleep 61.37")
@@ -111,7 +111,7 @@ def test_u6_ctrl_c_during_a_command_leaves_no_process(run: Runner) -> None:
         terminal.wait(r"● List")
 
 
-def test_u6_leaving_prints_how_to_go_on_and_continue_shows_it_all_again(run: Runner) -> None:
+def test_exit_prints_the_resume_command_and_continue_shows_everything(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.enter("read README.md")
@@ -137,12 +137,12 @@ def test_u6_leaving_prints_how_to_go_on_and_continue_shows_it_all_again(run: Run
         assert copy.decode() != session
 
 
-def test_f1_a_prompt_on_the_command_line_is_sent_at_once(run: Runner) -> None:
+def test_a_prompt_on_the_command_line_is_sent_at_once(run: Runner) -> None:
     with run("--prompt", "read README.md") as terminal:
         terminal.wait(r"● Read README.md")
 
 
-def test_u20_plain_is_a_line_based_front_end_with_questions(run: Runner, place: Place) -> None:
+def test_plain_is_line_based_and_asks_for_permission(run: Runner, place: Place) -> None:
     with run("--plain", rows=60) as terminal:
         terminal.wait(r"demo/offline")
         terminal.send("read README.md\n")

@@ -1,5 +1,5 @@
-"""D06: the disk fills while the program runs. It says so, loses nothing that was said or typed,
-and goes on once there is room."""
+"""The disk fills up while the program runs. The program reports it, loses nothing that was said or
+typed, and continues once there is space."""
 
 import resource
 import shutil
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import COMMAND, Place, Runner, ServerThread
+from tests.e2e.program import BUSY
 from tests.support.harness import config_for, write_config
 from tests.support.installed import left_as_found
 from tests.support.script import Call, Hold, Text, answer
@@ -18,14 +19,12 @@ from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
-BUSY = r"esc to interrupt|Stopping"
 FULL = r"(?s)The\s+session\s+database.*full"
-ESC = "\x1b"
 
 
 @contextmanager
 def no_file_may_grow(pid: int) -> Iterator[None]:
-    """As on a full disk, for the files of one process."""
+    """Simulate a full disk for the files of one process."""
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
     try:
         yield
@@ -39,7 +38,7 @@ def fills(
     full: Callable[[], object],
     room: Callable[[], object],
 ) -> None:
-    """A disk that is *full* in mid turn, at the next prompt and, once there is *room*, no more."""
+    """Fill the disk during a turn and at the next prompt, then free it again."""
     hold = Hold()
     scripted.server.replace(
         (
@@ -60,9 +59,9 @@ def fills(
     terminal.wait(FULL)
     terminal.wait(BUSY, gone=True)
     assert "half of it and the rest of it" in terminal.screen
-    terminal.wait(r"✕ .*\n?.*session database")  # and not only for a moment
+    terminal.wait(r"✕ .*\n?.*session database")  # the message stays
     terminal.enter("my words")
-    terminal.sees(b"session database")  # told anew
+    terminal.sees(b"session database")  # reported again
     terminal.wait(r"▌ my words")
     terminal.wait(BUSY, gone=True)
     assert len(scripted.server.requests) == 1
@@ -77,7 +76,7 @@ def fills(
     assert "and the rest of it" in sent
 
 
-def test_d06_a_full_disk_is_told_and_nothing_is_lost(
+def test_a_full_disk_is_reported_and_nothing_is_lost(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     write_config(place.home, config_for(scripted.server, permission="allow"))
@@ -100,8 +99,8 @@ def may_mount() -> bool:
 
 
 @pytest.mark.skipif(not may_mount(), reason="this user may mount nothing, not even for itself")
-def test_d06_a_small_file_system_that_fills(place: Place, scripted: ServerThread) -> None:
-    """The data folder is a file system of 3 MB, which another program fills."""
+def test_a_small_file_system_that_fills_up(place: Place, scripted: ServerThread) -> None:
+    """The data folder is a file system of 3 MB that another program fills."""
     write_config(place.home, config_for(scripted.server, permission="allow"))
     data = place.home / "data"
     data.mkdir()

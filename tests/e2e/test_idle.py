@@ -1,4 +1,4 @@
-"""V06: while nothing moves, the program sleeps."""
+"""An idle program sleeps."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Place, Runner, ServerThread
-from tests.e2e.test_trials_processes import BUSY, LANGUAGE_SERVER, MCP, allow
+from tests.e2e.program import BUSY, LANGUAGE_SERVER, MCP_SERVER, allow_everything
 from tests.support.script import Call, Text, answer
 from tests.support.terminal import Terminal
 
@@ -17,21 +17,21 @@ WINDOW = 2.0
 """Seconds that are watched at a time."""
 
 MOST = 3
-"""Times that a thread may wake up meanwhile: there is nothing to look after."""
+"""Wake-ups of threads allowed in the window: nothing needs attention."""
 
 CLOCK = 24
-"""The same where a clock is drawn each second, which wakes several threads some times over."""
+"""Wake-ups allowed while a clock is drawn every second, which wakes several threads."""
 
 
 def woken(pid: int) -> int:
-    """How often the threads of a process went to sleep and were woken again."""
+    """Return the number of voluntary context switches of a process's threads."""
     told = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status"))
     return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in told)
 
 
 def sleeps(terminal: Terminal, most: int = MOST) -> None:
-    """Whether there is one quiet moment within a time in which each timer would have gone off
-    many times: a machine with much to do makes nothing of that worse."""
+    """Wait for one quiet window. Every timer would fire many times within it, so a busy machine
+    makes no difference."""
 
     def still() -> bool:
         before, until = woken(terminal.pid), time.monotonic() + WINDOW
@@ -42,14 +42,12 @@ def sleeps(terminal: Terminal, most: int = MOST) -> None:
     terminal.until(still, "it never sleeps")
 
 
-def test_v06_an_idle_program_is_woken_by_nothing(
-    run: Runner, place: Place, scripted: ServerThread
-) -> None:
-    """Before the first turn and after one, with a server of each kind at work."""
-    allow(
+def test_an_idle_program_never_wakes_up(run: Runner, place: Place, scripted: ServerThread) -> None:
+    """Checked before the first turn and after one, with one server of each kind running."""
+    allow_everything(
         place,
         scripted,
-        mcp={"chats": {"type": "local", "command": [sys.executable, MCP, "chats"]}},
+        mcp={"chats": {"type": "local", "command": [sys.executable, MCP_SERVER, "chats"]}},
         lsp={"tiny": {"command": [sys.executable, LANGUAGE_SERVER, "good"], "extensions": [".t"]}},
     )
     scripted.server.script(
@@ -65,9 +63,7 @@ def test_v06_an_idle_program_is_woken_by_nothing(
         sleeps(terminal)
 
 
-def test_v06_a_question_that_waits_costs_a_clock_at_most(
-    run: Runner, scripted: ServerThread
-) -> None:
+def test_an_open_dialog_costs_at_most_a_clock(run: Runner, scripted: ServerThread) -> None:
     scripted.server.script(answer(Call("bash", {"command": "touch a"})), answer(Text("all done")))
     with run() as terminal:
         terminal.wait(r"model-1")

@@ -1,4 +1,4 @@
-"""V06: what a streamed word costs does not depend on how long the session is."""
+"""The cost of a streamed word does not depend on the length of the session."""
 
 import asyncio
 import os
@@ -19,17 +19,17 @@ pytestmark = pytest.mark.e2e
 WORDS = 5_000
 TURNS = 250
 SPARE = 1.0
-"""Seconds of CPU for what is done once: drawing the screen after it was scrolled, timers."""
+"""Seconds of CPU for one-time work: drawing the screen after scrolling, timers."""
 
 
 def cpu(pid: int) -> float:
-    """Seconds of CPU that a process has used."""
+    """Return the seconds of CPU that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def talked(place: Place) -> None:
-    """Leave a session of 500 messages in the place's store."""
+    """Write a session of 500 messages to the database."""
     store = await Store.open(place.home / "data" / "sessions.db", Bus())
     here = str(place.project)
     session = make_session(
@@ -51,7 +51,7 @@ async def talked(place: Place) -> None:
 
 
 def streamed(run: Runner, scripted: ServerThread, *arguments: str) -> float:
-    """Seconds of CPU for an answer of many words; keys work in the middle of it."""
+    """Return the seconds of CPU for a response of many words; keys work in the middle of it."""
     words = [Text(f"word{n} " if n % 12 else f"word{n}\n\n") for n in range(WORDS)]
     hold = Hold()
     scripted.server.always(answer(Text("ok")))
@@ -70,7 +70,7 @@ def streamed(run: Runner, scripted: ServerThread, *arguments: str) -> float:
         return cpu(terminal.pid) - before
 
 
-def test_v06_a_word_costs_the_same_after_500_messages(
+def test_a_streamed_word_costs_the_same_after_500_messages(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     fresh = streamed(run, scripted)

@@ -1,25 +1,26 @@
-"""Stopping at any moment, and what was typed meanwhile (U6, U10, L3, D3; trials X03, Q01)."""
+"""Stopping at any moment, and messages typed meanwhile."""
 
 import json
+import os
 import signal
 
 import pytest
 
 from tests.e2e.conftest import READY, Place, Runner, ServerThread
+from tests.e2e.program import BUSY, ESC, allow_everything
 from tests.support.script import Answer, Call, Failure, Hold, StreamFailure, Text, answer
+from tests.support.terminal import processes_with
 
 pytestmark = pytest.mark.e2e
 
-BUSY = r"esc to interrupt|Stopping"
-
 
 def asked(scripted: ServerThread) -> list[str]:
-    """The user's messages of the newest request, as JSON."""
+    """Return the user's messages of the newest request, as JSON."""
     messages = scripted.server.requests[-1].body["messages"]
     return [json.dumps(message) for message in messages if message["role"] == "user"]
 
 
-def test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up(
+def test_ctrl_c_keeps_the_received_text_and_closes_the_connection(
     run: Runner, scripted: ServerThread
 ) -> None:
     scripted.server.script(answer(Text("half of it "), Hold()), answer(Text("fine now")))
@@ -43,7 +44,7 @@ def test_u6_ctrl_c_keeps_the_text_that_came_and_hangs_up(
         terminal.wait(r"(?s)half of it.*Interrupted.*fine now")
 
 
-def test_x03_ctrl_c_while_a_retry_waits(run: Runner, scripted: ServerThread) -> None:
+def test_ctrl_c_during_the_wait_for_a_retry(run: Runner, scripted: ServerThread) -> None:
     busy = Failure(429, headers=(("retry-after", "500"),))
     scripted.server.script(busy, answer(Text("fine now")))
     with run() as terminal:
@@ -58,7 +59,7 @@ def test_x03_ctrl_c_while_a_retry_waits(run: Runner, scripted: ServerThread) -> 
         terminal.wait(r"fine now")
 
 
-def test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn(
+def test_ctrl_c_in_the_permission_dialog_cancels_the_turn(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     scripted.server.script(
@@ -79,7 +80,7 @@ def test_x03_ctrl_c_in_the_permission_dialog_cancels_the_turn(
 
 
 @pytest.mark.parametrize("ending", ["call", "error"])
-def test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order(
+def test_queued_messages_are_visible_and_arrive_once_in_order(
     run: Runner, scripted: ServerThread, ending: str
 ) -> None:
     hold = Hold()
@@ -103,7 +104,7 @@ def test_q01_messages_typed_in_mid_turn_wait_in_sight_and_arrive_once_in_order(
     assert text.index("second thing") < text.index("third thing")
 
 
-def test_q01_a_waiting_message_outlives_the_program(run: Runner, scripted: ServerThread) -> None:
+def test_a_queued_message_survives_a_restart(run: Runner, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("Working on it."), Hold()))
     scripted.server.always(answer(Text("As you wish.")))
     with run() as terminal:
@@ -127,7 +128,7 @@ def _stored(place: Place, text: bytes) -> bool:
     return any(text in file.read_bytes() for file in (place.home / "data").glob("sessions.db*"))
 
 
-def test_d3_a_kill_in_mid_stream_loses_nothing_that_was_stored(
+def test_a_kill_during_a_stream_loses_nothing_stored(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     rest: Answer = answer(Text("fine now"))
@@ -143,4 +144,29 @@ def test_d3_a_kill_in_mid_stream_loses_nothing_that_was_stored(
         terminal.wait(r"(?s)half of it.*Interrupted")
         terminal.wait(READY)
         terminal.enter("go on")
+        terminal.wait(r"fine now")
+
+
+def test_esc_stops_a_sub_agent_and_its_command(
+    run: Runner, place: Place, scripted: ServerThread
+) -> None:
+    mark = f"sleep 61.{os.getpid() % 10_000:04}"
+    scripted.server.script(
+        answer(Call("task", {"description": "d", "prompt": "p"})),
+        answer(Call("bash", {"command": mark})),
+    )
+    scripted.server.always(answer(Text("fine now")))
+    allow_everything(place, scripted)
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.until(lambda: bool(processes_with(mark)), "the command never ran")
+        terminal.send("draft")
+        terminal.wait(r"▌ draft")
+        terminal.send(ESC)
+        terminal.wait(r"Interrupted")
+        terminal.wait(BUSY, gone=True)
+        terminal.until(lambda: not processes_with(mark), "the command lives on")
+        assert len(scripted.server.requests) == 2
+        terminal.enter(" goes on")
         terminal.wait(r"fine now")

@@ -1,5 +1,4 @@
-"""What terminals do to a program: sizes, suspends, early keys, pastes, foreign text
-(U6, U9, U17, U21; trials NARROW, PERM-VIEW, TTY-RESTORE, TUI-MARKUP, TUI-PASTE)."""
+"""Terminal behavior: sizes, suspend, early keys, pastes, untrusted text."""
 
 import shutil
 import termios
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.e2e
 END = "\x1b[F"
 
 
-def test_v16_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> None:
+def test_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> None:
     with run(columns=20, rows=8) as terminal:
         terminal.wait(READY)
         terminal.enter("create a with b")
@@ -25,7 +24,7 @@ def test_v16_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> No
         terminal.wait(READY)
 
 
-def test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay(
+def test_a_long_command_scrolls_and_the_answer_buttons_stay(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     lines = "\n".join(f"line {n}" for n in range(200))
@@ -56,12 +55,12 @@ def test_p09_a_long_command_scrolls_to_its_end_and_the_answers_stay(
 
 
 def scroll_to(terminal: Terminal, pattern: str) -> None:
-    """Press End until the dialog hears it (it ignores keys for a moment, M6)."""
+    """Press End until the dialog reacts (it ignores keys for a moment after it opens)."""
     terminal.again(END, pattern)
 
 
-def test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again(place: Place) -> None:
-    # A shell that leaves the terminal's modes to programs, as many do; bash repairs them.
+def test_ctrl_z_suspends_and_fg_repaints_everything(place: Place) -> None:
+    # A shell that leaves the terminal modes to programs, as many do; bash repairs them.
     shell = "dash -i" if shutil.which("dash") else "bash --norc --noediting -i"
     with Terminal(shell.split(), cwd=place.project, env=place.env) as terminal:
         terminal.enter(COMMAND)
@@ -88,14 +87,14 @@ def test_v04_ctrl_z_gives_the_terminal_back_and_fg_paints_it_all_again(place: Pl
         assert terminal.modes_now == terminal.modes_before
 
 
-def test_u6_without_a_shell_behind_it_ctrl_z_does_not_stop_the_program(run: Runner) -> None:
+def test_ctrl_z_without_a_parent_shell_does_not_suspend(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.send("\x1a")
         terminal.wait(r"There is no shell to go back to")
 
 
-def test_u7_what_is_typed_before_the_first_frame_is_kept(run: Runner) -> None:
+def test_keys_typed_before_the_first_frame_are_kept(run: Runner) -> None:
     with run() as terminal:
         terminal.send("read README.md\r")
         terminal.wait(r"● Read README\.md")
@@ -112,14 +111,14 @@ def test_u7_what_is_typed_before_the_first_frame_is_kept(run: Runner) -> None:
         ("@", r"README\.md"),
     ],
 )
-def test_u15_every_key_works_before_the_first_frame(run: Runner, keys: str, shown: str) -> None:
-    """What they need is imported after it, or for them."""
+def test_every_key_works_before_the_first_frame(run: Runner, keys: str, shown: str) -> None:
+    """Their code is imported after the first frame, or on demand."""
     with run() as terminal:
         terminal.send(keys)
         terminal.wait(shown)
 
 
-def test_v12_pasted_lines_are_one_prompt_with_and_without_markers(
+def test_pasted_lines_are_one_prompt_with_and_without_markers(
     run: Runner, scripted: ServerThread
 ) -> None:
     scripted.server.always(answer(Text("got it")))
@@ -136,9 +135,7 @@ def test_v12_pasted_lines_are_one_prompt_with_and_without_markers(
     assert sent == ["a1\nb1\nc1", "a2\nb2\nc2"]
 
 
-def test_u7_keys_that_come_in_one_read_work_in_their_order(
-    run: Runner, scripted: ServerThread
-) -> None:
+def test_keys_of_one_read_work_in_order(run: Runner, scripted: ServerThread) -> None:
     scripted.server.always(answer(Text("got it")))
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -149,7 +146,7 @@ def test_u7_keys_that_come_in_one_read_work_in_their_order(
     assert scripted.server.requests[0].body["messages"][-1]["content"] == "sabdez"
 
 
-def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
+def test_untrusted_text_is_shown_literally_everywhere(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     (place.project / "[").mkdir()
@@ -167,7 +164,7 @@ def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
     with run(rows=40) as terminal:
         terminal.wait(r"model-1")
         terminal.enter("title [/] [bold [red]x[/blue]")
-        terminal.wait(r"▌ +touch '\[/y\] \[red\]'")  # the question
+        terminal.wait(r"▌ +touch '\[/y\] \[red\]'")  # the dialog
         terminal.answer("o")
         terminal.wait(r"done \[bold \[red\]x\[/blue\]")
         terminal.enter("/export [/z].md")
@@ -184,8 +181,8 @@ def test_v01_u21_foreign_text_is_shown_as_it_is_everywhere(
         assert b"title [/] [bold [red]x[/blue]\x07" in terminal.raw  # the terminal's title
 
 
-def test_the_users_editor_gets_the_screen_and_gives_it_back(run: Runner, place: Place) -> None:
-    """U7: what it writes becomes the prompt, and the program is drawn again."""
+def test_the_external_editor_gets_the_screen_and_returns_it(run: Runner, place: Place) -> None:
+    """The text from the editor becomes the prompt, and the program repaints."""
     script = place.project.parent / "editor"
     script.write_text('#!/bin/sh\nprintf "in the editor "; read answer\necho "$answer!" > "$1"\n')
     script.chmod(0o755)

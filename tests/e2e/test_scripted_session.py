@@ -1,4 +1,4 @@
-"""The main job against an OpenAI-compatible server that a config file names (K5, L3, U6, U10)."""
+"""The main job against an OpenAI-compatible server from the config file."""
 
 import json
 
@@ -11,11 +11,11 @@ pytestmark = pytest.mark.e2e
 
 
 def transcript(screen: str) -> str:
-    """What stands above the prompt."""
+    """Return the text above the prompt."""
     return screen.rpartition("▌ Ask for")[0].rstrip("▌ \n")
 
 
-def test_k5_a_whole_session_and_its_continuation(
+def test_a_whole_session_and_its_continuation(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     scripted.server.script(
@@ -55,9 +55,7 @@ def test_k5_a_whole_session_and_its_continuation(
     assert "It adds now." in sent
 
 
-def test_l3_a_message_typed_in_mid_turn_changes_what_comes_next(
-    run: Runner, scripted: ServerThread
-) -> None:
+def test_a_message_typed_during_a_turn_steers_it(run: Runner, scripted: ServerThread) -> None:
     hold = Hold()
     scripted.server.script(
         answer(Text("Working on it."), hold, Call("list", {})), answer(Text("As you wish."))
@@ -74,7 +72,7 @@ def test_l3_a_message_typed_in_mid_turn_changes_what_comes_next(
     assert "stop and use tabs" in json.dumps(scripted.server.requests[1].body["messages"][-1])
 
 
-def test_u21_markup_in_foreign_text_is_shown_as_it_is(run: Runner, scripted: ServerThread) -> None:
+def test_markup_in_untrusted_text_is_shown_literally(run: Runner, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("see [/] and [bold [red]x[/blue] in the text")))
     with run() as terminal:
         terminal.wait(READY)
@@ -83,7 +81,7 @@ def test_u21_markup_in_foreign_text_is_shown_as_it_is(run: Runner, scripted: Ser
         assert screen.count("[bold [red]x[/blue]") == 2
 
 
-def test_u17_resizing_during_a_stream_breaks_nothing(run: Runner, scripted: ServerThread) -> None:
+def test_resizing_during_a_stream_breaks_nothing(run: Runner, scripted: ServerThread) -> None:
     hold = Hold()
     words = [Text(f"word{n} ") for n in range(300)]
     scripted.server.script(answer(*words[:150], hold, *words[150:], Text("theend")))
@@ -100,7 +98,7 @@ def test_u17_resizing_during_a_stream_breaks_nothing(run: Runner, scripted: Serv
         assert terminal.exit_code() == 0
 
 
-def test_u9_a_bracketed_paste_of_lines_is_one_prompt(run: Runner, scripted: ServerThread) -> None:
+def test_a_bracketed_paste_of_lines_is_one_prompt(run: Runner, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("got it")))
     with run() as terminal:
         terminal.wait(READY)
@@ -114,7 +112,9 @@ def test_u9_a_bracketed_paste_of_lines_is_one_prompt(run: Runner, scripted: Serv
 
 
 @pytest.mark.parametrize("newline", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"])
-def test_u7_every_newline_key_makes_one(run: Runner, scripted: ServerThread, newline: str) -> None:
+def test_every_newline_key_inserts_a_newline(
+    run: Runner, scripted: ServerThread, newline: str
+) -> None:
     scripted.server.script(answer(Text("got it")))
     with run() as terminal:
         terminal.wait(READY)

@@ -1,4 +1,4 @@
-"""Faults of stopping and asking, against the installed program on a pty (X01, P05)."""
+"""Permission dialogs while calls run and while several sub-agents ask."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.program import BUSY, tool_results
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
 from tests.support.subagents import Script, task
@@ -13,22 +14,15 @@ from tests.support.terminal import processes_with
 
 pytestmark = pytest.mark.e2e
 
-BUSY = r"esc to interrupt|Stopping"
 CHILDREN = ("alpha", "beta", "gamma")
 
 
-def results(scripted: ServerThread) -> list[str]:
-    """What the tools told in the newest request, in the order of their calls."""
-    messages = scripted.server.requests[-1].body["messages"]
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
-def test_x01_one_done_one_running_one_asking(
+def test_stopping_with_one_call_done_one_running_one_asking(
     run: Runner, place: Place, scripted: ServerThread, key: str
 ) -> None:
-    """Esc refuses what is asked, which ends the turn, and ctrl+c cancels it: either way each call
-    has its result at once, and the strict server takes the next prompt."""
+    """Esc rejects the request, which ends the turn; ctrl+c cancels the turn. Either way each call
+    gets a result at once, and the strict server accepts the next prompt."""
     mark = f"sleep 62.{os.getpid() % 10_000:04}"
     (place.project / ".env").write_text("KEY=1\n")
     write_config(place.home, config_for(scripted.server, permission={"bash": "allow"}))
@@ -52,7 +46,7 @@ def test_x01_one_done_one_running_one_asking(
         terminal.wait(r"(?s)● List.*⊘ Bash.*[⊘✕] Read")
         terminal.enter("and now?")
         terminal.wait(r"fine now")
-    done, running, asking = results(scripted)
+    done, running, asking = tool_results(scripted)
     assert "calc.py" in done
     assert "Not run" not in running
     assert "begun" in running, "what it had printed"
@@ -62,11 +56,11 @@ def test_x01_one_done_one_running_one_asking(
 
 
 @pytest.mark.parametrize("last", ["o", "\x1b"])
-def test_p05_three_sub_agents_that_ask_at_once(
+def test_three_sub_agents_ask_at_once(
     run: Runner, place: Place, scripted: ServerThread, last: str
 ) -> None:
-    """One question at a time, with the count of those that wait; each answer goes to its own, and
-    Esc on a question refuses that one only."""
+    """One dialog at a time, with the number waiting; each answer goes to its own request, and Esc
+    rejects only that one."""
     work = {
         name: [answer(Call("bash", {"command": f"touch {name}"})), answer(Text(f"end {name}"))]
         for name in CHILDREN
@@ -91,6 +85,6 @@ def test_p05_three_sub_agents_that_ask_at_once(
     assert len(allowed) == (3 if last == "o" else 2)
     made = {path.name for path in place.project.iterdir()}
     assert made & set(CHILDREN) == set(allowed)
-    for name, told in zip(CHILDREN, results(scripted), strict=True):
+    for name, told in zip(CHILDREN, tool_results(scripted), strict=True):
         if name in allowed:
             assert f"end {name}" in told

@@ -1,5 +1,5 @@
-"""Faults that come with size, against the installed program on a pty. ``make soak`` tries them at
-the size at which users met them (``TRIAL_SIZE=full``), the tests at one that takes seconds."""
+"""Large inputs against the installed program on a pty. ``make soak`` uses the sizes that users
+reported (``TRIAL_SIZE=full``); the suite uses sizes that take seconds."""
 
 import os
 import re
@@ -12,20 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import COMMAND, READY, Place, Runner, ServerThread
-from tests.support.harness import config_for, write_config
+from tests.e2e.program import BUSY, ESC, MB, allow_everything, memory
 from tests.support.script import Call, Text, answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1_200)]
 
-MB = 1024 * 1024
-BUSY = r"esc to interrupt|Stopping"
-ESC = "\x1b"
-
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes of output; turns; sessions, and messages of each; folders of 100 files; bytes of a
-    file that is too large, and files that git ignores."""
+    """Sizes: bytes of output; turns; messages in each session; folders of 100 files; bytes of a
+    file that is too large for undo; files that git ignores."""
 
     flood: int = 150_000_000
     turns: int = 20
@@ -42,35 +38,25 @@ SIZE = (
 )
 
 
-def allow(place: Place, scripted: ServerThread, **more: object) -> None:
-    write_config(place.home, config_for(scripted.server, permission="allow", **more))
-
-
-def memory(pid: int, name: str) -> int:
-    """Bytes that a process holds (VmRSS) or has held at most (VmHWM)."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition(f"{name}:")[2].split()[0]) * 1024
-
-
 def opened(gate: Path) -> bool:
-    """Whether somebody waits at a named pipe, who is let through. The screen must be read all the
-    while: a terminal that nobody reads holds up whoever writes to it."""
+    """Return whether a reader waits at a named pipe, and release it. The screen must be read
+    meanwhile: a terminal that nobody reads blocks its writers."""
     try:
         descriptor = os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:  # nobody yet
+    except OSError:  # no reader yet
         return False
     os.write(descriptor, b"over\n")
     os.close(descriptor)
     return True
 
 
-def test_b12_keys_work_during_a_flood_and_memory_stays(
+def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     flood = f"yes {'0123456789' * 4} | head -c {SIZE.flood}; cat go"
     os.mkfifo(place.project / "go")
     scripted.server.script(answer(Call("bash", {"command": flood})), answer(Text("all seen")))
-    allow(place, scripted)
+    allow_everything(place, scripted)
     with run() as terminal:
         terminal.wait(r"model-1")
         before = memory(terminal.pid, "VmRSS")
@@ -87,10 +73,10 @@ def test_b12_keys_work_during_a_flood_and_memory_stays(
     assert f"{SIZE.flood + 5:,} bytes" in result["content"]
 
 
-def test_b13_memory_stays_over_many_commands(
+def test_memory_is_bounded_over_many_commands(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
-    allow(place, scripted)
+    allow_everything(place, scripted)
     held: list[int] = []
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -102,17 +88,17 @@ def test_b13_memory_stays_over_many_commands(
             terminal.wait(rf"end {number}\.")
             terminal.wait(BUSY, gone=True)
             held.append(memory(terminal.pid, "VmRSS"))
-            scripted.server.requests.clear()  # in this process, which is not on trial
+            scripted.server.requests.clear()  # in this process, which is not measured
         assert held[-1] - held[9] < 100 * MB
     stored = sum(file.stat().st_size for file in (place.home / "data").glob("sessions.db*"))
     assert stored < SIZE.turns * 300 * 1024
 
 
-def test_e20_a_file_of_50_mb_is_edited(run: Runner, place: Place, scripted: ServerThread) -> None:
+def test_a_file_of_50_mb_is_edited(run: Runner, place: Place, scripted: ServerThread) -> None:
     file = place.project / "big.txt"
     file.write_bytes(b"".join(b"line %08d %s\n" % (n, b"x" * 35) for n in range(1_070_000)))
     size = file.stat().st_size
-    allow(place, scripted)
+    allow_everything(place, scripted)
 
     def edit(old: str, new: str, **more: object) -> object:
         return answer(
@@ -140,7 +126,7 @@ def test_e20_a_file_of_50_mb_is_edited(run: Runner, place: Place, scripted: Serv
 
 
 def copied(database: sqlite3.Connection, sessions: int, turns: int) -> None:
-    """Copy the only session of a store so many times, each with its only turn so many times."""
+    """Copy the only session of a database *sessions* times, with its only turn *turns* times."""
 
     def another(value: object, session: int, turn: int) -> object:
         if not isinstance(value, str):
@@ -164,7 +150,7 @@ def copied(database: sqlite3.Connection, sessions: int, turns: int) -> None:
         )
 
 
-def test_d05_five_thousand_sessions_are_listed_filtered_and_left(
+def test_five_thousand_sessions_are_listed_and_filtered(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     scripted.server.always(answer(Text("done")))
@@ -180,13 +166,13 @@ def test_d05_five_thousand_sessions_are_listed_filtered_and_left(
         terminal.wait(r"model-1")
         terminal.enter("/sessions")
         terminal.wait(r"Sessions of this folder")
-        terminal.send("4321")  # most likely before the list has been read
+        terminal.send("4321")  # most likely before the list is loaded
         terminal.wait(r"number 4321")
         terminal.send("\x03")
         terminal.wait(READY)
 
 
-def test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion(
+def test_a_large_tree_without_git_delays_neither_start_nor_completion(
     run: Runner, place: Place, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
@@ -203,16 +189,16 @@ def test_z01_a_large_tree_without_git_holds_up_neither_start_nor_completion(
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_u01_a_home_folder_is_not_taken_up(
+def test_a_home_folder_gets_no_snapshot(
     run: Runner, place: Place, scripted: ServerThread, linked: bool
 ) -> None:
-    """Nothing of it is copied, also where its name leads over a link, and /undo says so."""
+    """Nothing is copied, not even through a symbolic link, and /undo says so."""
     home = place.home
     if linked:
         home = place.home.with_name("link")
         home.symlink_to(place.home)
     (place.home / "big.bin").write_bytes(os.urandom(MB))
-    allow(place, scripted)
+    allow_everything(place, scripted)
     scripted.server.script(answer(Call("bash", {"command": "echo z > made"})), answer(Text("done")))
     with run(str(place.home), rows=40, env={"HOME": str(home)}) as terminal:
         terminal.wait(r"model-1")
@@ -225,7 +211,7 @@ def test_u01_a_home_folder_is_not_taken_up(
     assert kept < MB
 
 
-def test_u01_large_and_ignored_files_cost_no_undo(
+def test_large_and_ignored_files_are_not_copied_for_undo(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     with (place.project / "big.bin").open("wb") as file:
@@ -236,7 +222,7 @@ def test_u01_large_and_ignored_files_cost_no_undo(
         if number % 1_000 == 0:
             (place.project / "node_modules" / f"d{number}").mkdir(parents=True)
         (place.project / "node_modules" / f"d{number // 1_000 * 1_000}" / f"f{number}").touch()
-    allow(place, scripted)
+    allow_everything(place, scripted)
     command = "echo z >> big.bin; echo made > small.txt"
     scripted.server.script(answer(Call("bash", {"command": command})), answer(Text("all done")))
     with run(rows=40) as terminal:

@@ -1,4 +1,4 @@
-"""Bad input: one sentence each, the right exit code, nothing lost (F1, K2, D1, R10, V04)."""
+"""Bad input: one sentence each, the right exit code, nothing lost."""
 
 import re
 import signal
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 
 def ended(run: Runner, *arguments: str, **more: object) -> tuple[int, str]:
-    """Exit code and everything printed of a start that fails."""
+    """Return the exit code and everything printed by a start that fails."""
     with run(*arguments, **more) as terminal:
         code = terminal.exit_code()
         return code, terminal.raw.decode(errors="replace")
@@ -34,14 +34,14 @@ def ended(run: Runner, *arguments: str, **more: object) -> tuple[int, str]:
         (("--fork",), 2, "--fork needs the session to copy"),
     ],
 )
-def test_a_wrong_word_on_the_command_line(
+def test_wrong_arguments_are_one_sentence_and_an_exit_code(
     run: Runner, arguments: tuple[str, ...], code: int, sentence: str
 ) -> None:
     got, text = ended(run, *arguments)
     assert (got, sentence in text, "Traceback" in text) == (code, True, False), text
 
 
-def test_r10_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) -> None:
+def test_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) -> None:
     with run("-m", "openai/gpt-5") as terminal:
         terminal.wait(READY)
         terminal.enter("hello there")
@@ -49,7 +49,7 @@ def test_r10_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) 
         terminal.wait(r"▌ hello there")
 
 
-def test_k2_a_broken_config_is_told_and_the_rest_works(run: Runner, place: Place) -> None:
+def test_a_broken_config_is_reported_and_the_rest_works(run: Runner, place: Place) -> None:
     write_config(place.home, {})
     (place.home / "config" / "config.json").write_text('{\n  "model": ')
     with run(columns=120) as terminal:
@@ -59,7 +59,7 @@ def test_k2_a_broken_config_is_told_and_the_rest_works(run: Runner, place: Place
         terminal.wait(r"List")
 
 
-def test_k2_a_wrong_value_in_the_config_is_named_with_its_line(run: Runner, place: Place) -> None:
+def test_a_wrong_config_value_is_reported_with_its_line(run: Runner, place: Place) -> None:
     write_config(place.home, {"model": 17, "colour": "red"})
     with run(columns=140) as terminal:
         terminal.wait(r"config\.json:1: +model:")
@@ -68,7 +68,7 @@ def test_k2_a_wrong_value_in_the_config_is_named_with_its_line(run: Runner, plac
         terminal.wait(r"● List")
 
 
-def test_r10_an_unknown_model_in_the_config_is_told(run: Runner, place: Place) -> None:
+def test_an_unknown_model_in_the_config_is_reported(run: Runner, place: Place) -> None:
     write_config(place.home, {"model": "nobody/model"})
     code, text = ended(run)
     assert code == 1
@@ -76,7 +76,7 @@ def test_r10_an_unknown_model_in_the_config_is_told(run: Runner, place: Place) -
     assert "Traceback" not in text
 
 
-def test_d1_a_database_that_cannot_be_read_is_told(run: Runner, place: Place) -> None:
+def test_an_unreadable_database_is_reported(run: Runner, place: Place) -> None:
     (place.home / "data" / "sessions.db").mkdir(parents=True)
     code, text = ended(run)
     assert code == 1
@@ -85,14 +85,14 @@ def test_d1_a_database_that_cannot_be_read_is_told(run: Runner, place: Place) ->
 
 
 @pytest.mark.parametrize("arguments", ["", "--plain ."])
-def test_f1_a_folder_that_was_removed_is_told(place: Place, arguments: str) -> None:
+def test_a_removed_folder_is_reported(place: Place, arguments: str) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} {arguments}"
     with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
         assert terminal.exit_code() == 2
         assert "There is no folder here: it was removed." in terminal.screen
 
 
-def test_t2_a_folder_that_nobody_may_write_to(run: Runner) -> None:
+def test_a_folder_without_write_permission(run: Runner) -> None:
     with run("/sys/kernel") as terminal:  # not even root may
         terminal.wait(READY)
         terminal.enter("create a.txt with b")
@@ -102,7 +102,7 @@ def test_t2_a_folder_that_nobody_may_write_to(run: Runner) -> None:
         terminal.wait(r"● List")
 
 
-def test_d1_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
+def test_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
     data = place.home / "data"
     data.mkdir()
     (data / "sessions.db").write_bytes(b"this is no database, and long enough to be read" * 200)
@@ -115,7 +115,7 @@ def test_d1_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
     assert len(kept) == 1
 
 
-def test_d1_a_newer_database_is_refused(run: Runner, place: Place) -> None:
+def test_a_newer_database_is_refused(run: Runner, place: Place) -> None:
     data = place.home / "data"
     data.mkdir()
     with sqlite3.connect(data / "sessions.db") as connection:
@@ -145,7 +145,7 @@ def bare_path(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_without_git_and_ripgrep_the_main_job_works(run: Runner, bare_path: str) -> None:
+def test_the_main_job_works_without_git_and_ripgrep(run: Runner, bare_path: str) -> None:
     with run(rows=40, env={"PATH": bare_path}) as terminal:
         terminal.wait(READY)
         terminal.enter("search for return")
@@ -155,11 +155,11 @@ def test_without_git_and_ripgrep_the_main_job_works(run: Runner, bare_path: str)
 
 
 OUTLAST = {b"25", b"7"}
-"""Modes that a terminal has on by itself: the cursor, and going on in the next line."""
+"""Terminal modes that are on by default: the visible cursor and line wrapping."""
 
 
 @pytest.mark.parametrize("way", ["exit", "SIGTERM", "SIGHUP"])
-def test_v04_the_terminal_is_as_before_on_every_way_out(run: Runner, way: str) -> None:
+def test_the_terminal_is_restored_on_every_exit(run: Runner, way: str) -> None:
     with run() as terminal:
         terminal.wait(READY)
         if way == "exit":
@@ -175,7 +175,7 @@ def test_v04_the_terminal_is_as_before_on_every_way_out(run: Runner, way: str) -
         assert now[b"25"] == b"h"
 
 
-def test_v04_a_window_that_is_closed_leaves_no_program_behind(run: Runner) -> None:
+def test_a_closed_window_ends_the_program(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.enter("list")
@@ -183,7 +183,7 @@ def test_v04_a_window_that_is_closed_leaves_no_program_behind(run: Runner) -> No
         assert terminal.hang_up() == 128 + signal.SIGHUP
 
 
-def test_v19_stray_bytes_do_no_harm(run: Runner) -> None:
+def test_stray_bytes_do_no_harm(run: Runner) -> None:
     with run() as terminal:
         terminal.wait(READY)
         terminal.send(b"\x1b[M \x80!")

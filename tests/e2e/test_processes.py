@@ -1,15 +1,27 @@
-"""Faults of what the program starts and of what is typed meanwhile, against the installed program
-on a pty. That nothing is left afterwards is checked for every trial (``conftest.py``)."""
+"""Processes that the program starts, and keys typed meanwhile. Every test also checks that nothing
+is left running (``conftest.py``)."""
 
 import os
 import re
+import signal
+import sqlite3
+import subprocess
 import sys
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
-from tests.e2e.conftest import Place, Runner, ServerThread
-from tests.support.harness import config_for, write_config
+from tests.e2e.conftest import COMMAND, Place, Runner, ServerThread
+from tests.e2e.program import (
+    BUSY,
+    ESC,
+    LANGUAGE_SERVER,
+    MCP_SERVER,
+    allow_everything,
+    run_turn,
+    tool_results,
+)
 from tests.support.installed import started_in
 from tests.support.mute_sse import mute_sse
 from tests.support.script import Call, Failure, Text, answer
@@ -17,28 +29,8 @@ from tests.support.terminal import Terminal, processes_with
 
 pytestmark = pytest.mark.e2e
 
-BUSY = r"esc to interrupt|Stopping"
-ESC = "\x1b"
-MCP = str(Path(__file__).parents[1] / "agent" / "mcp" / "servers" / "raw.py")
-LANGUAGE_SERVER = str(Path(__file__).parents[1] / "support" / "language_server.py")
 
-
-def allow(place: Place, scripted: ServerThread, **more: object) -> None:
-    write_config(place.home, config_for(scripted.server, permission="allow", **more))
-
-
-def asks(terminal: Terminal, text: str, ending: str) -> None:
-    terminal.enter(text)
-    terminal.wait(ending)
-    terminal.wait(BUSY, gone=True)
-
-
-def results(scripted: ServerThread) -> list[str]:
-    messages = scripted.server.requests[-1].body["messages"]
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
-def test_b01_what_goes_on_in_the_background_ends_with_the_program(
+def test_background_processes_end_with_the_program(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     commands = (
@@ -47,15 +39,15 @@ def test_b01_what_goes_on_in_the_background_ends_with_the_program(
         "nohup sleep 600 >/dev/null 2>&1 & echo done",
         "setsid sleep 600 & disown; echo done",
     )
-    allow(place, scripted)
+    allow_everything(place, scripted)
     scripted.server.script(
         *(answer(Call("bash", {"command": command})) for command in commands),
         answer(Text("all done")),
     )
     with run() as terminal:
         terminal.wait(r"model-1")
-        asks(terminal, "go", r"all done")
-        for told in results(scripted):
+        run_turn(terminal, "go", r"all done")
+        for told in tool_results(scripted):
             assert "done" in told
             assert "background process of this command still runs" in told
         assert len([line for line in started_in(place.home) if "sleep 600" in line]) >= 3
@@ -63,7 +55,7 @@ def test_b01_what_goes_on_in_the_background_ends_with_the_program(
         assert terminal.exit_code() == 0
 
 
-def test_b04_b06_nothing_asks_pages_or_edits(
+def test_no_command_waits_for_input_a_pager_or_an_editor(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     commands = {
@@ -75,7 +67,7 @@ def test_b04_b06_nothing_asks_pages_or_edits(
         "git rebase -i HEAD~2; echo rc=$?": "rc=",
         "man ls 2>&1; echo rc=$?": "rc=",
     }
-    allow(place, scripted)
+    allow_everything(place, scripted)
     scripted.server.script(
         *(answer(Call("bash", {"command": command})) for command in commands),
         answer(Text("all done")),
@@ -85,18 +77,18 @@ def test_b04_b06_nothing_asks_pages_or_edits(
     committer = {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"}
     with run(env=names | author | committer) as terminal:
         terminal.wait(r"model-1")
-        asks(terminal, "go", r"all done")
-    for (command, said), told in zip(commands.items(), results(scripted), strict=True):
+        run_turn(terminal, "go", r"all done")
+    for (command, said), told in zip(commands.items(), tool_results(scripted), strict=True):
         assert said in told, command
 
 
 @pytest.mark.parametrize("way", ["timeout", "esc"])
-def test_b08_the_whole_tree_of_a_command_ends(
+def test_the_whole_process_tree_of_a_command_ends(
     run: Runner, place: Place, scripted: ServerThread, way: str
 ) -> None:
     mark = f"sleep 300.{os.getpid() % 10_000:04}"
     command = f"echo before; (trap '' TERM HUP; {mark}) & sh -c '{mark}; true'; true"
-    allow(place, scripted)
+    allow_everything(place, scripted)
     call = {"command": command, **({"timeout": 2_000} if way == "timeout" else {})}
     scripted.server.script(answer(Call("bash", call)))
     scripted.server.always(answer(Text("all done")))
@@ -113,15 +105,13 @@ def test_b08_the_whole_tree_of_a_command_ends(
             terminal.wait(r"all done")
         terminal.until(lambda: not processes_with(mark), "the command lives on")
         if way == "esc":
-            asks(terminal, "and now?", r"all done")
-    (told,) = results(scripted)
+            run_turn(terminal, "and now?", r"all done")
+    (told,) = tool_results(scripted)
     assert "before" in told
     assert {"timeout": "Timed out after 2.0s", "esc": "cancelled by the user"}[way] in told
 
 
-def test_l03_quitting_ends_every_language_server(
-    run: Runner, place: Place, scripted: ServerThread
-) -> None:
+def test_exit_ends_every_language_server(run: Runner, place: Place, scripted: ServerThread) -> None:
     servers = {
         name: {"command": [sys.executable, LANGUAGE_SERVER, "good"], "extensions": [f".{name}"]}
         for name in ("one", "two")
@@ -133,19 +123,19 @@ def test_l03_quitting_ends_every_language_server(
         ),
         answer(Text("written")),
     )
-    allow(place, scripted, lsp=servers)
+    allow_everything(place, scripted, lsp=servers)
     with run() as terminal:
         terminal.wait(r"model-1")
-        asks(terminal, "go", r"written")
+        run_turn(terminal, "go", r"written")
         assert len([line for line in started_in(place.home) if LANGUAGE_SERVER in line]) == 2
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
 
 
-def test_l01_no_language_server_holds_up_an_edit(
+def test_no_language_server_delays_an_edit(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
-    """One that never comes up, one that dies, one that says 10,000 things."""
+    """Servers that never start, that crash, and that report 10,000 diagnostics."""
     names = ("mute", "dies", "flood")
     servers = {
         name: {"command": [sys.executable, LANGUAGE_SERVER, name], "extensions": [f".{name}"]}
@@ -157,7 +147,7 @@ def test_l01_no_language_server_holds_up_an_edit(
         answer(Call("lsp", {"operation": "diagnostics", "file_path": "a.flood"})),
         answer(Text("all seen")),
     )
-    allow(place, scripted, lsp=servers)
+    allow_everything(place, scripted, lsp=servers)
     with run(rows=40) as terminal:
         terminal.wait(r"model-1")
         terminal.enter("go")
@@ -169,22 +159,22 @@ def test_l01_no_language_server_holds_up_an_edit(
         terminal.wait(r"▌ my draft", gone=True)
         while not re.search(r"(?s)◐ mute.*✕ dies.*● flood.*10,?000 errors", terminal.screen):
             terminal.again(ESC, r"Language servers and", gone=True)
-            terminal.enter("/lsp")  # a look, which does not follow
+            terminal.enter("/lsp")  # the page does not refresh by itself
             terminal.wait(r"(?s)Language servers and.* mute.* flood")
         terminal.again(ESC, r"Language servers and", gone=True)
-        asks(terminal, "and now?", r"all seen")
+        run_turn(terminal, "and now?", r"all seen")
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
-    assert all(told.startswith("Created a.") for told in results(scripted)[:3])
-    assert "… and 9,800 more." in results(scripted)[3]
-    assert len(results(scripted)[3]) < 60_000
+    assert all(told.startswith("Created a.") for told in tool_results(scripted)[:3])
+    assert "… and 9,800 more." in tool_results(scripted)[3]
+    assert len(tool_results(scripted)[3]) < 60_000
 
 
-def test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end(
+def test_bad_mcp_servers_delay_neither_start_nor_exit(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     def raw(kind: str) -> dict[str, object]:
-        return {"type": "local", "command": [sys.executable, MCP, kind]}
+        return {"type": "local", "command": [sys.executable, MCP_SERVER, kind]}
 
     servers = {
         "chats": raw("chats"), "silent": raw("silent"), "exits": raw("exits"),
@@ -193,22 +183,22 @@ def test_n01_n03_bad_servers_hold_up_neither_the_start_nor_the_end(
     }  # fmt: skip
     scripted.server.script(answer(Call("chats_good", {})), answer(Text("all done")))
     with mute_sse() as (url, _):
-        allow(place, scripted, mcp={**servers, "mute": {"type": "remote", "url": url}})
+        allow_everything(place, scripted, mcp={**servers, "mute": {"type": "remote", "url": url}})
         with run(rows=40) as terminal:
             terminal.wait(r"model-1")
             terminal.enter("/mcp")
             terminal.wait(r"(?s)● chats +1 tool.*✕ missing +failed.*◐ mute.*○ off +off.*◐ silent")
             terminal.again(ESC, r"MCP servers", gone=True)
-            asks(terminal, "go", r"all done")
+            run_turn(terminal, "go", r"all done")
             terminal.enter("/exit")
             assert terminal.exit_code() == 0
-    assert len(results(scripted)) == 1
+    assert len(tool_results(scripted)) == 1
 
 
-def test_q01_what_is_typed_with_enter_is_the_next_message(
+def test_text_that_arrives_with_enter_is_the_next_message(
     run: Runner, scripted: ServerThread
 ) -> None:
-    """Over a slow line Enter and what follows come in one read, before the prompt was sent."""
+    """On a slow line, Enter and the next text arrive in one read, before the prompt is sent."""
     scripted.server.always(answer(Text("as you wish")))
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -224,10 +214,10 @@ def test_q01_what_is_typed_with_enter_is_the_next_message(
     assert sent == ["first", "second"]
 
 
-def test_t01_a_server_that_always_fails_is_given_up_and_says_why(
+def test_a_model_server_that_always_fails_is_given_up_with_the_reason(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
-    allow(place, scripted, retry={"attempts": 3, "delay": 900})
+    allow_everything(place, scripted, retry={"attempts": 3, "delay": 900})
     scripted.server.always(Failure(500, '{"error": {"message": "the backend is on fire"}}'))
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -238,3 +228,58 @@ def test_t01_a_server_that_always_fails_is_given_up_and_says_why(
         terminal.wait(BUSY, gone=True)
         terminal.wait(r"▌ my draft")
     assert len(scripted.server.requests) == 3
+
+
+def test_programs_started_together_lose_no_turn(place: Place, scripted: ServerThread) -> None:
+    allow_everything(place, scripted, limits={"repeats": 0})
+    scripted.server.always(
+        lambda body: (
+            answer(Text("done"))
+            if sum(message["role"] == "tool" for message in body["messages"]) == 5
+            else answer(Call("bash", {"command": "head -c 200000 /dev/zero | tr '\\0' x"}))
+        )
+    )
+
+    def one(number: int) -> int:
+        words = [COMMAND, "run", f"prompt {number}"]
+        done = subprocess.run(
+            words, cwd=place.project, env=place.env, capture_output=True, timeout=300, check=False
+        )
+        assert done.stdout == b"done\n", done
+        return done.returncode
+
+    with ThreadPoolExecutor(10) as pool:
+        assert list(pool.map(one, range(10))) == [0] * 10
+    with closing(sqlite3.connect(place.home / "data" / "sessions.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT count(*) FROM session").fetchone() == (10,)
+        assert database.execute("SELECT count(*) FROM message WHERE open").fetchone() == (0,)
+        assert database.execute("SELECT count(*) FROM message").fetchone() == (70,)
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "SIGKILL"])
+def test_no_language_server_outlives_the_program(
+    run: Runner, place: Place, scripted: ServerThread, way: str
+) -> None:
+    mark = f"mark-{place.project.parent.name}"
+    server = {"command": [sys.executable, LANGUAGE_SERVER, "good", mark], "extensions": [".tiny"]}
+    write = Call("write", {"file_path": "a.tiny", "content": "fine\n"})
+    scripted.server.script(answer(write), answer(Text("written")))
+    allow_everything(place, scripted, lsp={"tiny": server})
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("go")
+        terminal.wait(r"written")
+        terminal.until(lambda: bool(processes_with(mark)), "the server never ran")
+        terminal.signal(getattr(signal, way))
+        terminal.exit_code()
+        terminal.until(lambda: not processes_with(mark), "the server lives on")
+
+
+def test_a_redirected_response_is_plain_text(place: Place, scripted: ServerThread) -> None:
+    """With output redirected to a file, only the text is written."""
+    scripted.server.script(answer(Text("**bold** `code`")))
+    script = f"{COMMAND} run go > out.txt"
+    with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
+        assert terminal.exit_code() == 0
+    assert (place.project / "out.txt").read_bytes() == b"**bold** `code`\n"

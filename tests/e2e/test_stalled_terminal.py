@@ -1,5 +1,5 @@
-"""A terminal that nobody reads for a while, as over a line that is cut: the work goes on, what is
-seen afterwards is whole, and the program can be ended all the same (V04)."""
+"""A terminal that nobody reads for a while (a dropped connection): work continues, the final screen
+is complete, and the program can still be ended."""
 
 import signal
 import time
@@ -15,13 +15,13 @@ from tests.support.terminal import GUARD, Terminal
 pytestmark = pytest.mark.e2e
 
 SIZE = {"columns": 200, "rows": 50}
-"""Many cells, so that few frames fill whatever lies between the program and its terminal."""
+"""Many cells, so that a few frames fill every buffer between the program and its terminal."""
 
 CHATTER = "for n in $(seq 250); do printf '%s%0150d\\n' $RANDOM $n; sleep 0.02; done; touch made"
 
 
 def unread(holds: Callable[[], bool], complaint: str) -> None:
-    """Wait without a look at the terminal."""
+    """Wait without reading the terminal."""
     deadline = time.monotonic() + GUARD
     while not holds():
         assert time.monotonic() < deadline, complaint
@@ -29,7 +29,7 @@ def unread(holds: Callable[[], bool], complaint: str) -> None:
 
 
 def start(terminal: Terminal, place: Place) -> None:
-    """A turn that paints much, of which the terminal reads nothing until its command is over."""
+    """Start a turn that paints a lot, and read nothing until its command is done."""
     terminal.wait(r"model-1")
     terminal.enter("go")
     terminal.wait(r"0{100}")
@@ -37,7 +37,7 @@ def start(terminal: Terminal, place: Place) -> None:
 
 
 def whole(terminal: Terminal, pattern: str) -> None:
-    """What is seen once *pattern* is, is what the whole screen painted anew shows."""
+    """Check that the screen after *pattern* equals the screen after a full repaint."""
     seen = terminal.wait(pattern)
     for columns in (SIZE["columns"] - 1, SIZE["columns"]):
         terminal.blank()
@@ -57,10 +57,10 @@ def chatter(place: Place, scripted: ServerThread) -> None:
     )
 
 
-def test_v04_the_work_goes_on_and_what_is_seen_at_last_is_whole(
+def test_work_continues_and_the_final_screen_is_complete(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
-    """A question that came meanwhile is there too."""
+    """A permission dialog that opened meanwhile is there too."""
     with run(**SIZE) as terminal:
         start(terminal, place)
         unread(lambda: len(scripted.server.requests) == 2, "the turn is held up by the terminal")
@@ -72,7 +72,7 @@ def test_v04_the_work_goes_on_and_what_is_seen_at_last_is_whole(
     assert (place.project / "next").read_text() == "x"
 
 
-def test_v04_the_program_ends_where_nobody_reads(run: Runner, place: Place) -> None:
+def test_the_program_ends_though_nobody_reads(run: Runner, place: Place) -> None:
     with run(**SIZE) as terminal:
         start(terminal, place)
         terminal.signal(signal.SIGTERM)

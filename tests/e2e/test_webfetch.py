@@ -1,4 +1,4 @@
-"""W01: pages that are heavy or never end, fetched by the installed program on a pty."""
+"""Pages that are heavy or never end, fetched by the installed program."""
 
 import asyncio
 import threading
@@ -8,16 +8,15 @@ from contextlib import contextmanager
 import pytest
 
 from tests.e2e.conftest import Place, Runner, ServerThread
-from tests.e2e.test_trials_large import MB, memory
+from tests.e2e.program import BUSY, MB, memory, tool_results
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
 from tests.support.web_server import Asked, Handler, WebServer, page, redirect
 
 pytestmark = pytest.mark.e2e
 
-BUSY = r"esc to interrupt|Stopping"
 CHOKING = "<a " * 500_000
-"""A page that its reader works on for longer than anybody waits."""
+"""A page that takes its parser longer than anyone waits."""
 
 HEAVY: dict[str, Handler] = {
     "/styles": page("<style>" + "a{color:red}" * 90_000 + "</style>words"),
@@ -29,7 +28,7 @@ HEAVY: dict[str, Handler] = {
 
 @contextmanager
 def served(pages: dict[str, Handler]) -> Iterator[WebServer]:
-    """A web server in a loop of its own, since these tests are not asynchronous."""
+    """Serve pages from a loop in another thread, since these tests are not asynchronous."""
     loop, server = asyncio.new_event_loop(), WebServer(pages)
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -51,13 +50,8 @@ def fetch(server: WebServer, path: str, **more: object) -> Call:
     return Call("webfetch", {"url": server.url + path, **more})
 
 
-def results(scripted: ServerThread) -> list[str]:
-    messages = scripted.server.requests[-1].body["messages"]
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
 async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    """A byte now and then, for ever."""
+    """Send one byte now and then, forever."""
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
     while not asked.gone.is_set():
         writer.write(b"x")
@@ -65,7 +59,7 @@ async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.05)
 
 
-def test_w01_heavy_pages_are_told_in_bounds(
+def test_heavy_pages_are_reported_within_bounds(
     run: Runner, place: Place, scripted: ServerThread
 ) -> None:
     fetching(place, scripted)
@@ -78,19 +72,19 @@ def test_w01_heavy_pages_are_told_in_bounds(
         terminal.enter("go")
         terminal.wait(r"all seen")
         assert memory(terminal.pid, "VmHWM") - before < 100 * MB
-    styles, nested, large, loop, endless = results(scripted)
+    styles, nested, large, loop, endless = tool_results(scripted)
     assert (styles, nested) == ("words", "words")
     assert "larger than 5 MB" in large
     assert "redirects" in loop
     assert "did not answer completely" in endless
-    assert sum(map(len, results(scripted))) < 5_000
+    assert sum(map(len, tool_results(scripted))) < 5_000
 
 
 @pytest.mark.parametrize("path", ["/drip", "/choking"])
-def test_w01_keys_work_while_a_page_is_fetched(
+def test_keys_work_while_a_page_is_fetched(
     run: Runner, place: Place, scripted: ServerThread, path: str
 ) -> None:
-    """While it comes, and while it is turned into text; Esc ends either."""
+    """During the download and during the conversion to text; Esc ends either."""
     fetching(place, scripted)
     scripted.server.always(answer(Text("fine now")))
     with served({"/drip": drip, "/choking": page(CHOKING)}) as server, run() as terminal:
@@ -108,5 +102,5 @@ def test_w01_keys_work_while_a_page_is_fetched(
         terminal.wait(BUSY, gone=True)
         terminal.send("\r")
         terminal.wait(r"fine now")
-    assert "cancelled by the user" in results(scripted)[0]
+    assert "cancelled by the user" in tool_results(scripted)[0]
     assert "my own draft" in str(scripted.server.requests[-1].body["messages"][-1])
