@@ -80,7 +80,7 @@ GROUPS = {
         ),
     ),
     "edit": Group(
-        ("agent/tools/edit_match/*.py", "agent/tools/files/edits.py", "agent/tools/edit.py"),
+        ("agent/tools/edit_match/*.py", "agent/tools/files/replacements.py", "agent/tools/edit.py"),
         (
             "tests/agent/tools/edit_match",
             "tests/agent/tools/test_edit.py",

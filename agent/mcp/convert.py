@@ -15,7 +15,7 @@ from agent.mcp.records import (
     Words,
 )
 from agent.mcp.sampling import Refused, Said, Sample
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 LONGEST_WORDS = 4_000
 """Characters of what a server says of its tools that models are told."""

@@ -14,7 +14,7 @@ from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.core.base import ToolContext
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 MOST_FIELDS = 30
 TRIES = 3

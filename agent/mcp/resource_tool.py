@@ -11,8 +11,8 @@ from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.clean_text import visible
 from agent.tools.core.schema import parameters
-from agent.tools.web.visible import visible
 
 NAME = "read_mcp_resource"
 LISTED = 40

@@ -12,9 +12,9 @@ from agent.records.blocks import Block, ImageBlock, TextBlock
 from agent.records.errors import ToolError
 from agent.records.messages import FilePart
 from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.clean_text import visible
 from agent.tools.files.attachments import attach, check_wanted, checked
 from agent.tools.files.media import media_type
-from agent.tools.web.visible import visible
 
 SHOWN = 20_000
 """Characters of a text that the transcript keeps; the model's own limit is the pipeline's."""

@@ -11,7 +11,7 @@ from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.requests import Need
 from agent.tools.core.base import Completer, Completion, ToolContext
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 PERMISSION = "mcp_sampling"
 """The permission by which rules speak of it; the pattern is the server's name."""

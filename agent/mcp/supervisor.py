@@ -14,7 +14,7 @@ from agent.mcp.sampling import Refused, Sample, Sampled
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 if TYPE_CHECKING:  # brings the SDK
     from agent.mcp.client import Link

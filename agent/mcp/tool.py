@@ -16,7 +16,7 @@ from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 DESCRIBED = 4_000
 """Characters of a description that the model is given."""

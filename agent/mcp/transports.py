@@ -23,7 +23,7 @@ from agent.mcp.sampling import Sample, Sampled
 from agent.mcp.schemas import BadSchema, mended
 from agent.mcp.stderr import ErrorLog
 from agent.records.json import Json, JsonObject
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 NAMED = 80
 """Characters of a name that are quoted."""

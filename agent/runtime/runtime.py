@@ -59,7 +59,7 @@ from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.turn import StopHook, TurnDeps
 from agent.store.store import Store
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, build_tools, build_truncator
 from agent.tools.shell.shells import Shells

@@ -29,7 +29,7 @@ from agent.store.store import Store
 from agent.tools.registry import Registry, ToolDeps
 from agent.tools.shell.shells import Shells
 from agent.tools.task import SubagentInfo
-from agent.tools.web.allowed_addresses import Allowed
+from agent.tools.web.addresses import Allowed
 from agent.tools.web.client import Web, WebLimits
 from agent.tools.websearch import ENGINES, engine_of
 

@@ -1,5 +1,5 @@
 """What hooks hear of sessions and turns: begun and ended, prompts, stops, summaries, notices
-(spec 10, H1). What they hear of calls is ``agent.tools.core.hooks``'s.
+(spec 10, H1). What they hear of calls is ``agent.tools.core.call_hooks``'s.
 """
 
 import asyncio

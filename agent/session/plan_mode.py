@@ -4,7 +4,7 @@ from agent.agents import Agents
 from agent.permission.service import PermissionService
 from agent.session.api import PromptInput
 from agent.session.service import SessionService
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 from agent.tools.plan_exit import PLAN, PlanExitTool
 
 

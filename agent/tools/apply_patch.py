@@ -16,12 +16,10 @@ from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import ChangedMeanwhile, Done, check_as_shown, formatted
 from agent.tools.files.diffs import make_diff
-from agent.tools.files.filetext import Loaded, check_leads_there
-from agent.tools.files.patch_plan import FileChange, plan_patch, show_blocks
+from agent.tools.files.patch_changes import FileChange, plan_patch, show_blocks, write_patch
 from agent.tools.files.patch_text import Section, parse_patch
-from agent.tools.files.patch_write import write_patch
 from agent.tools.files.paths import ToolPath, edit_needs
-from agent.tools.files.writer import keep_unsaved
+from agent.tools.files.text_file import Loaded, check_leads_there, keep_unsaved
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""

@@ -33,8 +33,13 @@ from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path
-from agent.tools.shell.exit_codes import exit_one_answers
-from agent.tools.shell.output import describe_shell, seconds, shell_block, shell_output
+from agent.tools.shell.results import (
+    describe_shell,
+    exit_one_answers,
+    seconds,
+    shell_block,
+    shell_output,
+)
 from agent.tools.shell.shells import Shells
 
 log = logging.getLogger(__name__)

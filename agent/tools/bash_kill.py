@@ -5,7 +5,7 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import ToolLabel
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.shell.output import describe_shell, shell_block, shell_output
+from agent.tools.shell.results import describe_shell, shell_block, shell_output
 from agent.tools.shell.shells import Shells
 
 

@@ -2,7 +2,7 @@
 
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.files.edits import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
+from agent.tools.files.replacements import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
 
 
 class EditArgs(Replacing, OnFile):

@@ -28,10 +28,10 @@ from agent.tools.search.globs import (
     matcher,
     names_hidden,
 )
-from agent.tools.search.newest import LIMIT, PARTIAL, TIMED_OUT, Newest
-from agent.tools.search.search import Outcome, Searcher, find_rg
-from agent.tools.search.search_worker import Order
+from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, Newest
+from agent.tools.search.searcher import Outcome, Searcher, find_rg
 from agent.tools.search.tree import find_links, is_ignored
+from agent.tools.search.worker import Order
 
 
 class GlobArgs(ToolArgs):

@@ -20,10 +20,10 @@ from agent.tools.files.paths import (
     show_path,
 )
 from agent.tools.search.globs import check_glob
-from agent.tools.search.newest import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
-from agent.tools.search.search import MAX_COUNT, Outcome, Searcher, find_rg
-from agent.tools.search.search_worker import Order
+from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
+from agent.tools.search.searcher import MAX_COUNT, Outcome, Searcher, find_rg
 from agent.tools.search.tree import Ignore, find_links, is_ignored
+from agent.tools.search.worker import Order
 
 MAX_COLUMNS = 500
 """Characters shown of a matching line: 100 of them stay below the limit of one output (T5)."""

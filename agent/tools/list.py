@@ -22,7 +22,7 @@ from agent.tools.files.paths import (
     search_needs,
 )
 from agent.tools.search.globs import check_glob, matcher
-from agent.tools.search.newest import LIMIT, mtime_of
+from agent.tools.search.newest_hits import LIMIT, mtime_of
 from agent.tools.search.tree import Ignore, is_ignored
 
 MAX_FOLDER = 20_000

@@ -18,8 +18,8 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.files.filetext import load_text
 from agent.tools.files.paths import ToolPath, missing, read_needs, resolve_path, show_path
+from agent.tools.files.text_file import load_text
 
 Operation = Literal[
     "definition",

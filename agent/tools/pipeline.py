@@ -25,8 +25,8 @@ from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.arguments import parse_arguments, validate, with_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
-from agent.tools.core.encodable import encodable, encodable_record
-from agent.tools.core.hooks import Before, CallHooks
+from agent.tools.core.call_hooks import Before, CallHooks
+from agent.tools.core.clean_text import encodable, encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.registry import AnyTool, Registry
 from agent.tracing import Tracing

@@ -11,7 +11,7 @@ from agent.records.errors import PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply, Question, QuestionOption
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 from agent.tools.files.paths import resolve_path, show_path
 
 PLAN = "plan"

@@ -9,7 +9,7 @@ from agent.records.errors import PermissionRejected
 from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply, Question, QuestionOption, QuestionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 
 MOST_QUESTIONS = 6
 MOST_OPTIONS = 12

@@ -14,8 +14,7 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.attachments import Attached, attach, load_media
-from agent.tools.files.filetext import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
-from agent.tools.files.media import media_type
+from agent.tools.files.media import media_type, refuse_misnamed
 from agent.tools.files.notebook import is_notebook, render
 from agent.tools.files.pages import (
     MAX_BYTES,
@@ -36,7 +35,7 @@ from agent.tools.files.paths import (
     resolve_path,
     within,
 )
-from agent.tools.files.signatures import refuse_misnamed
+from agent.tools.files.text_file import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
 
 SHOWN_LINES = 200
 """Lines kept in the transcript's block."""

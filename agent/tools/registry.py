@@ -17,9 +17,8 @@ from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashToo
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
 from agent.tools.core.base import Described, Tool
-from agent.tools.core.description import describe
-from agent.tools.core.question_service import QuestionService
-from agent.tools.core.schema import parameters
+from agent.tools.core.questions import QuestionService
+from agent.tools.core.schema import describe, parameters
 from agent.tools.core.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
 from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool

@@ -13,7 +13,7 @@ from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply
 from agent.records.units import tokens
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.spawning import Left, SpawnRequest, SpawnResult
+from agent.tools.core.subagents import Left, SpawnRequest, SpawnResult
 
 DEFAULT_AGENT = "general"
 NO_TEXT = "The sub-agent ended without a report."

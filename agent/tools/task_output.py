@@ -8,8 +8,8 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.spawning import Standing
-from agent.tools.shell.output import seconds
+from agent.tools.core.subagents import Standing
+from agent.tools.shell.results import seconds
 from agent.tools.task import NO_TEXT, facts_of, report_text
 
 MOST_WAIT = 600_000

@@ -17,12 +17,11 @@ from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.encodable import encodable
+from agent.tools.core.clean_text import encodable, visible
 from agent.tools.files.attachments import attach, check_wanted, checked
 from agent.tools.files.media import media_type
+from agent.tools.web.addresses import host_of, parse_url
 from agent.tools.web.client import MEGABYTE, Answer, Web
-from agent.tools.web.url import host_of, parse_url
-from agent.tools.web.visible import visible
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2

@@ -12,11 +12,9 @@ from agent.records.errors import ToolError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.encodable import encodable
-from agent.tools.web.allowed_addresses import Allowed
+from agent.tools.core.clean_text import encodable, visible
+from agent.tools.web.addresses import Allowed, host_of, parse_url
 from agent.tools.web.client import Web
-from agent.tools.web.url import host_of, parse_url
-from agent.tools.web.visible import visible
 
 MOST = 10
 """Results of one search."""

@@ -10,8 +10,8 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
-from agent.tools.files.filetext import check_unchanged, load_text
 from agent.tools.files.paths import ToolPath, resolve_path
+from agent.tools.files.text_file import check_unchanged, load_text
 
 
 class WriteArgs(ToolArgs):

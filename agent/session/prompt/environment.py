@@ -15,7 +15,7 @@ from hashlib import sha256
 from agent.git import git
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
-from agent.tools.web.visible import visible
+from agent.tools.core.clean_text import visible
 
 STATUS_LINES = 20
 """Lines of ``git status`` that are told at most."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agent.files import decode, is_binary, load
 from agent.permission.protected import is_secret
-from agent.tools.core.encodable import encodable
+from agent.tools.core.clean_text import encodable
 from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000

@@ -17,8 +17,8 @@ from agent.records.requests import JudgedNeed, Need, PermissionReply, Permission
 from agent.session.prompt.instructions import Mode, project_files
 from agent.tools.core.base import ToolContext
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
-from agent.tools.files.filetext import load_text
 from agent.tools.files.paths import resolve_path
+from agent.tools.files.text_file import load_text
 
 NEW_FILE = "# Instructions for coding agents\n\n"
 """What a new file begins with."""

@@ -22,7 +22,7 @@ from agent.records.usage import Usage
 from agent.session.queue import Queues
 from agent.store.errands import report_of, waiting_report
 from agent.store.store import Store
-from agent.tools.core.spawning import SpawnRequest, SpawnResult
+from agent.tools.core.subagents import SpawnRequest, SpawnResult
 from agent.tools.core.truncate import Truncator
 from agent.tools.task import facts_of
 

@@ -13,7 +13,7 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.subagents.last_answer import last_answer
-from agent.tools.core.spawning import SpawnResult
+from agent.tools.core.subagents import SpawnResult
 
 WHY: dict[ErrandState, str] = {
     "running": "",

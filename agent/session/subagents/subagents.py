@@ -31,7 +31,7 @@ from agent.session.repository import Directory
 from agent.session.subagents.background import Errands, Job
 from agent.session.subagents.outcomes import WHY, result_of, why_ended
 from agent.store.store import Store
-from agent.tools.core.spawning import Left, SpawnRequest, SpawnResult, Standing
+from agent.tools.core.subagents import Left, SpawnRequest, SpawnResult, Standing
 
 Spent = Callable[[Usage, float | None], None]
 """Gets what a sub-agent took."""

@@ -50,7 +50,7 @@ from agent.session.turn.subtask import SubtaskClient, subtasks_due
 from agent.session.usage import Update, noted, spend
 from agent.store.store import Store
 from agent.tools.core.base import Aftercare
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
 from agent.tools.shell.shells import Shells

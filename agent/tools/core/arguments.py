@@ -16,7 +16,7 @@ from agent.records.errors import InvalidArguments
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import ToolArgs
-from agent.tools.core.encodable import encodable, encodable_json
+from agent.tools.core.clean_text import encodable, encodable_json
 
 MAX_ISSUES = 5
 MAX_ISSUE = 100

@@ -19,7 +19,7 @@ from agent.records.blocks import Block, ToolLabel
 from agent.records.json import JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import Need, PermissionReply
-from agent.tools.core.spawning import Children
+from agent.tools.core.subagents import Children
 
 
 class ToolArgs(BaseModel):

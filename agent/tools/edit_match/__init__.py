@@ -14,8 +14,8 @@ means. Every refusal names its rule and shows the nearest text.
 """
 
 from agent.tools.edit_match.apply import apply_edit
-from agent.tools.edit_match.placing import Placed, Placing, place_lines
-from agent.tools.edit_match.records import Edit, EditRefused, Replacement
+from agent.tools.edit_match.document import Edit, EditRefused, Replacement
+from agent.tools.edit_match.patch_chunk import Placed, Placing, place_lines
 
 __all__ = [
     "Edit",

@@ -1,11 +1,61 @@
 """A file's text in LF and in lines, with the way back to its own line endings (spec 3, E3)."""
 
 from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
-from agent.tools.edit_match.keys import LineKeys, split_text
-from agent.tools.edit_match.linediff import match_lines
-from agent.tools.edit_match.records import Replacement, Splice
+from agent.records.errors import ToolError
+from agent.tools.edit_match.lines import LineKeys, match_lines, split_text
+
+
+class EditRefused(ToolError):
+    """No edit was made. *hint* quotes the file, so it may be kept back from the model."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\n{hint}" if hint else message)
+        self.reason = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """``text[start:end]`` of the file becomes *text* (offsets in characters)."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Lines *first* to *stop* (exclusive, from 0) of the file become *lines* (no endings)."""
+
+    first: int
+    stop: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The new *text* of the file, the *places* that matched, and *notes* on what was bent."""
+
+    text: str
+    replacements: tuple[Replacement, ...]
+    places: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def rebuild(text: str, replacements: Iterable[Replacement]) -> str:
+    """*text* with *replacements* made, which are in order and do not overlap."""
+    pieces: list[str] = []
+    position = 0
+    for replacement in replacements:
+        pieces.append(text[position : replacement.start])
+        pieces.append(replacement.text)
+        position = replacement.end
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
 def to_lf(text: str) -> str:

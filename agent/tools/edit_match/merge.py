@@ -8,16 +8,28 @@ file's indentation. What cannot be decided is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.tools.edit_match.block import Block, Tie, first_line, last_line
-from agent.tools.edit_match.document import Document
-from agent.tools.edit_match.keys import blind, body, indentation
-from agent.tools.edit_match.linediff import match_lines
-from agent.tools.edit_match.nearest import quote_lines
-from agent.tools.edit_match.records import Edit, EditRefused, Replacement, Splice, rebuild
-from agent.tools.edit_match.reindent import choose_reindent, is_only_old_off
-from agent.tools.edit_match.residue import clean_like
-from agent.tools.edit_match.sides import Sides
-from agent.tools.edit_match.writing import write_changes
+from agent.tools.edit_match.block import Block, Sides, Tie, first_line, last_line
+from agent.tools.edit_match.document import (
+    Document,
+    Edit,
+    EditRefused,
+    Replacement,
+    Splice,
+    rebuild,
+)
+from agent.tools.edit_match.indent import choose_reindent, is_only_old_off
+from agent.tools.edit_match.lines import (
+    DASHES,
+    NOTHING,
+    PLAIN,
+    QUOTES,
+    SPACES,
+    blind,
+    body,
+    indentation,
+    match_lines,
+)
+from agent.tools.edit_match.refusals import quote_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +136,136 @@ def _is_kept(sides: Sides, i: int, j: int, *, only_old: bool) -> bool:
     if indentation(new) != indentation(line if only_old else old):
         return False
     return body(new) in (body(old), body(line)) and _merged_end(old, line, new) == line.lstrip()
+
+
+_TYPOGRAPHIC_KINDS = (QUOTES, DASHES, SPACES | NOTHING, {"…": "..."})
+
+
+def clean_like(sides: Sides, changed: Sequence[int]) -> tuple[dict[int, str], tuple[str, ...]]:
+    """The *changed* lines of new (by number) as they are meant, and what was undone."""
+    both = [(sides.old[old], text) for old, text in sides.text_of.items() if sides.old[old].strip()]
+    lines = {n: sides.new[n] for n in changed}
+    notes: tuple[str, ...] = ()
+    table = _typographic(both, "".join(lines.values()))
+    if table:
+        mapping = str.maketrans(table)
+        lines = {n: line.translate(mapping) for n, line in lines.items()}
+        notes = ("typographic characters became plain ones, as the file has them",)
+    if any(old != old.rstrip() and text == text.rstrip() for old, text in both):
+        lines = {n: line.rstrip() for n, line in lines.items()}
+    return lines, notes
+
+
+def _typographic(both: Sequence[tuple[str, str]], written: str) -> dict[str, str]:
+    """What to put for characters of *written*, by pairs of a line of old and the file's."""
+    if written.isascii():
+        return {}
+    table: dict[str, str] = {}
+    for kind in _TYPOGRAPHIC_KINDS:
+        spoilt = [(old, text) for old, text in both if set(kind) & (set(old) - set(text))]
+        genuine = {char for _, text in both for char in text if char in kind}
+        if not spoilt:
+            continue
+        for char in set(kind) & set(written) - genuine:
+            plain = PLAIN[char]
+            if kind is DASHES and any(char in old and "--" in text for old, text in spoilt):
+                plain = "--"
+            if not plain.strip() or plain not in written:
+                table[char] = plain
+    return table
+
+
+def write_changes(
+    sides: Sides, kept: Sequence[tuple[int, int]], texts: Sequence[str]
+) -> tuple[Splice, ...]:
+    """The splices of the file: everything between *kept* pairs (old, new) is replaced by the
+    *texts* of new's lines there. Raises ``EditRefused`` for what old_string did not show."""
+    splices: list[Splice] = []
+    i = j = 0
+    for a, b in [*kept, (len(sides.old), len(texts))]:
+        if i < a or j < b:
+            _check_odd(sides, (i - 1, a), texts[j:b])
+            splice = _change(sides, range(i, a), list(texts[j:b]))
+            if splice is not None:
+                splices.append(splice)
+        i, j = a + 1, b + 1
+    return tuple(splices)
+
+
+def _check_odd(sides: Sides, neighbours: tuple[int, int], added: Sequence[str]) -> None:
+    """Refuse an addition beside a line that old_string has otherwise than the file, if it is
+    the same text: it cannot be told which of the two is kept and which is new."""
+    keys = {blind(line) for line in added if line.strip()}
+    for n in neighbours:
+        if not 0 <= n < len(sides.old) or blind(sides.old[n]) not in keys:
+            continue
+        if n not in sides.line_of or sides.tie_of[n] is not Tie.SAME:
+            raise EditRefused(
+                f"The line {sides.old[n].strip()[:80]!r} is not in the file there, and the edit "
+                "adds the same line beside it. Repeat the edit with the text as it is."
+            )
+
+
+def _change(sides: Sides, old: range, added: list[str]) -> Splice | None:
+    """Lines *old* of old_string are replaced by *added*."""
+    _check_removed(sides, old)
+    lines = sides.document.lines
+    first, stop = _region(sides, old)
+    gone = [sides.line_of[n] for n in old if n in sides.line_of]
+    unseen = [n for n in range(first, stop) if n not in gone]
+    filled = next((n for n in unseen if lines[n].strip()), None)
+    if filled is not None:
+        raise EditRefused(
+            f"Line {filled + 1} of the file lies where the edit changes lines, but old_string "
+            "does not show it. Give old_string with every line."
+        )
+    if not gone:
+        return _insertion(first, stop, added)
+    start, end = gone[0], gone[-1] + 1
+    # Blank lines that old_string left out and new_string brings along are there already.
+    added = added[min(start - first, _blanks(added)) :]
+    added = added[: len(added) - min(stop - end, _blanks(added[::-1]))]
+    if len(added) == len(gone):
+        for n in range(start, end):
+            if n in unseen:
+                added.insert(n - start, lines[n])
+    return Splice(start, end, tuple(added))
+
+
+def _insertion(first: int, stop: int, added: list[str]) -> Splice | None:
+    """*added* between two neighbours; the lines from *first* to *stop* are blank and unseen."""
+    unseen = stop - first
+    lead = min(unseen, _blanks(added))
+    added = added[lead:]
+    trail = 0 if lead else min(unseen, _blanks(added[::-1]))
+    added = added[: len(added) - trail]
+    return Splice(stop - trail, stop - trail, tuple(added)) if added else None
+
+
+def _blanks(lines: Sequence[str]) -> int:
+    """How many blank lines *lines* start with."""
+    return next((n for n, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _check_removed(sides: Sides, old: range) -> None:
+    for n in old:
+        line = sides.old[n]
+        if not line.strip():
+            continue
+        if n not in sides.line_of:
+            raise EditRefused(
+                f"The edit replaces the line {line.strip()[:80]!r}, which is not there in the "
+                "file. Read the lines around it and repeat the edit with the text as it is."
+            )
+        if sides.tie_of[n] is Tie.OTHER:
+            raise EditRefused(
+                f"The edit replaces the line {line.strip()[:80]!r}, but the file has another "
+                f"one there (line {sides.line_of[n] + 1}). Repeat the edit with the text as it is."
+            )
+
+
+def _region(sides: Sides, old: range) -> tuple[int, int]:
+    """The file's lines between the neighbours that stay on both sides of lines *old*."""
+    before = [sides.line_of[n] + 1 for n in range(old.start) if n in sides.line_of]
+    after = [sides.line_of[n] for n in range(old.stop, len(sides.old)) if n in sides.line_of]
+    return (before[-1] if before else sides.first), (after[0] if after else sides.stop)

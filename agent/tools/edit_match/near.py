@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from agent.tools.edit_match.block import Block, Link, Tie, build_block
 from agent.tools.edit_match.document import Document
-from agent.tools.edit_match.keys import LineKeys, split_text
-from agent.tools.edit_match.likeness import is_slip, likeness
+from agent.tools.edit_match.lines import LineKeys, is_slip, likeness, split_text
 
 MIN_LINES = 4
 """Lines that old_string must have. Fewer say too little; more cost answers and bring none

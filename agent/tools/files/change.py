@@ -14,16 +14,17 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
-from agent.tools.files.filetext import (
+from agent.tools.files.paths import ToolPath, edit_needs
+from agent.tools.files.text_file import (
     Loaded,
     check_surrogates,
     encode_text,
     in_editor,
+    keep_unsaved,
     load_bytes,
     load_text,
+    write_back,
 )
-from agent.tools.files.paths import ToolPath, edit_needs
-from agent.tools.files.writer import keep_unsaved, write_back
 
 PayloadT = TypeVar("PayloadT")
 

@@ -12,7 +12,7 @@ from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
 from agent.files.text import SAMPLE, WINDOW, Encoding, look_again
 from agent.records.errors import ToolError
-from agent.tools.files.signatures import describe, is_binary_kind
+from agent.tools.files.media import describe, is_binary_kind
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024

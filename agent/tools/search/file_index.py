@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agent.records.errors import ToolError
-from agent.tools.search.search import Searcher, find_rg
-from agent.tools.search.search_worker import Order
+from agent.tools.search.searcher import Searcher, find_rg
+from agent.tools.search.worker import Order
 
 MOST = 1_000_000
 """Paths that are kept, each of about 30 bytes, once or twice."""

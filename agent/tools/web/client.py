@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.records.errors import ToolError
-from agent.tools.web.allowed_addresses import Allowed, parse
-from agent.tools.web.url import PORTS, environment_proxy, host_of, parse_url
+from agent.tools.web.addresses import PORTS, Allowed, environment_proxy, host_of, parse, parse_url
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2

@@ -16,7 +16,7 @@ from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.core.arguments import validate
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.shell.exit_codes import exit_one_answers
+from agent.tools.shell.results import exit_one_answers
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 

@@ -9,7 +9,7 @@ import pytest
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
-from agent.tools.search.search import Searcher, find_rg
+from agent.tools.search.searcher import Searcher, find_rg
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import plan, run
 

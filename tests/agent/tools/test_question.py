@@ -12,7 +12,7 @@ from agent.records.errors import PermissionRejected, ToolError
 from agent.records.events import QuestionAsked, QuestionReplied
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.core.arguments import validate
-from agent.tools.core.question_service import QuestionService
+from agent.tools.core.questions import QuestionService
 from agent.tools.question import QuestionTool
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import plan, run

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 from agent.bus import Bus
 from agent.store.store import Store
 from agent.tools.core.base import ToolArgs, ToolSpec
-from agent.tools.core.description import fill
-from agent.tools.core.schema import parameters
+from agent.tools.core.schema import fill, parameters
 from agent.tools.registry import Registry, ToolDeps, build_tools
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.probe import ProbeTool

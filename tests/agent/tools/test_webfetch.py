@@ -14,9 +14,8 @@ import pytest
 from agent.records.blocks import ImageBlock, TextBlock, ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.tools.web.allowed_addresses import Allowed
+from agent.tools.web.addresses import Allowed, parse_url
 from agent.tools.web.client import Web, WebLimits
-from agent.tools.web.url import parse_url
 from agent.tools.webfetch import WebfetchTool, carried, web_need
 from tests.agent.tools import pictures
 from tests.agent.tools.conftest import MakeContext

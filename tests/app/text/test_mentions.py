@@ -10,7 +10,7 @@ from agent.records.messages import TextPart
 from agent.session.api import Mention
 from agent.session.prompt.mentions import mentions_in
 from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
-from agent.tools.search.search import Searcher
+from agent.tools.search.searcher import Searcher
 from app.text.mentions import quoted
 from tests.app.conftest import Starter
 from tests.support.harness import Harness, open_harness

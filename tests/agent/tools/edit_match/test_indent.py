@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.tools.edit_match.exact import find_places
+from agent.tools.edit_match.apply import find_places
 from agent.tools.edit_match.indent import Pair, Style, find_map, guess_style, name
 from tests.agent.tools.edit_match.test_tiers import after
 

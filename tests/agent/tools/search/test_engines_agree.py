@@ -10,9 +10,8 @@ import pytest
 from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
-from agent.tools.search.ignore_rules import Rules
-from agent.tools.search.search import Searcher, find_rg
-from agent.tools.search.tree import Ignore
+from agent.tools.search.searcher import Searcher, find_rg
+from agent.tools.search.tree import Ignore, Rules
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import run
 from tests.support.random_tree import make_tree

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from agent.records.errors import ToolError
 from agent.tools.search.globs import check_glob, literal_part, literal_prefix, matcher, names_hidden
-from agent.tools.search.search import Searcher, find_rg
-from agent.tools.search.search_worker import Order, beyond
+from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.tree import Ignore, find_links, is_ignored
+from agent.tools.search.worker import Order, beyond
 
 RG = find_rg()
 needs_rg = pytest.mark.skipif(RG is None, reason="no ripgrep on this machine")

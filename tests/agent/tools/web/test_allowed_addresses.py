@@ -3,8 +3,14 @@
 import pytest
 
 from agent.records.errors import ToolError
-from agent.tools.web.allowed_addresses import Allowed, is_public, parse
-from agent.tools.web.url import environment_proxy, host_of, parse_url
+from agent.tools.web.addresses import (
+    Allowed,
+    environment_proxy,
+    host_of,
+    is_public,
+    parse,
+    parse_url,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ UTF-8. One of them in a session would make every later request fail.
 """
 
 import dataclasses
+import re
 from typing import Any, TypeVar, cast
 
 from agent.records.json import Json
@@ -56,3 +57,14 @@ def _record(value: Any) -> Any:
                 changes[field.name] = new
         return dataclasses.replace(value, **changes) if changes else value
     return value
+
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""Marks that no reader sees but a model may read: hidden instructions are written so."""
+
+
+def visible(text: str) -> str:
+    """*text* without invisible marks. Joiners stay: scripts and emoji are written with them."""
+    return _INVISIBLE.sub("", text)

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.tools.edit_match.block import Block, find_whole_lines, first_line, last_line
-from agent.tools.edit_match.document import Document
-from agent.tools.edit_match.keys import LineKeys, blind
+from agent.tools.edit_match.document import Document, Edit, EditRefused, Splice, rebuild
+from agent.tools.edit_match.lines import LineKeys, blind
 from agent.tools.edit_match.merge import merge_blocks
 from agent.tools.edit_match.near import find_near
-from agent.tools.edit_match.records import Edit, EditRefused, Splice, rebuild
-from agent.tools.edit_match.wording import ONE_LINE, bent, check_applied, not_found
+from agent.tools.edit_match.refusals import ONE_LINE, bent, check_applied, not_found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.errors import ToolError
-from agent.tools.search.search_worker import MAX_LINE, Order, encode_order
 from agent.tools.search.tree import Ignore
+from agent.tools.search.worker import MAX_LINE, Order, encode_order
 
 TIME_LIMIT = 30.0
 """Seconds after which a search ends with what it has found."""
@@ -114,7 +114,7 @@ class Searcher:
     def _own_argv(self) -> list[str]:
         code = (
             f"import sys; sys.path.insert(0, {_ROOT!r}); "
-            "from agent.tools.search.search_worker import main; sys.exit(main())"
+            "from agent.tools.search.worker import main; sys.exit(main())"
         )
         return [sys.executable, "-I", "-c", code]
 

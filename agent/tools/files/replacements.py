@@ -17,8 +17,8 @@ from agent.tools.files.change import (
     check_text,
     plan_change,
 )
-from agent.tools.files.filetext import Loaded, check_unchanged, load_text
 from agent.tools.files.paths import ToolPath, missing, resolve_path
+from agent.tools.files.text_file import Loaded, check_unchanged, load_text
 
 
 class OnFile(ToolArgs):
