@@ -12,7 +12,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.catalog.spec import Transport
 from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.litellm.process import LitellmProcess
 from bench.place import Place, cpu
 from bench.row import Row, ms

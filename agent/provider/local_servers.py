@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.catalog.providers import KNOWN
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.records.errors import OpencodePyError
 
 CONNECT_SECONDS = 0.5

@@ -7,7 +7,7 @@ import httpx2
 
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Api, Price
-from agent.provider.protocols.wire import Endpoint
+from agent.provider.protocols.wire_client import Endpoint
 from agent.provider.transport.errors import broken, from_response
 from agent.records.json import Json, JsonObject
 

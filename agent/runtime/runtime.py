@@ -27,7 +27,7 @@ from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
 from agent.process import Terminals, kill_all
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json

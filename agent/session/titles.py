@@ -12,8 +12,8 @@ from dataclasses import replace
 from agent.bus import Bus, Subscription
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn
-from agent.provider.clients import Clients
-from agent.provider.complete import answer_to
+from agent.provider.client_pool import Clients
+from agent.provider.completion import answer_to
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged

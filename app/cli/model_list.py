@@ -9,7 +9,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.catalog.providers import DEMO
 from agent.provider.client import ModelInfo
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.local_servers import look_for_servers
 from agent.records.errors import OpencodePyError
 from app.cli.catalog import open_catalog

@@ -9,14 +9,14 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from agent.provider.catalog.access import Access
-from agent.provider.catalog.efforts import levels_of
-from agent.provider.catalog.favourites import Picks
+from agent.provider.catalog.effort_levels import levels_of
 from agent.provider.catalog.keys import KeyStore
+from agent.provider.catalog.model_list_cache import ModelLists
+from agent.provider.catalog.model_preferences import Picks
 from agent.provider.catalog.prices import ModelFacts, PriceList
 from agent.provider.catalog.providers import DEMO, KNOWN, NEW_OPENAI, site_of
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.catalog.spec import ProviderSpec
-from agent.provider.catalog.stored_lists import ModelLists
 from agent.provider.client import Api, ModelInfo
 from agent.records.errors import ModelNotFound
 

@@ -7,13 +7,13 @@ from typing import Literal
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config, CostConfig, ModelConfig, ProviderConfig
 from agent.config.paths import Paths
-from agent.provider.catalog import favourites
+from agent.provider.catalog import model_preferences
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.favourites import Picks
 from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.model_list_cache import FILE, ModelLists
+from agent.provider.catalog.model_preferences import Picks
 from agent.provider.catalog.providers import KNOWN, SECRET_VARIABLES
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.catalog.stored_lists import FILE, ModelLists
 from agent.provider.client import Price
 
 LONG_PROMPT = 200_000
@@ -32,7 +32,7 @@ def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Ca
         env,
         keys=AuthFile(paths.data),
         lists=ModelLists(paths.cache / FILE),
-        picks=Picks(paths.data / favourites.FILE),
+        picks=Picks(paths.data / model_preferences.FILE),
         disabled=_disabled(loaded.config),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.provider.catalog.efforts import LEVELS, Listed
+from agent.provider.catalog.effort_levels import LEVELS, Listed
 from agent.provider.client import Price
 from agent.provider.transport.wire_json import objects_in
 from agent.records.json import Json, JsonObject

@@ -20,11 +20,11 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.demo import words
-from agent.provider.demo.answers import answer
-from agent.provider.demo.requests import parse
-from agent.provider.demo.situation import Reply, Situation, situation_of
+from agent.provider.demo import texts
+from agent.provider.demo.conversation import Reply, Situation, situation_of
+from agent.provider.demo.responses import answer
 from agent.provider.demo.tour import is_due, tour, waits
+from agent.provider.demo.user_requests import parse
 
 PACE = 0.008
 """Seconds between two pieces: about 120 words a second, quick to read along and to stop."""
@@ -75,7 +75,7 @@ def reply_to(situation: Situation) -> Reply:
     if is_due(situation):
         return tour(situation)
     reply = answer(parse(situation.text), situation)
-    parts = [words.INTRODUCTION, reply.text] if situation.first else [reply.text]
+    parts = [texts.INTRODUCTION, reply.text] if situation.first else [reply.text]
     if not reply.calls and waits(situation):
         parts.append("`continue` goes on with the tour.")
     return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)

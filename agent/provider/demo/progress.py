@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent.provider.demo.situation import Done, Situation
+from agent.provider.demo.conversation import Done, Situation
 
 FILE = "opencode-py-demo.txt"
 """The scratch file, in the opened folder; the last stage offers to remove it."""

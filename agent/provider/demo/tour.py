@@ -5,11 +5,11 @@ Stages whose tools are not offered are left out.
 
 from dataclasses import replace
 
-from agent.provider.demo import words
+from agent.provider.demo import texts
+from agent.provider.demo.conversation import Reply, Situation
 from agent.provider.demo.progress import Progress
-from agent.provider.demo.requests import GoOn, Tour, parse
-from agent.provider.demo.situation import Reply, Situation
-from agent.provider.demo.stages import STAGES, Stage
+from agent.provider.demo.tour_stages import STAGES, Stage
+from agent.provider.demo.user_requests import GoOn, Tour, parse
 
 _REASONING = (
     "**Planning a tour**\n\nThis is no plain request that I know, or a tour was asked for. I start "
@@ -25,7 +25,7 @@ def tour(situation: Situation) -> Reply:
     reply = stage.make(progress) if stage is not None else _farewell(progress)
     if progress.done:
         return reply
-    parts = [words.INTRODUCTION] if situation.first or not progress.understood else []
+    parts = [texts.INTRODUCTION] if situation.first or not progress.understood else []
     if not progress.understood:
         parts.append("What you typed is none of these requests, so here is a tour instead.")
     return replace(reply, text="\n\n".join((*parts, reply.text)), reasoning=_REASONING)
@@ -96,5 +96,5 @@ def _next(progress: Progress) -> Stage | None:
 def _farewell(progress: Progress) -> Reply:
     start = "That was the tour." if progress.done else "No tools are offered to me here."
     return Reply(
-        f"{start} Three things to know:\n\n{words.CONNECT}\n\n`help` lists what else I follow."
+        f"{start} Three things to know:\n\n{texts.CONNECT}\n\n`help` lists what else I follow."
     )

@@ -2,7 +2,7 @@
 
 from agent.provider.client import StreamEvent
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.quirks.reasoning import SIGNATURE
+from agent.provider.quirks.reasoning_replay import SIGNATURE
 from agent.provider.transport.errors import broken, from_event, from_response
 from agent.provider.transport.wire_json import object_in, objects_in, text_in
 from agent.records.errors import ProviderError, ProviderErrorKind

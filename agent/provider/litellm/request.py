@@ -10,7 +10,7 @@ from agent.provider.client import (
 from agent.provider.litellm.route import Route
 from agent.provider.protocols.openai_chat_messages import messages_of
 from agent.provider.protocols.openai_chat_request import encode
-from agent.provider.quirks.reasoning import SIGNATURE
+from agent.provider.quirks.reasoning_replay import SIGNATURE
 from agent.provider.quirks.table import finished, prepared
 from agent.provider.transport.wire_json import objects_in
 from agent.records.json import Json, JsonObject

@@ -12,7 +12,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.same import Content, Remembered
+from agent.provider.quirks.structural_sharing import Content, Remembered
 from agent.records.json import Json, JsonObject
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.anthropic_request import encode, refused
-from agent.provider.quirks.effort import THINKING
-from agent.provider.quirks.refusals import REASONING
+from agent.provider.quirks.reasoning_effort import THINKING
+from agent.provider.quirks.refused_parts import REASONING
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder

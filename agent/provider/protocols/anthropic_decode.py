@@ -17,8 +17,8 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_chunk import FINISHES
+from agent.provider.protocols.stream_decoder import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event

@@ -18,9 +18,9 @@ from agent.provider.client import (
     Turn,
 )
 from agent.provider.protocols.alternating import Blocks, alternating
-from agent.provider.quirks.effort import OUTPUT_CONFIG, THINKING
 from agent.provider.quirks.media import PDF
-from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.provider.quirks.reasoning_effort import OUTPUT_CONFIG, THINKING
+from agent.provider.quirks.refused_parts import ATTACHED, IMAGES, REASONING, REFUSING, named
 from agent.records.json import Json, JsonObject
 
 OPTIONAL = (OUTPUT_CONFIG, THINKING, "temperature")

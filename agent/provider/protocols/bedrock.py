@@ -16,9 +16,9 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.quirks.effort import THINKING
 from agent.provider.quirks.media import PDF
-from agent.provider.quirks.refusals import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE
+from agent.provider.quirks.reasoning_effort import THINKING
+from agent.provider.quirks.refused_parts import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import AwsFrames, Framing
 from agent.provider.transport.wire_json import object_in

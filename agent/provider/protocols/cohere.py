@@ -13,8 +13,8 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.functions import functions
-from agent.provider.protocols.turn_by_turn import Messages
-from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.protocols.messages import Messages
+from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing, JsonLines
 from agent.provider.transport.wire_json import arguments_of

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.gemini_request import encode, refused
-from agent.provider.quirks.refusals import REASONING
+from agent.provider.quirks.refused_parts import REASONING
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder

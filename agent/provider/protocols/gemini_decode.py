@@ -11,10 +11,10 @@ it and with text it is kept as ``{"thoughtSignature"}``.
 import json
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.open_part import OpenPart
+from agent.provider.protocols.stream_decoder import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.protocols.whole_calls import WholeCalls
-from agent.provider.quirks.reasoning import SIGNATURE
+from agent.provider.quirks.reasoning_replay import SIGNATURE
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event
 from agent.provider.transport.sse import BODY, SseEvent

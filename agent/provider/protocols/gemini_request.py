@@ -19,9 +19,16 @@ from agent.provider.client import (
     Turn,
 )
 from agent.provider.protocols.alternating import Blocks, alternating
-from agent.provider.quirks.effort import THINKING_CONFIG
-from agent.provider.quirks.reasoning import SIGNATURE
-from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, UNSIGNED, named
+from agent.provider.quirks.reasoning_effort import THINKING_CONFIG
+from agent.provider.quirks.reasoning_replay import SIGNATURE
+from agent.provider.quirks.refused_parts import (
+    ATTACHED,
+    IMAGES,
+    REASONING,
+    REFUSING,
+    UNSIGNED,
+    named,
+)
 from agent.provider.transport.wire_json import object_in
 from agent.records.json import Json, JsonObject
 

@@ -16,9 +16,9 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.functions import functions
+from agent.provider.protocols.messages import Messages
 from agent.provider.protocols.ollama_decode import OllamaDecoder
-from agent.provider.protocols.turn_by_turn import Messages
-from agent.provider.quirks.refusals import IMAGES, REFUSING, named
+from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing, JsonLines
 from agent.records.json import Json, JsonObject

@@ -5,7 +5,6 @@ chunk is relied on: any field may be missing, null or of another type.
 """
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.open_part import OpenPart
 from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
 from agent.provider.protocols.openai_chat_chunk import (
     FAILED,
@@ -15,6 +14,7 @@ from agent.provider.protocols.openai_chat_chunk import (
     parse,
     text_of,
 )
+from agent.provider.protocols.stream_decoder import OpenPart
 from agent.provider.protocols.stream_errors import incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event

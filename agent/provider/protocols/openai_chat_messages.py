@@ -12,7 +12,7 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.protocols.turn_by_turn import Messages
+from agent.provider.protocols.messages import Messages
 from agent.provider.quirks.media import PDF
 from agent.provider.transport.wire_json import arguments_of
 from agent.records.json import Json, JsonObject

@@ -7,8 +7,8 @@ import re
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.functions import functions
 from agent.provider.protocols.openai_chat_messages import messages_of
-from agent.provider.quirks.bodies import NEW_CAP, OLD_CAP
-from agent.provider.quirks.refusals import (
+from agent.provider.quirks.body_fields import NEW_CAP, OLD_CAP
+from agent.provider.quirks.refused_parts import (
     ALTERNATE,
     ATTACHED,
     CACHING,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.responses_request import encode, refused
-from agent.provider.quirks.refusals import REASONING
+from agent.provider.quirks.refused_parts import REASONING
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder

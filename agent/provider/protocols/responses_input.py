@@ -19,7 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.media import PDF
-from agent.provider.quirks.same import Content, Remembered
+from agent.provider.quirks.structural_sharing import Content, Remembered
 from agent.provider.transport.wire_json import arguments_of
 from agent.records.json import Json, JsonObject
 

@@ -6,9 +6,9 @@ import re
 
 from agent.provider.client import ModelRequest
 from agent.provider.protocols.responses_input import PHASE, items_of
-from agent.provider.quirks.bodies import INCLUDE
-from agent.provider.quirks.effort import SUMMARY
-from agent.provider.quirks.refusals import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.provider.quirks.body_fields import INCLUDE
+from agent.provider.quirks.reasoning_effort import SUMMARY
+from agent.provider.quirks.refused_parts import ATTACHED, IMAGES, REASONING, REFUSING, named
 from agent.records.json import Json, JsonObject
 
 OPTIONAL = (

@@ -14,7 +14,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.same import all_same, each_result, with_results, with_turns
+from agent.provider.quirks.structural_sharing import all_same, each_result, with_results, with_turns
 from agent.provider.quirks.target import Target
 
 PDF = "application/pdf"

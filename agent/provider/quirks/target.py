@@ -11,7 +11,7 @@ from agent.provider.client import Api, ModelInfo
 class Target:
     """*site* is the id of the known provider that answers, also where the user gave it another
     name; *model* the model's name there, in lower case; *without* what the server refused
-    before (``agent.provider.quirks.refusals``)."""
+    before (``agent.provider.quirks.refused_parts``)."""
 
     api: Api
     site: str

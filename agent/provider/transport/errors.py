@@ -9,8 +9,7 @@ overflow at another).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.provider.transport.error_text import ErrorText, retry_after, text_of_body, text_of_event
-from agent.provider.transport.error_words import (
+from agent.provider.transport.error_patterns import (
     AUTH,
     FILTERED,
     FULL,
@@ -25,6 +24,7 @@ from agent.provider.transport.error_words import (
     SPENT,
     TOOL_USE,
 )
+from agent.provider.transport.error_text import ErrorText, retry_after, text_of_body, text_of_event
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json
 

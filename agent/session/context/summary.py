@@ -11,7 +11,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.complete import answer_to
+from agent.provider.completion import answer_to
 from agent.records.context_parts import ContextPart
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest
-from agent.provider.clients import Clients
-from agent.provider.complete import answer_to
+from agent.provider.client_pool import Clients
+from agent.provider.completion import answer_to
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.usage import Update, spend

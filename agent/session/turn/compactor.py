@@ -14,7 +14,7 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.process.spill import SpillStore
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import ProviderError

@@ -10,7 +10,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.catalog.spec import Transport
 from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import OpencodePyError
 from agent.records.json import JsonObject

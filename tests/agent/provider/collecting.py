@@ -28,8 +28,8 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.clients import wire_of
-from agent.provider.protocols.wire import body_of
+from agent.provider.client_pool import wire_of
+from agent.provider.protocols.wire_client import body_of
 from agent.provider.transport.wire_json import encode
 from agent.records.messages import Finish, Usage
 

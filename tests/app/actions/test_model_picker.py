@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.provider.catalog.favourites import FILE, Picks
 from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.model_preferences import FILE, Picks
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
 from app.screens.api_key import KeyScreen

@@ -11,7 +11,7 @@ from agent.provider.catalog.catalog import Catalog, ModelSettings, ProviderSetti
 from agent.provider.catalog.prices import PriceList
 from agent.provider.catalog.providers import KNOWN
 from agent.provider.client import Price
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.records.errors import ConfigError, MissingKey, ModelNotFound
 
 
@@ -88,7 +88,7 @@ def test_the_list_is_read_without_importing_litellm() -> None:
     code = (
         "import sys; from agent.provider.catalog.catalog import Catalog\n"
         "Catalog({}, None, {'OPENAI_API_KEY': 'k'}).models()\n"
-        "from agent.provider.clients import Clients\n"
+        "from agent.provider.client_pool import Clients\n"
         "bad = {'litellm', 'httpx2', 'textual', 'rich'} & set(sys.modules)\n"
         "sys.exit(str(bad) if bad else 0)"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.catalog.keys import AuthFile, masked, wrong_key
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.records.errors import MissingKey, StoreUnavailable
 
 KEY = "sk-test-0123456789abcdefghij"

@@ -12,7 +12,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, drain, request
 from tests.agent.provider.conftest import Reply, Server

@@ -8,10 +8,10 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.catalog.keys import AuthFile
+from agent.provider.catalog.model_list_cache import ModelLists
 from agent.provider.catalog.prices import ModelFacts
-from agent.provider.catalog.stored_lists import ModelLists
 from agent.provider.client import Price
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.local_servers import look_for_servers
 from agent.provider.model_lists import models_in
 from agent.records.errors import ProviderError

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.provider.demo import requests as r
-from agent.provider.demo.outcomes import entries, found, paths, setback
-from agent.provider.demo.situation import Done
-from agent.provider.demo.words import long_text
+from agent.provider.demo import user_requests as r
+from agent.provider.demo.conversation import Done
+from agent.provider.demo.texts import long_text
+from agent.provider.demo.tool_results import entries, found, paths, setback
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import ModelRequest
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Completed

@@ -14,7 +14,7 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.transport.errors import from_response
 from tests.agent.provider.collecting import TOOL, Answer, catalog, drain, request
 from tests.agent.provider.conftest import Reply, Server

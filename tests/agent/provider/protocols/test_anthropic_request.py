@@ -19,7 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.anthropic_request import refused
-from agent.provider.quirks.refusals import IMAGES, REASONING
+from agent.provider.quirks.refused_parts import IMAGES, REASONING
 from tests.agent.provider.collecting import TOOL, request, sent
 from tests.support import strict_anthropic
 

@@ -18,7 +18,7 @@ from agent.provider.client import (
     ToolCall,
     UserTurn,
 )
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, call, catalog, drain, finish, request, sse

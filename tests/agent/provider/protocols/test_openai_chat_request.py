@@ -20,7 +20,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.openai_chat_request import refused
-from agent.provider.quirks.refusals import IMAGES
+from agent.provider.quirks.refused_parts import IMAGES
 from tests.agent.provider.collecting import request, sent
 
 MODEL = ModelInfo(provider="acme", id="m", name="m", api="openai-chat")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ModelRequest, StreamEvent
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
@@ -18,7 +18,7 @@ from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
-from agent.provider.protocols.wire import Decoder
+from agent.provider.protocols.wire_client import Decoder
 from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
 from agent.provider.transport.retry import retryable
 from agent.provider.transport.sse import BodyDecoder

@@ -4,7 +4,7 @@ import json
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import AssistantTurn, ReasoningContent, TextContent, UserTurn
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from tests.agent.provider.collecting import catalog, drain, request
 from tests.agent.provider.conftest import Reply, Server
 

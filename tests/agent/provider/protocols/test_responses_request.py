@@ -18,8 +18,8 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.responses_request import refused
-from agent.provider.quirks.effort import SUMMARY
-from agent.provider.quirks.refusals import IMAGES, REASONING
+from agent.provider.quirks.reasoning_effort import SUMMARY
+from agent.provider.quirks.refused_parts import IMAGES, REASONING
 from agent.records.json import Json
 from tests.agent.provider.collecting import TOOL, request, sent
 

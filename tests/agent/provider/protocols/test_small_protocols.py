@@ -27,10 +27,10 @@ from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.gemini import GeminiWire
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
-from agent.provider.protocols.wire import Decoder
+from agent.provider.protocols.wire_client import Decoder
 from agent.provider.quirks.gemini_schema import reduced
-from agent.provider.quirks.reasoning import NO_SIGNATURE
-from agent.provider.quirks.refusals import IMAGES, REASONING, UNSIGNED
+from agent.provider.quirks.reasoning_replay import NO_SIGNATURE
+from agent.provider.quirks.refused_parts import IMAGES, REASONING, UNSIGNED
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, collect, sent

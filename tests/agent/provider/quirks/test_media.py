@@ -3,7 +3,7 @@
 import pytest
 
 from agent.provider.client import Api, MediaContent, ToolResultContent, ToolTurn, UserTurn
-from agent.provider.quirks.refusals import IMAGES
+from agent.provider.quirks.refused_parts import IMAGES
 from tests.agent.provider.quirks.asking import APIS, CALL, USER, body, chat, model, said, text
 
 PNG = MediaContent("image/png", "AAAA", "x.png")

@@ -6,7 +6,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.clients import Clients
+from agent.provider.client_pool import Clients
 from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind
 from tests.agent.provider.collecting import drain, request

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.provider.transport.error_words import OVERFLOWS
+from agent.provider.transport.error_patterns import OVERFLOWS
 from agent.provider.transport.errors import from_event, from_response
 from agent.provider.transport.retry import retryable
 

@@ -10,7 +10,7 @@ from agent.provider.client import (
     TextContent,
     ToolCallContent,
 )
-from agent.provider.quirks.same import with_content, with_turns
+from agent.provider.quirks.structural_sharing import with_content, with_turns
 from agent.provider.quirks.target import Target
 from agent.records.json import JsonObject
 

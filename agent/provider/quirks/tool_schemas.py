@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agent.provider.client import ModelRequest, ToolSchema
 from agent.provider.quirks.gemini_schema import reduced, resolved
-from agent.provider.quirks.same import Remembered
+from agent.provider.quirks.structural_sharing import Remembered
 from agent.provider.quirks.target import Target
 from agent.provider.transport.wire_json import object_in, objects_in
 from agent.records.json import Json, JsonObject

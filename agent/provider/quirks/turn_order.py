@@ -15,7 +15,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.same import all_same, each_result, with_content, with_turns
+from agent.provider.quirks.structural_sharing import all_same, each_result, with_content, with_turns
 from agent.provider.quirks.target import Target
 
 LOST_RESULT = "The result of this call was lost; it may or may not have run."

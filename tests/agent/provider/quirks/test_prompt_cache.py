@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.quirks.refusals import CACHING
+from agent.provider.quirks.refused_parts import CACHING
 from tests.agent.provider.quirks.asking import CALL, RESULT, TOOL, USER, body, model, said, text
 
 TURNS = (USER, said(text("a"), CALL), RESULT, said(text("b")), USER)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from agent.provider.catalog.efforts import budget_of
-from agent.provider.catalog.families import FIXED_SAMPLING_SINCE, claude_version
+from agent.provider.catalog.effort_levels import budget_of
+from agent.provider.catalog.model_families import FIXED_SAMPLING_SINCE, claude_version
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
 

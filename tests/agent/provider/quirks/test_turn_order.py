@@ -11,8 +11,8 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.quirks.refusals import ALTERNATE
-from agent.provider.quirks.turns import GO_ON, LOST_RESULT, NO_OUTPUT, SEEN
+from agent.provider.quirks.refused_parts import ALTERNATE
+from agent.provider.quirks.turn_order import GO_ON, LOST_RESULT, NO_OUTPUT, SEEN
 from tests.agent.provider.quirks.asking import (
     APIS,
     CALL,

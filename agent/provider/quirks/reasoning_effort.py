@@ -6,12 +6,12 @@ Each of these is given the body that was made of a request and answers with the 
 import re
 from dataclasses import replace
 
-from agent.provider.catalog.efforts import LEAST_BUDGET, budget_of, nearest
-from agent.provider.catalog.families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
+from agent.provider.catalog.effort_levels import LEAST_BUDGET, budget_of, nearest
+from agent.provider.catalog.model_families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
 from agent.provider.catalog.providers import NEW_OPENAI
 from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
 from agent.provider.quirks.target import Target
-from agent.provider.quirks.turns import calls_of
+from agent.provider.quirks.turn_order import calls_of
 from agent.provider.transport.wire_json import object_in
 from agent.records.json import JsonObject
 

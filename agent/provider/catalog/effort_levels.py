@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.provider.catalog.families import ADAPTIVE_SINCE, claude_version
+from agent.provider.catalog.model_families import ADAPTIVE_SINCE, claude_version
 from agent.provider.client import Api
 
 LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

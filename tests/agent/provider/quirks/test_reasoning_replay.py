@@ -3,8 +3,8 @@
 import pytest
 
 from agent.provider.client import ReasoningContent, TextContent, ToolCallContent
-from agent.provider.quirks.reasoning import NO_SIGNATURE
-from agent.provider.quirks.refusals import REASONING
+from agent.provider.quirks.reasoning_replay import NO_SIGNATURE
+from agent.provider.quirks.refused_parts import REASONING
 from agent.records.json import JsonObject
 from tests.agent.provider.quirks.asking import APIS, CALL, RESULT, USER, body, model, said, text
 

@@ -2,9 +2,10 @@
 
 import re
 
-from agent.provider.demo import outcomes, words
-from agent.provider.demo.outcomes import several
-from agent.provider.demo.requests import (
+from agent.provider.demo import texts, tool_results
+from agent.provider.demo.conversation import Call, Done, Reply, Situation
+from agent.provider.demo.tool_results import several
+from agent.provider.demo.user_requests import (
     AskAgent,
     CreateFile,
     FindFiles,
@@ -22,7 +23,6 @@ from agent.provider.demo.requests import (
     Tour,
     WriteTodos,
 )
-from agent.provider.demo.situation import Call, Done, Reply, Situation
 from agent.records.json import Json
 
 Action = (
@@ -47,19 +47,19 @@ def answer(request: Request, situation: Situation) -> Reply:
         case SmallTalk():
             return Reply("All right. `help` lists what I follow, `tour` shows everything.")
         case Help():
-            return Reply(words.HELP)
+            return Reply(texts.HELP)
         case Stream():
-            return Reply(words.long_text(request.words))
+            return Reply(texts.long_text(request.words))
         case Think():
             return Reply(
                 "That was reasoning. It folds to one line and can be opened again. "
                 "I have no opinion of my own to add.",
-                reasoning=words.thoughts(request.about),
+                reasoning=texts.thoughts(request.about),
             )
         case GoOn():
             return Reply("There is nothing to go on with. `help` lists what I follow.")
         case Tour():
-            return Reply(f"That is none of the requests that I know.\n\n{words.HELP}")
+            return Reply(f"That is none of the requests that I know.\n\n{texts.HELP}")
         case _:
             return _act(request, situation)
 
@@ -193,18 +193,18 @@ def _opening(request: Action) -> str:
 def _summary(request: Action, done: tuple[Done, ...]) -> str:
     last = done[-1]
     if last.failed:
-        return " ".join(filter(None, (outcomes.setback(last), _advice(request, last))))
+        return " ".join(filter(None, (tool_results.setback(last), _advice(request, last))))
     match request:
         case ListFolder():
-            found = outcomes.entries(last.output)
+            found = tool_results.entries(last.output)
             return f"The folder shows {several(found, 'entry', 'entries')}."
         case ReadFile():
             return f"That is `{request.path}`. A real model would now explain or change it."
         case Search():
-            found = outcomes.found(last.output)
+            found = tool_results.found(last.output)
             return f"I found {several(found, 'match', 'matches')} for `{request.shown}`."
         case FindFiles():
-            found = outcomes.found(last.output)
+            found = tool_results.found(last.output)
             return f"I found {several(found, 'file', 'files')}."
         case RunCommand():
             code = _EXIT_CODE.search(last.output)

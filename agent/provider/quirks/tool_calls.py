@@ -16,9 +16,9 @@ from agent.provider.client import (
     ToolTurn,
     Turn,
 )
-from agent.provider.quirks.same import with_content, with_results, with_turns
+from agent.provider.quirks.structural_sharing import with_content, with_results, with_turns
 from agent.provider.quirks.target import Target
-from agent.provider.quirks.turns import calls_of
+from agent.provider.quirks.turn_order import calls_of
 from agent.provider.tool_names import ToolNames
 
 C = TypeVar("C", ToolCallContent, ToolResultContent)

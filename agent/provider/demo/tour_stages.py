@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.provider.demo import outcomes
-from agent.provider.demo.answers import todos
-from agent.provider.demo.outcomes import several
+from agent.provider.demo import tool_results
+from agent.provider.demo.conversation import Call, Reply
 from agent.provider.demo.progress import FILE, Progress, stage_of
-from agent.provider.demo.situation import Call, Reply
+from agent.provider.demo.responses import todos
+from agent.provider.demo.tool_results import several
 
 _BEFORE = "The first line.\nThis word is plain.\nThe last line.\n"
 _OLD, _NEW = "This word is plain.", "This word is changed."
@@ -45,10 +45,10 @@ def _look(_: Progress) -> Reply:
 
 def _read(progress: Progress) -> Reply:
     listing = progress.last("list")
-    found = outcomes.paths(listing.output) if listing is not None and not listing.failed else []
+    found = tool_results.paths(listing.output) if listing is not None and not listing.failed else []
     text = _came_of(progress)
     if listing is not None and not listing.failed:
-        number = outcomes.entries(listing.output)
+        number = tool_results.entries(listing.output)
         text = f"The folder shows {several(number, 'entry', 'entries')}."
     readme = next((name for name in found if name.lower().startswith("readme")), None)
     path = readme or next((name for name in found if name != FILE), ".")
@@ -77,7 +77,7 @@ def _plan(progress: Progress) -> Reply:
     grep = progress.last("grep")
     text = _came_of(progress)
     if grep is not None and not grep.failed:
-        number = outcomes.found(grep.output)
+        number = tool_results.found(grep.output)
         text = f"The search gave {several(number, 'match', 'matches')}. {text}".strip()
     listing = progress.last("list")
     there = listing is not None and FILE in listing.output
@@ -175,7 +175,7 @@ def _came_of(progress: Progress) -> str:
     """A sentence on the step before: done, or what stood in its way."""
     failed = next((call for call in progress.before if call.failed), None)
     if failed is not None:
-        return f"{outcomes.setback(failed)} The tour goes on without it."
+        return f"{tool_results.setback(failed)} The tour goes on without it."
     if not progress.before:
         return "The tour goes on."
     match stage_of(progress.before[-1]):

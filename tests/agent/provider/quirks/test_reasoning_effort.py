@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ModelInfo
-from agent.provider.quirks.effort import SUMMARY
+from agent.provider.quirks.reasoning_effort import SUMMARY
 from tests.agent.provider.quirks.asking import CALL, RESULT, USER, body, model, said
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.provider.client import Api
-from agent.provider.quirks.refusals import TEMPERATURE
+from agent.provider.quirks.refused_parts import TEMPERATURE
 from tests.agent.provider.quirks.asking import APIS, USER, body, model
 
 CLAUDE = "anthropic/claude-sonnet-4-5"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agent.provider.catalog.prices import ModelFacts
     from agent.provider.litellm.process import LitellmProcess
-    from agent.provider.protocols.wire import Endpoint, Wire
+    from agent.provider.protocols.wire_client import Endpoint, Wire
     from agent.provider.transport.http import HttpPool, StreamLimits
 
 KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
@@ -101,7 +101,7 @@ class Clients:
 
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
-        from agent.provider.protocols.wire import WireClient  # brings httpx2
+        from agent.provider.protocols.wire_client import WireClient  # brings httpx2
 
         endpoint = self._endpoint(provider, api)
         limits = self._silence(provider)
@@ -145,7 +145,7 @@ class Clients:
         return self._pool.client(settings.proxy, settings.ca)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
-        from agent.provider.protocols.wire import Endpoint  # brings httpx2
+        from agent.provider.protocols.wire_client import Endpoint  # brings httpx2
         from agent.provider.transport.aws import AwsSigner  # only who signs
 
         access = self._catalog.access

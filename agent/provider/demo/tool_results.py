@@ -2,7 +2,7 @@
 
 import re
 
-from agent.provider.demo.situation import Done
+from agent.provider.demo.conversation import Done
 
 _SAID = re.compile(r"\bsaid: (.+)", re.DOTALL)
 _REFUSED = re.compile(r"\breject|\bis denied|the rule\b|not allowed", re.IGNORECASE)

@@ -8,7 +8,7 @@ from typing import Protocol
 import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
-from agent.provider.quirks.refusals import IMAGES
+from agent.provider.quirks.refused_parts import IMAGES
 from agent.provider.quirks.table import finished, prepared
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import Framing

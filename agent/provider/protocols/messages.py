@@ -10,7 +10,7 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.quirks.same import Remembered
+from agent.provider.quirks.structural_sharing import Remembered
 from agent.records.json import Json, JsonObject
 
 
