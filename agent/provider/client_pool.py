@@ -2,16 +2,24 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from agent.provider.catalog.access import FoundKey
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.providers import KNOWN
-from agent.provider.client import Api, ModelClient, ModelInfo
-from agent.provider.transport.gate import Gate, GatedClient
+from agent.provider.client import (
+    Api,
+    ModelClient,
+    ModelInfo,
+    ModelRequest,
+    StreamError,
+    StreamEvent,
+)
+from agent.records.errors import ProviderError
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -21,8 +29,32 @@ if TYPE_CHECKING:
     from agent.provider.protocols.wire_client import Endpoint, Wire
     from agent.provider.transport.http import HttpPool, StreamLimits
 
+
 KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
 """The header that a protocol wants the key in, where it is no bearer token."""
+
+
+Gate: TypeAlias = Callable[[ModelRequest], Awaitable[ModelRequest]]
+"""Gives the request that is sent instead. Raises ``ProviderError`` for one that is not to be."""
+
+
+class GatedClient:
+    """A ``ModelClient`` whose requests pass a *gate*, anew for each try."""
+
+    def __init__(self, inner: ModelClient, gate: Gate) -> None:
+        self._inner = inner
+        self._gate = gate
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Stream the answer; the last event is ``StepFinish`` or ``StreamError``."""
+        try:
+            passed = await self._gate(request)
+        except ProviderError as error:
+            yield StreamError(error)
+            return
+        async with aclosing(self._inner.stream(passed)) as events:
+            async for event in events:
+                yield event
 
 
 class Clients:

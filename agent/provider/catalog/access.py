@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from agent.provider.catalog.keys import KeyStore, NoKeys, wrong_key
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN, Transport
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.catalog.spec import Transport
 from agent.records.errors import MissingKey
 
 OTHER_NAMES = {"AWS_REGION": "AWS_DEFAULT_REGION"}

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 from agent.provider.catalog.access import Access
 from agent.provider.catalog.effort_levels import levels_of
 from agent.provider.catalog.keys import KeyStore
+from agent.provider.catalog.model_families import NEW_OPENAI
 from agent.provider.catalog.model_list_cache import ModelLists
 from agent.provider.catalog.model_preferences import Picks
 from agent.provider.catalog.prices import ModelFacts, PriceList
-from agent.provider.catalog.providers import DEMO, KNOWN, NEW_OPENAI, site_of
+from agent.provider.catalog.providers import DEMO, KNOWN, ProviderSpec, site_of
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.catalog.spec import ProviderSpec
 from agent.provider.client import Api, ModelInfo
 from agent.records.errors import ModelNotFound
 

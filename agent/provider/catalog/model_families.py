@@ -11,6 +11,9 @@ FIXED_SAMPLING_SINCE = (4, 7)
 NEW_GEMINI = r"gemini-([3-9]|\d\d|[\w-]+-latest)"
 """Geminis that take a thinking level, not a budget, and refuse a call without its signature."""
 
+NEW_OPENAI = re.compile(r"^(o\d|gpt-([5-9]|\d\d)|codex)")
+"""OpenAI's reasoning models, which want ``max_completion_tokens`` and no temperature."""
+
 NEWEST = (99, 0)
 VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent.provider.catalog.spec import Transport
+from agent.provider.catalog.providers import Transport
 from agent.provider.client import Api, Price
 
 

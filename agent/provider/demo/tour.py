@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from agent.provider.demo import texts
 from agent.provider.demo.conversation import Reply, Situation
-from agent.provider.demo.progress import Progress
-from agent.provider.demo.tour_stages import STAGES, Stage
+from agent.provider.demo.tour_stages import STAGES, Progress, Stage
 from agent.provider.demo.user_requests import GoOn, Tour, parse
 
 _REASONING = (

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from agent.process import strict_environment
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN, ProviderSpec
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.catalog.spec import ProviderSpec
 from agent.provider.client import Api
 from agent.records.errors import ConfigError
 

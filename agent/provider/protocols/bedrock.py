@@ -14,8 +14,8 @@ from agent.provider.client import (
     ToolResultContent,
     ToolSchema,
 )
-from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
+from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import THINKING
 from agent.provider.quirks.refused_parts import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE

@@ -12,8 +12,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.functions import functions
-from agent.provider.protocols.messages import Messages
+from agent.provider.protocols.messages import Messages, functions
 from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing, JsonLines

@@ -15,8 +15,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.protocols.stream_decoder import OpenPart
-from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.stream_decoder import OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event
 from agent.provider.transport.sse import SseEvent

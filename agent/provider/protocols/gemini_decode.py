@@ -11,9 +11,7 @@ it and with text it is kept as ``{"thoughtSignature"}``.
 import json
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.stream_decoder import OpenPart
-from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.whole_calls import WholeCalls
+from agent.provider.protocols.stream_decoder import OpenPart, WholeCalls, incomplete, unreadable
 from agent.provider.quirks.reasoning_replay import SIGNATURE
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event

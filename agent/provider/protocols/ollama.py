@@ -15,8 +15,7 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.protocols.functions import functions
-from agent.provider.protocols.messages import Messages
+from agent.provider.protocols.messages import Messages, functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
 from agent.provider.tool_names import ToolNames

@@ -1,9 +1,7 @@
 """Ollama's own stream (JSON lines) decoded to our events (spec 5, R9)."""
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.stream_decoder import OpenPart
-from agent.provider.protocols.stream_errors import incomplete, unreadable
-from agent.provider.protocols.whole_calls import WholeCalls
+from agent.provider.protocols.stream_decoder import OpenPart, WholeCalls, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event
 from agent.provider.transport.sse import SseEvent

@@ -4,18 +4,11 @@
 chunk is relied on: any field may be missing, null or of another type.
 """
 
+import json
+
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
-from agent.provider.protocols.openai_chat_chunk import (
-    FAILED,
-    FINISHES,
-    failed_status,
-    first_choice,
-    parse,
-    text_of,
-)
-from agent.provider.protocols.stream_decoder import OpenPart
-from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import from_event
 from agent.provider.transport.sse import BODY, SseEvent
@@ -23,6 +16,53 @@ from agent.provider.usage import chat_usage
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
+
+# Words in the place of a finish reason that stand for a failure of the provider.
+FAILED = {
+    "insufficient_system_resource": "server_error: it ran out of resources",
+    "malformed_function_call": "malformed_function_call",
+}
+
+
+def parse(data: str) -> list[JsonObject] | None:
+    """The JSON objects in *data*; None for what is none. Some servers leave out the blank line
+    between events, so that several arrive as the lines of one."""
+    try:
+        value: Json = json.loads(data)
+    except (ValueError, RecursionError):
+        lines = [line for line in data.split("\n") if line.strip() not in ("", "[DONE]")]
+        if len(lines) < 2:
+            return None
+        parsed = [parse(line) for line in lines]
+        return None if None in parsed else [chunk for group in parsed if group for chunk in group]
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return [value] if isinstance(value, dict) else None
+
+
+def first_choice(chunk: JsonObject) -> JsonObject:
+    """The first choice (we ask for one), {} where there is none."""
+    choices = chunk.get("choices")
+    for choice in choices if isinstance(choices, list) else []:
+        if isinstance(choice, dict) and choice.get("index") in (0, None):
+            return choice
+    return {}
+
+
+def failed_status(chunk: JsonObject) -> Json:
+    """MiniMax' own form of an error, which comes with status 200; None where all is well."""
+    status = chunk.get("base_resp")
+    return status if isinstance(status, dict) and status.get("status_code") else None
+
+
+def text_of(value: Json) -> str:
+    """The text in a string, a text part or a list of them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(text_of(item) for item in value)
+    return text_of(value.get("text")) if isinstance(value, dict) else ""
+
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 CONTENT_FIELD = "content"

@@ -6,10 +6,8 @@ the provider ran itself, are passed over. Nothing in the shape of an event is re
 """
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.openai_chat_chunk import FINISHES
 from agent.provider.protocols.responses_calls import ResponsesCalls
-from agent.provider.protocols.stream_decoder import OpenPart
-from agent.provider.protocols.stream_errors import incomplete, unreadable
+from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import broken, from_event
 from agent.provider.transport.sse import BODY, SseEvent

@@ -1,5 +1,7 @@
 """The part of an answer that is open: text, refusal or reasoning, one at a time."""
 
+import json
+
 from agent.provider.client import (
     ReasoningDelta,
     ReasoningEnd,
@@ -8,8 +10,59 @@ from agent.provider.client import (
     TextDelta,
     TextEnd,
     TextStart,
+    ToolCall,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
 )
-from agent.records.json import JsonObject
+from agent.provider.tool_names import ToolNames
+from agent.provider.transport.errors import broken
+from agent.provider.transport.sse import BODY, SseEvent
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.json import Json, JsonObject
+from agent.records.messages import Finish
+
+FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "completed": "stop",
+    "tool_calls": "tool-calls",
+    "tool_use": "tool-calls",
+    "function_call": "tool-calls",
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "paused",
+    "content_filter": "content-filter",
+    "safety": "content-filter",
+    "sensitive": "content-filter",
+    "recitation": "content-filter",
+    "refusal": "content-filter",
+    "error": "error",
+    "network_error": "error",
+}
+
+
+def unreadable(provider: str, event: SseEvent) -> ProviderError:
+    """The error for data that is no answer: a page instead of a stream, or a broken event."""
+    if event.event == BODY:
+        return ProviderError(
+            ProviderErrorKind.INVALID_REQUEST,
+            f"{provider} sent something that is no answer of a model, such as a web "
+            "page. Check its base URL.",
+        )
+    return broken(provider, "it sent data that cannot be read")
+
+
+def incomplete(provider: str) -> ProviderError:
+    """The error for an answer that ended without its end (spec 1, L12)."""
+    return broken(provider, "the answer ended before it was complete")
 
 
 class OpenPart:
@@ -56,3 +109,33 @@ class OpenPart:
         if self.kind in ("text", "refusal"):
             events.append(TextEnd(opaque))
             self.kind = None
+
+
+class WholeCalls:
+    """Writes the events of whole calls, each under a key of its own."""
+
+    def __init__(self, part: OpenPart, names: ToolNames) -> None:
+        self._part = part
+        self._names = names
+        self.count = 0
+
+    def add(
+        self,
+        name: str,
+        arguments: Json,
+        events: list[StreamEvent],
+        *,
+        call_id: str | None = None,
+        opaque: JsonObject | None = None,
+    ) -> None:
+        """One call. *arguments* is an object, or its JSON text."""
+        self._part.end(events)
+        key = f"call-{self.count}"
+        self.count += 1
+        own = self._names.own(name)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+        events.append(ToolInputStart(key, own, call_id))
+        if text:
+            events.append(ToolInputDelta(key, text))
+        events.append(ToolInputEnd(key))
+        events.append(ToolCall(key, own, text, call_id, opaque))

@@ -7,8 +7,12 @@ import re
 from dataclasses import replace
 
 from agent.provider.catalog.effort_levels import LEAST_BUDGET, budget_of, nearest
-from agent.provider.catalog.model_families import ADAPTIVE_SINCE, NEW_GEMINI, claude_version
-from agent.provider.catalog.providers import NEW_OPENAI
+from agent.provider.catalog.model_families import (
+    ADAPTIVE_SINCE,
+    NEW_GEMINI,
+    NEW_OPENAI,
+    claude_version,
+)
 from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
 from agent.provider.quirks.target import Target
 from agent.provider.quirks.turn_order import calls_of

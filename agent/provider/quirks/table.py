@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
-from agent.provider.catalog.model_families import NEW_GEMINI
-from agent.provider.catalog.providers import NEW_OPENAI
+from agent.provider.catalog.model_families import NEW_GEMINI, NEW_OPENAI
 from agent.provider.client import Api, ModelRequest
 from agent.provider.quirks import (
     body_fields,

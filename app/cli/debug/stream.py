@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TextIO
 
 from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.providers import Transport
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.catalog.spec import Transport
 from agent.provider.client import ModelRequest, TextContent, ToolSchema, UserTurn
 from agent.provider.client_pool import Clients
 from agent.provider.litellm.process import LitellmProcess

@@ -20,11 +20,11 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.alternating import Blocks, alternating
 from agent.provider.protocols.cohere import CohereWire
+from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.protocols.ollama import OllamaWire
-from agent.provider.protocols.openai_chat_messages import messages_of
-from agent.provider.protocols.responses_input import items_of
+from agent.provider.protocols.openai_chat import messages_of
+from agent.provider.protocols.responses import items_of
 from agent.provider.quirks.structural_sharing import Content, Remembered
 from agent.provider.quirks.table import prepared
 from agent.provider.transport.wire_json import objects_in

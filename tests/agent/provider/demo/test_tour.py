@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.demo.progress import FILE
+from agent.provider.demo.tour_stages import FILE
 from tests.agent.provider.demo.demo_talk import (
     REJECTED,
     TOOLS,

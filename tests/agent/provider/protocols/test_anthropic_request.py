@@ -18,7 +18,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.anthropic_request import refused
+from agent.provider.protocols.anthropic import refused
 from agent.provider.quirks.refused_parts import IMAGES, REASONING
 from tests.agent.provider.collecting import TOOL, request, sent
 from tests.support import strict_anthropic

@@ -19,7 +19,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.openai_chat_request import refused
+from agent.provider.protocols.openai_chat import refused
 from agent.provider.quirks.refused_parts import IMAGES
 from tests.agent.provider.collecting import request, sent
 

@@ -17,7 +17,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.responses_request import refused
+from agent.provider.protocols.responses import refused
 from agent.provider.quirks.reasoning_effort import SUMMARY
 from agent.provider.quirks.refused_parts import IMAGES, REASONING
 from agent.records.json import Json
