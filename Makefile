@@ -55,7 +55,7 @@ soak: $(STAMP)
 # of each, some minutes. ARGS="shell --sample 50 --seed 7" tries a certain sample of one of them.
 mutate: $(STAMP)
 	$(PIP) 'mutmut>=3.8,<3.9'
-	nice $(BIN)/python -m bench.mutating $(ARGS)
+	nice $(BIN)/python -m bench.mutation $(ARGS)
 
 # The protocol's own suite for MCP clients, fetched with npm (and the node that it wants); after
 # that it runs here alone, and with the other tests too.
@@ -81,11 +81,11 @@ bench-peers: $(STAMP)
 
 # One session of 10,000 steps: memory stays flat.
 bench-soak: $(STAMP)
-	$(BIN)/python -m bench.soaking
+	$(BIN)/python -m bench.soak
 
 # Makes a store of 10,000 sessions and 1,000,000 parts first, which takes some minutes.
 bench-store: $(STAMP)
-	$(BIN)/python -m bench.storing
+	$(BIN)/python -m bench.large_store
 
 # Regenerates the hashed lock from pyproject.toml; no index address is written.
 lock:

@@ -1,1 +1,1 @@
-"""Ratios measured in one run (spec 9, Q1): ``python -m bench``, ``make bench``."""
+"""Benchmarks: ratios measured in one run (``python -m bench``, ``make bench``)."""

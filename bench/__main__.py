@@ -1,37 +1,38 @@
-"""``python -m bench [row …]``: prints one table.
+"""``python -m bench [row …]``: print one table.
 
-CPU is the process's own, so that others on the machine count little; wall time is told where
-nothing else can be. How fast the machine is, and how even, is measured before and after.
+CPU time is that of the measured process, so other load on the machine matters little; wall time is
+shown only where nothing else works. The speed and the noise of the machine are measured before and
+after.
 """
 
 import sys
 from collections.abc import Callable
 
-from bench.naming import found, mentions
-from bench.opening import append, long_session
-from bench.place import Place, opened
-from bench.resting import idle
-from bench.row import Row, calibration, show
-from bench.starting import commands, first, start
-from bench.stepping import steps
-from bench.streaming import cancel, fast, keys, paced, rich
+from bench.file_mentions import mention_and_glob, mention_latency
+from bench.idle import idle
+from bench.long_sessions import append_lines, open_long_session
+from bench.startup import commands, first_frame, first_prompt
+from bench.steps import steps
+from bench.streaming import cancel_latency, fast_deltas, key_echo, markdown_deltas, paced_deltas
+from bench.table import Row, calibration, show
+from bench.testbed import Testbed, open_testbed
 from bench.transports import transports
 
-ROWS: dict[str, Callable[[Place], list[Row]]] = {
-    "start": start,
+ROWS: dict[str, Callable[[Testbed], list[Row]]] = {
+    "start": first_frame,
     "commands": commands,
-    "first": first,
-    "fast": fast,
-    "rich": rich,
-    "paced": paced,
+    "first": first_prompt,
+    "fast": fast_deltas,
+    "rich": markdown_deltas,
+    "paced": paced_deltas,
     "transports": transports,
     "steps": steps,
-    "keys": keys,
-    "mentions": mentions,
-    "found": found,
-    "cancel": cancel,
-    "append": append,
-    "open": long_session,
+    "keys": key_echo,
+    "mentions": mention_latency,
+    "found": mention_and_glob,
+    "cancel": cancel_latency,
+    "append": append_lines,
+    "open": open_long_session,
     "idle": idle,
 }
 
@@ -42,9 +43,9 @@ def main(names: list[str]) -> int:
         print(f"There is no row {unknown[0]}. The rows are: {', '.join(ROWS)}.")
         return 2
     rows = [calibration()]
-    with opened() as place:
+    with open_testbed() as testbed:
         for name in names or ROWS:
-            rows += ROWS[name](place)
+            rows += ROWS[name](testbed)
     rows.append(calibration())
     show(rows)
     return 0

@@ -1,8 +1,8 @@
 """A pytest plugin that runs the collected tests against mutants: ``-p bench.mutants``.
 
-The tests are collected once. A first child finds out which test calls which of the changed
-functions. Then each mutant gets a child of its own, in which the changed function's code takes
-the place of the real one and the tests that call it run, the quick ones first, until one fails.
+The tests are collected once. A first child process records which test calls which of the changed
+functions. Then each mutant gets its own child, in which the changed code replaces the real function
+and the tests that call it run, fastest first, until one fails.
 """
 
 import ast
@@ -24,16 +24,16 @@ import pytest
 Outcome = Literal["killed", "endless", "survived", "not reached"]
 
 _SECONDS = 60
-"""CPU a mutant gets beside three times what its tests take."""
+"""CPU seconds for a mutant in addition to three times what its tests take."""
 _BROKEN = 9
-"""Exit code of a child whose mutant was no function to call."""
+"""Exit code of a child whose mutant does not compile to a function."""
 _MEMORY = 4 << 30
-"""Bytes of address space a mutant gets: one that never stops adding to a list is stopped."""
+"""Bytes of address space for a mutant: stops one that appends to a list forever."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """*owner* is the class that the *function* is in, empty for none; *source* the changed one."""
+    """A changed function: *owner* is its class, empty for none; *source* the changed text."""
 
     name: str
     module: str
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Trial:
-    """Stands in for pytest's loop over the tests."""
+    """Replaces pytest's loop over the tests."""
 
     def __init__(self) -> None:
         self.failed: Callable[[], None] = lambda: None
@@ -74,7 +74,7 @@ class _Trial:
             raise session.Interrupted("the tests cannot be collected")
         plan = str(session.config.getoption("--mutants"))
         mutants = [Mutant(**each) for each in json.loads(Path(plan).read_text())]
-        # Made before the children, which would else each clear away those of the others.
+        # Created before the children, which would otherwise delete the folders of each other.
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         reaching = self._reaching(session.items, sorted({each.place for each in mutants}))
         outcomes = self._outcomes(session, mutants, reaching)
@@ -84,7 +84,7 @@ class _Trial:
     def _reaching(
         self, items: Sequence[pytest.Item], places: Sequence[tuple[str, str, str]]
     ) -> dict[tuple[str, str, str], list[tuple[float, int]]]:
-        """For each of *places* the tests that call it, by their CPU seconds and index."""
+        """Return, for each of *places*, the tests that call it, by CPU seconds and index."""
         come, go = os.pipe()
         child = os.fork()
         if child == 0:
@@ -132,7 +132,7 @@ class _Trial:
     def _child(
         self, items: Sequence[pytest.Item], mutant: Mutant, tests: Sequence[tuple[float, int]]
     ) -> None:
-        """Never returns: the exit code is 0 if no test failed, 1 if one did."""
+        """Run the tests and exit: 0 if no test failed, 1 if one did. Never returns."""
         code = _BROKEN
         try:
             _take_place(mutant)
@@ -169,7 +169,7 @@ def _run(item: pytest.Item) -> None:
 def _watched(
     items: Sequence[pytest.Item], places: dict[CodeType, tuple[str, str, str]]
 ) -> list[tuple[float, list[tuple[str, str, str]]]]:
-    """For each test how long it took and what of *places* it called, in any thread."""
+    """Return, for each test, how long it took and which of *places* it called, in any thread."""
     called: set[tuple[str, str, str]] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -189,7 +189,7 @@ def _watched(
 
 
 def _function(module: str, owner: str, name: str) -> FunctionType:
-    """The function itself, without what makes a method of it."""
+    """Return the plain function under a method wrapper."""
     holder: Any = importlib.import_module(module)
     for part in filter(None, owner.split(".")):
         holder = getattr(holder, part)
@@ -198,11 +198,11 @@ def _function(module: str, owner: str, name: str) -> FunctionType:
 
 
 def _take_place(mutant: Mutant) -> None:
-    """The code of *mutant* in the function that everybody holds."""
+    """Put the code of *mutant* into the function object that everyone references."""
     real = _function(*mutant.place)
     tree = ast.parse(mutant.source)
     if mutant.owner:
-        # In a class again, for what names its own class or its superclass.
+        # In a class again, for code that names its own class or its superclass.
         tree.body = [ast.ClassDef("Owner", [], [], tree.body, [])]
     space = dict(real.__globals__)
     exec(compile(ast.fix_missing_locations(tree), real.__code__.co_filename, "exec"), space)

@@ -1,13 +1,13 @@
-"""A scripted model in a process of its own, so that its cost is not counted.
+"""A scripted model in its own process, so that its cost is not counted.
 
-``python -m bench.server LOG [--lenient]`` prints its address, then answers by a word in the
-newest user message: ``deltas N`` (N deltas of 5 characters as fast as they go), ``rich N`` (the
-same with all of Markdown), ``paced N`` (one each 10 ms) or ``loop N`` (N reads, one a step). Each
-of these ends with the word END and N, every other answer with DONE.
+``python -m bench.server LOG [--lenient]`` prints its address, then responds to a word in the newest
+user message: ``deltas N`` (N deltas of 5 characters at full speed), ``rich N`` (the same with all
+of Markdown), ``paced N`` (one every 10 ms) or ``loop N`` (N reads, one per step). Each ends with
+the word END and N, any other response with DONE.
 
 LOG gets JSON lines: ``event`` (``request``, ``mark``, ``ended`` or ``closed``), ``t`` (of
-``time.monotonic``, which all processes of a machine share) and, for marks, the ``word`` that
-was sent just before.
+``time.monotonic``, which all processes of a machine share) and, for marks, the ``word`` sent just
+before.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.wording import RICH, SECTION, pieces
+from bench.scripted_text import RICH, SECTION, pieces
 from tests.support.model_server import ModelServer, Request
 from tests.support.script import Answer, Call, Done, Finish, Pause, Piece, Text, Tokens, answer
 
 CHARACTERS = 4
-"""Of a request for each token that is told."""
+"""Characters of a request for each reported token."""
 
 STEP = 0.01
 """Seconds between two paced deltas."""
 
 
 class Model:
-    """*lenient*: it is asked by programs that are not ours too, in any protocol; what offers no
-    tools is then no turn, except under ``/plain/``."""
+    """The scripted model; *lenient* for other programs, in any protocol: a request without tools is
+    then no turn, except under ``/plain/``."""
 
     def __init__(self, server: ModelServer, log: Path, *, lenient: bool = False) -> None:
         self._server = server
@@ -42,13 +42,13 @@ class Model:
     def scripted(self, body: dict) -> Answer:
         request = self._server.requests[-1]
         aside = self._lenient and not body.get("tools") and "/plain/" not in request.path
-        if aside:  # a title, or a trial whether the model is there
+        if aside:  # a title request, or a check of the model
             return answer(Text("A bill"))
         self._tell("request")
         watching = asyncio.create_task(self._watch(request))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
-        word, count, done = asked(body)
+        word, count, done = requested_work(body)
         if not word:
             self._tell("ended")
             return answer(Text("A short answer. DONE"))
@@ -56,9 +56,9 @@ class Model:
             section = RICH if word == "rich" else SECTION
             return self._stream(count, section, paced=word == "paced")
         if done < count:
-            # A window that fills is summed up, as with a provider that counts.
+            # A full window is compacted, as with a provider that counts.
             used = Tokens(prompt=len(json.dumps(body)) // CHARACTERS)
-            return answer(reading(body, done), used)
+            return answer(read_call(body, done), used)
         self._tell("ended")
         return answer(Text(f"All are read. END{count}"))
 
@@ -79,9 +79,9 @@ class Model:
         self._log.write(json.dumps({"event": event, "t": time.monotonic(), **more}) + "\n")
 
 
-def asked(body: dict) -> tuple[str, int, int]:
-    """The newest wish of the user, its number, and how many results of tools came after it;
-    nothing for words that are no wish."""
+def requested_work(body: dict) -> tuple[str, int, int]:
+    """Return the user's newest command, its number, and the number of tool results after it;
+    nothing for other text."""
     items = body.get("messages") or body.get("input") or []
     done = 0
     for item in reversed(items):
@@ -99,19 +99,19 @@ def asked(body: dict) -> tuple[str, int, int]:
 
 
 READS = {"read": ("file_path", "filePath", "path"), "read_file": ("path", "target_file")}
-"""Tools that read a file, and the names that its argument has in one agent or another."""
+"""Tools that read a file, and the names of their argument in different agents."""
 
 
-def reading(body: dict, done: int) -> Call:
-    """A call that reads a file, as the tools that *body* offers have it."""
+def read_call(body: dict, done: int) -> Call:
+    """Return a call that reads a file, for the tools that *body* offers."""
     for offered in body["tools"]:
         tool = offered.get("function", offered)
         schema = tool.get("parameters") or tool.get("input_schema") or {}
         for argument in READS.get(tool.get("name"), ()):
             if argument in schema.get("properties", {}):
-                # Never the same call twice: that would be taken for a loop.
-                place = {argument: f"file{done % 40}.txt", "offset": 1 + done}
-                return Call(tool["name"], place)
+                # Never the same call twice, which would look like a loop.
+                window = {argument: f"file{done % 40}.txt", "offset": 1 + done}
+                return Call(tool["name"], window)
     raise LookupError("No tool is offered that reads a file.")
 
 

@@ -1,13 +1,13 @@
-"""A long answer that streams in: what painting it costs, and keys and a cancel meanwhile."""
+"""A streamed long response: the cost of painting it, and keys and a cancel meanwhile."""
 
 import asyncio
 import re
 import statistics
 import time
 
-from bench import bare
-from bench.place import PROMPT, Place, ask, cpu, settle, watch
-from bench.row import Row, lags, late, ms, ratio, spread, verdict
+from bench import bare_client
+from bench.table import Row, least_and_median, median_and_p95, ms, p95, ratio, verdict
+from bench.testbed import PROMPT, Testbed, ask, cpu, settle, watch
 from tests.support.terminal import Terminal
 
 DELTAS = 5_000
@@ -16,25 +16,25 @@ FAST = 0.45
 ROUNDS = 3
 CANCELS = 5
 LETTERS = [chr(0x430 + n) for n in range(32)] + [chr(0x3B1 + n) for n in range(16)]
-"""Letters that stand in no answer and in no escape sequence."""
+"""Letters that occur in no response and in no escape sequence."""
 
 
-def fast(place: Place) -> list[Row]:
-    """Deltas as fast as they come, and what a bare client needs to decode them."""
-    return _streamed(place, "deltas", f"{DELTAS:,} deltas of 5 characters, painted", FAST)
+def fast_deltas(testbed: Testbed) -> list[Row]:
+    """Measure deltas at full speed, next to a bare client that decodes them."""
+    return _streamed(testbed, "deltas", f"{DELTAS:,} deltas of 5 characters, painted", FAST)
 
 
-def rich(place: Place) -> list[Row]:
-    """The same with tables, nested lists, long code and Chinese."""
-    return _streamed(place, "rich", "  with tables, lists, long code and Chinese", None)
+def markdown_deltas(testbed: Testbed) -> list[Row]:
+    """Measure the same with tables, nested lists, long code and Chinese."""
+    return _streamed(testbed, "rich", "  with tables, lists, long code and Chinese", None)
 
 
-def _streamed(place: Place, word: str, figure: str, bound: float | None) -> list[Row]:
+def _streamed(testbed: Testbed, word: str, figure: str, bound: float | None) -> list[Row]:
     ours: list[float] = []
     base: list[float] = []
     for _ in range(ROUNDS):
-        base.append(asyncio.run(bare.decode(place.url, f"{word} {DELTAS}")))
-        with place.ready() as terminal:
+        base.append(asyncio.run(bare_client.decode(testbed.url, f"{word} {DELTAS}")))
+        with testbed.ready() as terminal:
             _, before = ask(terminal, f"{word} {DELTAS}")
             terminal.sees(b"END%d" % DELTAS)
             watch(terminal, 0.3)
@@ -42,7 +42,7 @@ def _streamed(place: Place, word: str, figure: str, bound: float | None) -> list
     return [
         Row(
             figure,
-            f"{spread(ours)} CPU; bare client {min(base):.3f} s",
+            f"{least_and_median(ours)} CPU; bare client {min(base):.3f} s",
             f"≤ {bound} s" if bound else "",
             ratio(ours, base),
             verdict(min(ours), bound) if bound else "",
@@ -50,14 +50,14 @@ def _streamed(place: Place, word: str, figure: str, bound: float | None) -> list
     ]
 
 
-def paced(place: Place) -> list[Row]:
-    """Deltas 10 ms apart: CPU, and how long each marked word takes to the screen."""
-    with place.ready() as terminal:
+def paced_deltas(testbed: Testbed) -> list[Row]:
+    """Measure deltas 10 ms apart: CPU, and the time of each marked word to the screen."""
+    with testbed.ready() as terminal:
         begun, before = ask(terminal, f"paced {PACED}")
         seen = _marks(terminal)
         watch(terminal, 0.3)
         used = cpu(terminal.pid) - before
-    lag = [seen[word.encode()] - sent for sent, word in place.events("mark", begun)]
+    lag = [seen[word.encode()] - sent for sent, word in testbed.events("mark", begun)]
     return [
         Row(
             f"{PACED} deltas 10 ms apart",
@@ -67,7 +67,7 @@ def paced(place: Place) -> list[Row]:
         ),
         Row(
             "from the model to the screen",
-            f"{lags(lag)}, max {ms(max(lag))}",
+            f"{median_and_p95(lag)}, max {ms(max(lag))}",
             "max ≤ 40 ms",
             verdict=verdict(max(lag), 0.04),
         ),
@@ -75,7 +75,7 @@ def paced(place: Place) -> list[Row]:
 
 
 def _marks(terminal: Terminal) -> dict[bytes, float]:
-    """When each marked word was first written, until the answer's end."""
+    """Return when each marked word was first written, until the end of the response."""
     seen: dict[bytes, float] = {}
     start = len(terminal.raw)
     while terminal.raw.find(b"END%d" % PACED, start) < 0:
@@ -87,33 +87,36 @@ def _marks(terminal: Terminal) -> dict[bytes, float]:
     return seen
 
 
-def keys(place: Place) -> list[Row]:
-    """From a key press to its echo, while an answer streams in and while nothing does."""
-    with place.floor() as floor:
-        floor.sees(PROMPT)
-        settle(floor)
-        base = _typed(floor)
-    with place.ready() as terminal:
+def key_echo(testbed: Testbed) -> list[Row]:
+    """Measure from a key press to its echo, while a response streams and while nothing does."""
+    with testbed.empty_app() as empty:
+        empty.sees(PROMPT)
+        settle(empty)
+        base = _typed(empty)
+    with testbed.ready() as terminal:
         still = _typed(terminal)
-    with place.ready() as terminal:
+    with testbed.ready() as terminal:
         ask(terminal, "paced 1500")
         terminal.sees(b"mk")
         busy = _typed(terminal)
     return [
         Row(
             "key press to screen while streaming",
-            lags(busy),
+            median_and_p95(busy),
             "≤ 5 ms, p95 ≤ 15 ms",
-            verdict=verdict(max(statistics.median(busy) / 0.005, late(busy) / 0.015), 1),
+            verdict=verdict(max(statistics.median(busy) / 0.005, p95(busy) / 0.015), 1),
         ),
-        Row("key press to screen at rest", f"{lags(still)}; empty app {lags(base)}"),
+        Row(
+            "key press to screen at rest",
+            f"{median_and_p95(still)}; empty app {median_and_p95(base)}",
+        ),
     ]
 
 
 def _typed(terminal: Terminal) -> list[float]:
     took: list[float] = []
     for number, letter in enumerate(LETTERS):
-        # Not in step with the frames of the screen, nor with the deltas.
+        # Not in step with the frames of the screen or with the deltas.
         watch(terminal, 0.05 + number * 7 % 23 / 500)
         pressed = time.monotonic()
         terminal.send(letter)
@@ -121,29 +124,29 @@ def _typed(terminal: Terminal) -> list[float]:
     return took
 
 
-def cancel(place: Place) -> list[Row]:
-    """From Ctrl+C to a word of it on the screen, and to the closed connection."""
+def cancel_latency(testbed: Testbed) -> list[Row]:
+    """Measure from Ctrl+C to its message on the screen, and to the closed connection."""
     screen: list[float] = []
     closed: list[float] = []
     for _ in range(CANCELS):
-        with place.ready() as terminal:
+        with testbed.ready() as terminal:
             ask(terminal, "paced 2000")
             terminal.sees(b"mk00039")
             pressed = time.monotonic()
             terminal.send("\x03")
             screen.append(terminal.sees(b"Stopping", b"Interrupted") - pressed)
             watch(terminal, 0.3)
-            closed += [t - pressed for t, _ in place.events("closed", pressed)]
+            closed += [t - pressed for t, _ in testbed.events("closed", pressed)]
     return [
         Row(
             "cancel on the screen",
-            lags(screen),
+            median_and_p95(screen),
             "≤ 20 ms",
             verdict=verdict(statistics.median(screen), 0.02),
         ),
         Row(
             "cancel to the closed connection",
-            lags(closed),
+            median_and_p95(closed),
             "≤ 30 ms",
             verdict=verdict(statistics.median(closed), 0.03),
         ),

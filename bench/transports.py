@@ -1,6 +1,6 @@
-"""Both ways to a model side by side: our own decoding of its stream, and litellm in its process.
+"""Our own stream decoding and litellm in its worker process, side by side.
 
-Per chunk, the CPU of the program is told and, for litellm, that of its process too.
+Per chunk, the CPU of the program is shown and, for litellm, also that of its worker.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
 from agent.provider.client_pool import Clients
 from agent.provider.litellm.process import LitellmProcess
-from bench.place import Place, cpu
-from bench.row import Row, ms
+from bench.table import Row, ms
+from bench.testbed import Testbed, cpu
 
 CHUNKS = 5_000
 ROUNDS = 3
@@ -23,8 +23,8 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class _Took:
-    """Seconds: *start* to be ready for the first request, *first* from a request to its first
-    text, *chunk* of CPU for each chunk, *beside* of that in the process of litellm."""
+    """Seconds: *start* until ready for the first request, *first* from a request to its first text,
+    *chunk* of CPU for each chunk, *beside* of that in the litellm worker."""
 
     start: float
     first: float
@@ -32,9 +32,9 @@ class _Took:
     beside: float
 
 
-def transports(place: Place) -> list[Row]:
-    """Start-up, first token and cost per chunk of both transports."""
-    took = {name: asyncio.run(_measured(place.url, place.env, name)) for name in _NAMES}
+def transports(testbed: Testbed) -> list[Row]:
+    """Measure start-up, first token and cost per chunk of both transports."""
+    took = {name: asyncio.run(_measured(testbed.url, testbed.env, name)) for name in _NAMES}
     own, other = took["http"], took["litellm"]
     factor = other.chunk / own.chunk
     return [
@@ -75,7 +75,7 @@ async def _measured(url: str, env: Mapping[str, str], transport: Transport) -> _
         return first, count
 
     try:
-        await stream("hello")  # loads what is put off until then
+        await stream("hello")  # loads the deferred modules
         firsts = [(await stream("hello"))[0] for _ in range(ROUNDS)]
         costs: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
@@ -92,5 +92,5 @@ async def _measured(url: str, env: Mapping[str, str], transport: Transport) -> _
 
 
 def _beside(process: LitellmProcess | None) -> float:
-    """CPU seconds that the process of litellm has used."""
+    """Return the CPU seconds that the litellm worker has used."""
     return cpu(process.pid) if process is not None and process.pid else 0.0

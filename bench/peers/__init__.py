@@ -1,1 +1,1 @@
-"""Other agents for the terminal beside ours (spec 9, Q1): ``python -m bench.peers``."""
+"""Other terminal agents next to ours: ``python -m bench.peers``."""

@@ -1,7 +1,7 @@
-"""``python -m bench.peers [NAME …] [--rounds N]``: agents side by side, each as it is installed.
+"""``python -m bench.peers [NAME …] [--rounds N]``: agents side by side, as they are installed.
 
-They are looked for on the path, after the folders that ``BENCH_PEERS`` names. Each gets a home of
-its own and the scripted model; nothing reaches a provider. ``--look NAME`` shows one's screen.
+They are looked up on the PATH, after the folders of ``BENCH_PEERS``. Each gets its own home and the
+scripted model; nothing reaches a provider. ``--look NAME`` prints the screen of one.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench.peers.agents import AGENTS, Agent
-from bench.peers.measuring import FAST, PACED, READS, Figures, Place, measure, started
-from bench.peers.panes import Tmux
-from bench.place import COMMAND, ROOT, config, opened
-from bench.row import calibration, table
+from bench.peers.measure import FAST, PACED, READS, Figures, PeerEnvironment, measure, started_agent
+from bench.peers.tmux import Tmux
+from bench.table import calibration, table
+from bench.testbed import COMMAND, ROOT, config, open_testbed
 
 ROWS = (
     ("first painted prompt, s of CPU", "start_cpu", 1.0, 2),
@@ -35,7 +35,7 @@ ROWS = (
     (f"a step that reads a file ({READS}), ms of CPU", "step", 1000.0, 1),
     (f"{FAST:,} deltas at once, s of CPU", "fast", 1.0, 2),
 )
-"""What is told, the name of its figure, what it is multiplied with, and its decimals."""
+"""Row title, name of the figure, factor, and decimals."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -58,22 +58,22 @@ def main(words: Sequence[str]) -> int:
         if agent.found(path) is None:
             print(f"{agent.name} is not measured: there is no {agent.command} on the path.")
     agents = [agent for agent in agents if agent.found(path) is not None]
-    with _place(path) as place:
+    with _place(path) as testbed:
         if given.look:
-            look(place, agents)
+            look(testbed, agents)
         else:
-            compare(place, agents, given.rounds)
+            compare(testbed, agents, given.rounds)
     return 0
 
 
-def compare(place: Place, agents: Sequence[Agent], rounds: int) -> None:
-    """Rounds go through all agents in turn: a noisy minute falls on each of them."""
+def compare(testbed: PeerEnvironment, agents: Sequence[Agent], rounds: int) -> None:
+    """Measure all agents in each round, so that a noisy minute affects each of them."""
     begun = calibration()
     figures = {agent.name: Figures() for agent in agents}
     for number in range(rounds):
         for agent in agents:
             try:
-                measure(place, agent, number, figures[agent.name])
+                measure(testbed, agent, number, figures[agent.name])
             except TimeoutError as error:
                 print(f"{agent.name} was given up in round {number + 1}; its screen:\n{error}")
     lines = [("figure", *figures)]
@@ -85,10 +85,10 @@ def compare(place: Place, agents: Sequence[Agent], rounds: int) -> None:
         print(f"{row.figure}: {row.value}, {row.ratio}")
 
 
-def look(place: Place, agents: Sequence[Agent]) -> None:
-    """What stands on the screen after some seconds, for whoever writes an entry."""
+def look(testbed: PeerEnvironment, agents: Sequence[Agent]) -> None:
+    """Print the screen after some seconds, for the author of an entry."""
     for agent in agents:
-        with started(place, agent, 0) as session:
+        with started_agent(testbed, agent, 0) as session:
             time.sleep(8)
             print(session.pane.screen())
             session.pane.type("paced 100")
@@ -114,15 +114,25 @@ def _ours() -> Agent:
 
 
 @contextmanager
-def _place(path: str) -> Iterator[Place]:
-    with opened(lenient=True) as place:
-        git = ("git", "-C", str(place.project), "-c", "user.name=b", "-c", "user.email=b@localhost")
+def _place(path: str) -> Iterator[PeerEnvironment]:
+    with open_testbed(lenient=True) as testbed:
+        git = (
+            "git",
+            "-C",
+            str(testbed.project),
+            "-c",
+            "user.name=b",
+            "-c",
+            "user.email=b@localhost",
+        )
         subprocess.run((*git, "init", "-q"), check=True)
         subprocess.run((*git, "add", "-A"), check=True)
         subprocess.run((*git, "commit", "-q", "-m", "begin"), check=True)
         tmux = Tmux()
         try:
-            yield Place(tmux, place.home, place.project, place.url, path, place.events)
+            yield PeerEnvironment(
+                tmux, testbed.home, testbed.project, testbed.url, path, testbed.events
+            )
         finally:
             tmux.close()
 

@@ -1,4 +1,4 @@
-"""The agents: one entry each. What stands here are facts about their settings and screens.
+"""The agents: one entry each, with facts about their settings and screens.
 
 To add one, write its entry, then look at its screen: ``python -m bench.peers --look NAME``.
 """
@@ -16,11 +16,11 @@ MUCH = 1_000_000
 
 @dataclass(frozen=True)
 class Agent:
-    """*command* is looked for on the path and in ``BENCH_PEERS``. *settings* gives files to write
-    under the home, by the server's address and the project. *ready* is on the screen (a pattern)
-    once a prompt can be typed, *cancel* the keys that stop a turn. *read* is its tool that reads
-    a file and the name of its argument, None for one that has none. *plain* agents offer no tools
-    to the model at all. Keys in *dismiss* answer what stands before the first prompt."""
+    """An agent. *command* is looked up on the PATH and in ``BENCH_PEERS``. *settings* returns files
+    to write under the home, given the server's address and the project. *ready* is on the screen (a
+    pattern) once a prompt can be typed, *cancel* the keys that stop a turn. *read* is its tool that
+    reads a file and the name of its argument, None without one. *plain* agents offer no tools to
+    the model. Keys in *dismiss* close dialogs before the first prompt."""
 
     name: str
     command: str
@@ -35,7 +35,7 @@ class Agent:
     dismiss: tuple[tuple[str, str], ...] = ()
 
     def found(self, path: str) -> str | None:
-        """The program, None where it is not installed."""
+        """Return the path of the program, None where it is not installed."""
         return shutil.which(self.command, path=path)
 
 

@@ -1,4 +1,4 @@
-"""What a program and all that it started use, as Linux tells it in /proc."""
+"""CPU and memory of a program and all its descendants, from /proc."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MARK = "BENCH_RUN"
-"""The variable by which a process is known that has left its parents (a daemon)."""
+"""The variable that identifies processes which left their parents (daemons)."""
 
 
 def family(root: int, mark: str) -> list[int]:
-    """*root*, what descends from it, and whatever carries *mark* in its environment."""
+    """Return *root*, its descendants, and every process with *mark* in its environment."""
     children: dict[int, list[int]] = {}
     for pid in _pids():
         if (told := _stat(pid)) is not None:
@@ -27,13 +27,13 @@ def family(root: int, mark: str) -> list[int]:
 
 
 def cpu(pids: Iterable[int]) -> float:
-    """User and system seconds of *pids* and of the children that they have waited for."""
+    """Return the user and system seconds of *pids* and of the children they have waited for."""
     told = filter(None, map(_stat, pids))
     return sum(int(ticks) for stat in told for ticks in stat[11:15]) / TICK
 
 
-def resident(pids: Iterable[int]) -> float:
-    """Memory of *pids* in MiB; what they share counts for each."""
+def resident_memory(pids: Iterable[int]) -> float:
+    """Return the memory of *pids* in MiB; shared memory counts for each."""
     pages = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def resident(pids: Iterable[int]) -> float:
 
 
 def end(root: int, mark: str) -> None:
-    """End the family of *root*: asked first, then made to."""
+    """End the family of *root*: SIGTERM first, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in family(root, mark):
             with contextlib.suppress(ProcessLookupError):
@@ -53,7 +53,7 @@ def end(root: int, mark: str) -> None:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """The fields from the state on, None for a process that is gone."""
+    """Return the fields from the state on, None for a process that is gone."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -12,8 +12,8 @@ import pytest
 from bench.peers import processes
 from bench.peers.__main__ import main
 from bench.peers.agents import AGENTS, Agent
-from bench.row import late, table, verdict
-from bench.server import asked, reading
+from bench.server import read_call, requested_work
+from bench.table import p95, table, verdict
 
 URL = "http://127.0.0.1:1/v1"
 CHAT = [
@@ -37,12 +37,12 @@ RESPONSES = [
 
 @pytest.mark.parametrize("body", [{"messages": CHAT}, {"messages": MESSAGES}, {"input": RESPONSES}])
 def test_a_request_is_recognized_in_every_protocol(body: dict) -> None:
-    assert asked(body) == ("loop", 3, 1)
+    assert requested_work(body) == ("loop", 3, 1)
 
 
 def test_text_that_is_no_request() -> None:
-    assert asked({"messages": [*CHAT, {"role": "user", "content": "hello"}]}) == ("", 0, 0)
-    assert asked({}) == ("", 0, 0)
+    assert requested_work({"messages": [*CHAT, {"role": "user", "content": "hello"}]}) == ("", 0, 0)
+    assert requested_work({}) == ("", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_text_that_is_no_request() -> None:
     ],
 )
 def test_a_file_is_read_with_the_tool_that_is_offered(tool: dict, argument: str) -> None:
-    call = reading({"tools": [{"name": "bash"}, tool]}, 2)
+    call = read_call({"tools": [{"name": "bash"}, tool]}, 2)
     assert isinstance(call.args, dict)
     assert call.args[argument] == "file2.txt"
 
 
 def test_without_such_a_tool_it_says_so() -> None:
     with pytest.raises(LookupError, match="reads a file"):
-        reading({"tools": [{"name": "bash"}]}, 0)
+        read_call({"tools": [{"name": "bash"}]}, 0)
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
@@ -87,7 +87,7 @@ def test_a_process_family_is_found_after_its_parent_exits() -> None:
     assert shell.stdout.readline() == "started\n"
     found = processes.family(shell.pid, mark)
     assert len(found) >= 3
-    assert processes.resident(found) > 0
+    assert processes.resident_memory(found) > 0
     assert processes.cpu(found) >= 0
     processes.end(shell.pid, mark)
     shell.wait()
@@ -106,6 +106,6 @@ def test_missing_programs_are_reported_in_one_sentence(
 
 
 def test_figures() -> None:
-    assert late([n / 100 for n in range(100)]) == 0.95
+    assert p95([n / 100 for n in range(100)]) == 0.95
     assert (verdict(1.0, 1.0), verdict(1.1, 1.0)) == ("within", "OVER")
     assert table([("a", "bb"), ("ccc", "d")]) == "a    bb\nccc  d"

@@ -1,4 +1,4 @@
-"""What the smallest client needs for the same work: it is subtracted by the reader, not by us."""
+"""The smallest client that does the same work, for comparison."""
 
 import asyncio
 import json
@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 
 async def decode(url: str, text: str) -> float:
-    """CPU seconds to read a streamed answer to *text* and decode its JSON, line by line."""
+    """Return the CPU seconds to read a streamed response to *text* and decode its JSON, line by
+    line."""
     body = {"model": "one", "messages": [{"role": "user", "content": text}], "stream": True}
     before = time.process_time()
     await _exchange(url, json.dumps(body).encode())
@@ -16,7 +17,7 @@ async def decode(url: str, text: str) -> float:
 
 
 async def loop(url: str, project: Path, steps: int) -> float:
-    """CPU seconds of a turn of *steps* reads: the requests, grown by each, and the files."""
+    """Return the CPU seconds of a turn of *steps* reads: the growing requests and the files."""
     named = {"type": "object", "properties": {"file_path": {"type": "string"}}}
     name = {"name": "read", "parameters": named}
     body = {

@@ -1,7 +1,7 @@
-"""Programs on real terminals: a tmux of our own, asked through one client that stays.
+"""Programs on real terminals: a private tmux server, driven through one control client.
 
-Unlike a bare pty, tmux answers what a program asks its terminal, and knows what is on the screen
-when cells are written one by one.
+Unlike a bare pty, tmux answers queries of a program to its terminal, and knows the screen when
+cells are written one by one.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ SETTINGS = (
 
 
 class Tmux:
-    """A tmux server that nobody else uses, and its client in control mode."""
+    """A private tmux server and its client in control mode."""
 
     def __init__(self) -> None:
         named = f"bench-{os.getpid()}"
@@ -41,7 +41,8 @@ class Tmux:
             self.ask(setting)
 
     def ask(self, command: str) -> list[str]:
-        """The lines that tmux answers to *command*; LookupError is its refusal."""
+        """Return the lines of tmux's response to *command*. Raises LookupError when tmux refuses
+        it."""
         assert self._client.stdin is not None
         self._client.stdin.write(command + "\n")
         self._client.stdin.flush()
@@ -70,7 +71,7 @@ class Tmux:
 
 @dataclass(frozen=True)
 class Pane:
-    """One program's terminal. *begun* is when it was started, of ``time.monotonic``."""
+    """One program's terminal. *begun* is its start, of ``time.monotonic``."""
 
     tmux: Tmux
     name: str
@@ -78,14 +79,14 @@ class Pane:
     begun: float
 
     def screen(self) -> str:
-        """What is shown now, empty once the program has ended."""
+        """The current screen, empty once the program has ended."""
         try:
             return "\n".join(self.tmux.ask(f"capture-pane -p -t {self.name}:"))
         except LookupError:
             return ""
 
     def press(self, *keys: str) -> float:
-        """Press *keys* by tmux's names; when that was."""
+        """Press *keys* by tmux's names; return the time."""
         now = time.monotonic()
         self.tmux.ask(f"send-keys -t {self.name}: {shlex.join(keys)}")
         return now
@@ -96,7 +97,7 @@ class Pane:
         return now
 
     def when(self, holds: Callable[[str], object], seconds: float) -> float:
-        """When *holds* was first true of the screen; TimeoutError after *seconds*."""
+        """Return when *holds* was first true of the screen. Raises TimeoutError after *seconds*."""
         until = time.monotonic() + seconds
         while not holds(shown := self.screen()):
             if time.monotonic() > until:
@@ -113,7 +114,7 @@ class Pane:
 def pane(
     tmux: Tmux, name: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path
 ) -> Iterator[Pane]:
-    """*argv* on a terminal of its own, with nothing in its environment but *env*."""
+    """Run *argv* on a terminal of its own, with only *env* in its environment."""
     words = ["env", "-i", *(f"{key}={value}" for key, value in env.items()), *argv]
     size = f"-x {COLUMNS} -y {ROWS} -c {shlex.quote(str(cwd))}"
     begun = time.monotonic()
@@ -127,7 +128,7 @@ def pane(
 
 
 def _quoted(text: str) -> str:
-    """*text* as one word of tmux's own language."""
+    """Return *text* as one word of tmux's command language."""
     for sign in '\\"$':
         text = text.replace(sign, "\\" + sign)
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""A home, a project and a model server for one run, and the programs that are measured."""
+"""The test bed of one run: a home, a project, a model server, and the measured programs."""
 
 import contextlib
 import json
@@ -17,18 +17,18 @@ from tests.support.terminal import Terminal
 ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).with_name("opencode-py"))
 PROMPT = b"sk for anything"
-"""The placeholder of the prompt; the cursor on its first letter is written apart."""
+"""The placeholder of the prompt without its first letter, which the cursor paints separately."""
 
 READY = r"build  one"
-"""On the screen once the harness is open."""
+"""Shown once the runtime is open."""
 
 QUIET = 0.15
-"""Seconds in which a program at rest uses less than 2 ms of CPU."""
+"""Seconds in which an idle program uses less than 2 ms of CPU."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """*log* is what the model server writes (see ``bench.server``)."""
+class Testbed:
+    """A home and a project; *log* is written by the model server (see ``bench.server``)."""
 
     home: Path
     project: Path
@@ -37,21 +37,22 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        """The program is the one that this folder holds, wherever another is installed."""
+        """The environment, with the program of this checkout, wherever another is installed."""
         return {**environment(self.home), "PYTHONPATH": str(ROOT)}
 
     def program(self, *arguments: str) -> Terminal:
         return self._started([COMMAND, *arguments])
 
-    def floor(self) -> Terminal:
-        return self._started([sys.executable, str(ROOT / "bench" / "floor.py")])
+    def empty_app(self) -> Terminal:
+        return self._started([sys.executable, str(ROOT / "bench" / "empty_app.py")])
 
     def _started(self, argv: list[str]) -> Terminal:
         return Terminal(argv, cwd=self.project, env=self.env, columns=120, rows=40)
 
     @contextlib.contextmanager
     def ready(self, *, used: bool = True) -> Iterator[Terminal]:
-        """The program, at rest; *used*: after a first turn, which loads what was put off."""
+        """Start the program and wait until it is idle; *used*: after a first turn, which loads
+        deferred modules."""
         with self.program() as terminal:
             terminal.wait(READY)
             settle(terminal)
@@ -62,7 +63,7 @@ class Place:
             yield terminal
 
     def events(self, event: str, since: float) -> list[tuple[float, str]]:
-        """When the server told of *event*, and the word that it told, from *since* on."""
+        """Return the times and words of *event* in the server log, from *since* on."""
         told = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
         return [
             (each["t"], each.get("word", ""))
@@ -72,9 +73,9 @@ class Place:
 
 
 @contextlib.contextmanager
-def opened(*, lenient: bool = False, context: int = 10_000_000) -> Iterator[Place]:
-    """A place with a server for our own program, *lenient* for those of others too. *context* is
-    the model's window in tokens."""
+def open_testbed(*, lenient: bool = False, context: int = 10_000_000) -> Iterator[Testbed]:
+    """Open a test bed with a server for our program; *lenient* for other programs too. *context* is
+    the model's context window in tokens."""
     with tempfile.TemporaryDirectory() as folder:
         home, project, log = Path(folder, "home"), Path(folder, "shop"), Path(folder, "log")
         home.mkdir()
@@ -90,16 +91,16 @@ def opened(*, lenient: bool = False, context: int = 10_000_000) -> Iterator[Plac
         )
         try:
             assert server.stdout is not None
-            place = Place(home, project, server.stdout.readline().strip(), log)
-            write_config(home, config(place.url, context))
-            yield place
+            testbed = Testbed(home, project, server.stdout.readline().strip(), log)
+            write_config(home, config(testbed.url, context))
+            yield testbed
         finally:
             server.kill()
             server.wait()
 
 
 def config(url: str, context: int = 10_000_000) -> dict[str, object]:
-    """The settings that name the server at *url* as the only provider."""
+    """Return settings with the server at *url* as the only provider."""
     limit = {"context": context, "output": 32_000}
     return {
         "model": "bench/one",
@@ -113,29 +114,29 @@ def config(url: str, context: int = 10_000_000) -> dict[str, object]:
 
 
 def cpu(pid: int) -> float:
-    """User and system seconds that a process has used, without its children.
+    """Return the user and system seconds that a process has used, without its children.
 
-    Out of the process's own clock (Linux: its id turned over, and the bits for "of a
-    process, as scheduled"), since /proc counts in steps of 10 ms.
+    Read from the process's own clock (on Linux its id inverted, with the bits for "of a process, as
+    scheduled"), since /proc counts in steps of 10 ms.
     """
     return time.clock_gettime((~pid << 3) | 2)
 
 
-def resident(pid: int) -> float:
-    """Resident memory in MiB."""
+def resident_memory(pid: int) -> float:
+    """Return the resident memory in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def watch(terminal: Terminal, seconds: float) -> None:
-    """Read what the program writes, for a while."""
+    """Read the output of the program for a while."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         terminal.pass_time(left)
 
 
 def settle(terminal: Terminal, most: float = 8.0) -> None:
-    """Wait until the program has come to rest, at *most* so many seconds."""
+    """Wait until the program is idle, at *most* so many seconds."""
     until = time.monotonic() + most
     before = -1.0
     while time.monotonic() < until and (now := cpu(terminal.pid)) - before > 0.002:
@@ -144,7 +145,7 @@ def settle(terminal: Terminal, most: float = 8.0) -> None:
 
 
 def ask(terminal: Terminal, text: str) -> tuple[float, float]:
-    """Type *text*, wait for rest, press Enter: the time and the program's CPU just before."""
+    """Type *text*, wait until idle, press Enter; return the time and the CPU just before."""
     terminal.send(text)
     settle(terminal)
     before = time.monotonic(), cpu(terminal.pid)

@@ -1,4 +1,4 @@
-"""What the scripted model says: Markdown as models write it, in deltas of five characters."""
+"""The text of the scripted model: Markdown as models write it, in deltas of five characters."""
 
 from collections.abc import Iterator
 from itertools import cycle, islice
@@ -63,7 +63,7 @@ RICH = SECTION + (
 
 
 def pieces(count: int, section: str = SECTION) -> Iterator[tuple[str, str]]:
-    """*count* deltas; each with the mark that it ends with, or an empty string."""
+    """Return *count* deltas, each with the mark that it ends with, or an empty string."""
     text = cycle(section)
     since = 0
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Naming a file in a project of very many, with @ or a glob (spec 8, U8)."""
+"""Naming a file in a very large project, with @ or a glob."""
 
 import asyncio
 import time
@@ -12,27 +12,28 @@ from agent.records.errors import PermissionRejected
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import ToolContext
 from agent.tools.glob import GlobArgs, GlobTool
-from bench.place import Place, settle, watch
-from bench.row import Row, lags, verdict
 from bench.streaming import LETTERS
+from bench.table import Row, median_and_p95, verdict
+from bench.testbed import Testbed, settle, watch
 from tests.support.terminal import Terminal
 
 FILES = 100_000
 FOLDERS = 2_000
 TRIES = 8
 FIRST = 300_000
-"""Files in folders of 100, of which one is named before they have been listed."""
+"""Files, in folders of 100; one is named before they are all listed."""
 
 ROUNDS = 5
 WORDS = ("reader", "writer", "session", "model", "prompt", "screen", "token", "config")
 
 
-def mentions(place: Place) -> list[Row]:
-    """From a key to its echo, and from the last key of a name to the file, with the list warm."""
-    project = place.project.with_name("many")
+def mention_latency(testbed: Testbed) -> list[Row]:
+    """Measure from a key to its echo, and from the last key of a name to the file, with a warm
+    list."""
+    project = testbed.project.with_name("many")
     for path in _paths(project):
         path.touch()
-    with replace(place, project=project).ready(used=False) as terminal:
+    with replace(testbed, project=project).ready(used=False) as terminal:
         terminal.send("@find0")
         terminal.sees(b"xyz0")
         settle(terminal)
@@ -41,18 +42,24 @@ def mentions(place: Place) -> list[Row]:
     return [
         Row(
             f"key echo while naming one of {FILES:,} files",
-            lags(echo),
+            median_and_p95(echo),
             "≤ 30 ms",
             "",
             verdict(median(echo), 0.03),
         ),
-        Row("the file is offered", lags(found), "≤ 150 ms", "", verdict(median(found), 0.15)),
+        Row(
+            "the file is offered",
+            median_and_p95(found),
+            "≤ 150 ms",
+            "",
+            verdict(median(found), 0.15),
+        ),
     ]
 
 
-def found(place: Place) -> list[Row]:
-    """From the last key of a name to the file, with nothing listed before, and a whole glob."""
-    project = place.project.with_name("untold")
+def mention_and_glob(testbed: Testbed) -> list[Row]:
+    """Measure from the last key to the file with nothing listed before, and a full glob."""
+    project = testbed.project.with_name("untold")
     for number in range(FIRST // 100):
         (project / f"folder{number}").mkdir(parents=True)
         for name in range(100):
@@ -61,7 +68,7 @@ def found(place: Place) -> list[Row]:
         (project / f"folder{number}" / f"needle{number}.py").touch()
     offered: list[float] = []
     for number in range(ROUNDS):
-        with replace(place, project=project).ready(used=False) as terminal:
+        with replace(testbed, project=project).ready(used=False) as terminal:
             terminal.send("see ")
             settle(terminal)
             pressed = time.monotonic()
@@ -71,14 +78,14 @@ def found(place: Place) -> list[Row]:
     return [
         Row(
             f"the first file offered of {FIRST:,}",
-            lags(offered),
+            median_and_p95(offered),
             "≤ 300 ms",
             "",
             verdict(median(offered), 0.3),
         ),
         Row(
             f"a glob in {FIRST:,} files",
-            lags(globbed),
+            median_and_p95(globbed),
             "≤ 500 ms",
             "",
             verdict(median(globbed), 0.5),
@@ -105,7 +112,7 @@ async def _refused(needs: tuple[Need, ...], heading: str) -> PermissionReply:
 
 
 def _paths(project: Path) -> Iterator[Path]:
-    """Files in folders of up to three levels, a few of them with names like no other."""
+    """Create files in folders up to three levels deep, a few with unique names."""
     for number in range(FILES):
         place = number % FOLDERS
         parts = [
@@ -119,7 +126,7 @@ def _paths(project: Path) -> Iterator[Path]:
 
 
 def _found(terminal: Terminal, number: int) -> float:
-    """Seconds from the last letter of a name to its row in the list."""
+    """Return the seconds from the last letter of a name to its row in the list."""
     terminal.send("\x15")
     watch(terminal, 0.3)
     terminal.send("@find")
@@ -130,8 +137,8 @@ def _found(terminal: Terminal, number: int) -> float:
 
 
 def _echoed(terminal: Terminal, number: int) -> float:
-    """Seconds from a letter to its echo, which comes while the letters before it are looked for:
-    none of them is in any name, so that all names are looked at."""
+    """Return the seconds from a letter to its echo while the previous letters are still being
+    searched: no name contains them, so all names are scanned."""
     if number % 8 == 0:
         terminal.send("\x15")
         watch(terminal, 0.3)

@@ -1,4 +1,4 @@
-"""The loop: what a step costs when the model answers at once and the tool reads a small file."""
+"""The loop: the cost of a step when the model responds at once and the tool reads a small file."""
 
 import asyncio
 import time
@@ -6,23 +6,24 @@ import time
 from agent.records.events import SessionIdle
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from bench import bare
-from bench.place import Place, ask, cpu, watch
-from bench.row import Row, ms, verdict
+from bench import bare_client
+from bench.table import Row, ms, verdict
+from bench.testbed import Testbed, ask, cpu, watch
 
 STEPS = 100
 ROUNDS = 2
 
 
-def steps(place: Place) -> list[Row]:
-    """CPU per step of a turn that reads a file in each, with and without the screen."""
+def steps(testbed: Testbed) -> list[Row]:
+    """Measure the CPU per step of a turn that reads a file in each step, with and without the
+    screen."""
     screen: list[float] = []
     alone: list[float] = []
     base: list[float] = []
     for _ in range(ROUNDS):
-        base.append(asyncio.run(bare.loop(place.url, place.project, STEPS)) / STEPS)
-        alone.append(asyncio.run(_headless(place)) / STEPS)
-        with place.ready() as terminal:
+        base.append(asyncio.run(bare_client.loop(testbed.url, testbed.project, STEPS)) / STEPS)
+        alone.append(asyncio.run(_headless(testbed)) / STEPS)
+        with testbed.ready() as terminal:
             _, before = ask(terminal, f"loop {STEPS}")
             terminal.sees(b"END%d" % STEPS)
             watch(terminal, 0.3)
@@ -46,8 +47,8 @@ def steps(place: Place) -> list[Row]:
     ]
 
 
-async def _headless(place: Place) -> float:
-    runtime = await open_runtime(place.project, env=place.env)
+async def _headless(testbed: Testbed) -> float:
+    runtime = await open_runtime(testbed.project, env=testbed.env)
     try:
         session = await runtime.sessions.directory.create()
 

@@ -1,4 +1,4 @@
-"""A row of the table, and how the noise of the machine is told."""
+"""Rows of the result table, and the noise of the machine."""
 
 import statistics
 import time
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """*value* is what was measured, *bound* what it should be at most, *ratio* how it compares,
-    *verdict* whether it is within its bound, empty where there is none."""
+    """A row: *value* is the measurement, *bound* its limit, *ratio* the comparison, *verdict*
+    whether it is within its bound (empty without one)."""
 
     figure: str
     value: str
@@ -29,7 +29,7 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def calibration() -> Row:
-    """CPU of a fixed loop, several times: how fast and how noisy this machine is right now."""
+    """Measure a fixed loop several times: how fast and how noisy this machine is right now."""
     took = []
     for _ in range(9):
         start = time.process_time()
@@ -45,30 +45,30 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-def spread(seconds: Sequence[float]) -> str:
-    """Least and median of *seconds*."""
+def least_and_median(seconds: Sequence[float]) -> str:
+    """Return the least and the median of *seconds*."""
     return f"{min(seconds):.3f} s (median {statistics.median(seconds):.3f})"
 
 
-def lags(seconds: Sequence[float]) -> str:
-    """Median and 95th percentile of *seconds*."""
-    return f"median {ms(statistics.median(seconds))}, p95 {ms(late(seconds))}"
+def median_and_p95(seconds: Sequence[float]) -> str:
+    """Return the median and the 95th percentile of *seconds*."""
+    return f"median {ms(statistics.median(seconds))}, p95 {ms(p95(seconds))}"
 
 
-def late(seconds: Sequence[float]) -> float:
-    """The 95th percentile of *seconds*."""
+def p95(seconds: Sequence[float]) -> float:
+    """Return the 95th percentile of *seconds*."""
     ordered = sorted(seconds)
     return ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
 
 
 def ratio(ours: Sequence[float], base: Sequence[float]) -> str:
-    """*ours* to *base*: of the least, and of the medians."""
+    """Return the ratios of *ours* to *base*: of the least, and of the medians."""
     least = min(ours) / min(base)
     return f"{least:.2f} × (median {statistics.median(ours) / statistics.median(base):.2f} ×)"
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
-    """*lines* of cells in columns, the first of them the heads."""
+    """Return *lines* of cells as aligned columns; the first line is the header."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
     return "\n".join(rows)

@@ -1,4 +1,4 @@
-"""One session of one agent, as a person would use it."""
+"""One session of one agent, as a user would run it."""
 
 import contextlib
 import re
@@ -10,19 +10,20 @@ from pathlib import Path
 
 from bench.peers import processes
 from bench.peers.agents import Agent
-from bench.peers.panes import Pane, Tmux, pane
+from bench.peers.tmux import Pane, Tmux, pane
 
 PACED = 400
 FAST = 5_000
 READS = 40
 LETTERS = "zqjxkvwyzqxjkwvyqzjk"
 REST = 0.5
-"""Seconds in which an agent at rest uses less than two ticks of CPU."""
+"""Seconds in which an idle agent uses less than two ticks of CPU."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """*told* reads what the server has told of an event since a moment: times and words."""
+class PeerEnvironment:
+    """The environment of an agent. *told* reads the times and words of an event in the server log
+    since a moment."""
 
     tmux: Tmux
     home: Path
@@ -34,9 +35,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Session:
-    """An agent that runs. *mark* finds those of its processes that have left it."""
+    """A running agent. *mark* identifies those of its processes that detached."""
 
-    place: Place
+    testbed: PeerEnvironment
     agent: Agent
     pane: Pane
     mark: str
@@ -51,7 +52,7 @@ class Session:
             time.sleep(REST)
 
     def ask(self, text: str) -> tuple[float, float]:
-        """Type *text*, and once it is shown press Enter: when that was, and the CPU until then."""
+        """Type *text* and, once it is shown, press Enter; return the time and the CPU used."""
         self.pane.type(text)
         last = "".join(text.split())[-12:]
         self.pane.when(lambda shown: last in "".join(shown.split()), 10)
@@ -62,7 +63,7 @@ class Session:
 
 @dataclass
 class Figures:
-    """By the name of the figure, what each round measured."""
+    """The measurements of each round, by the name of the figure."""
 
     taken: dict[str, list[float]] = field(default_factory=dict)
 
@@ -71,39 +72,39 @@ class Figures:
             self.taken.setdefault(name, []).append(value)
 
     def of(self, name: str) -> float | None:
-        """The median, None where nothing was measured."""
+        """Return the median, None where nothing was measured."""
         return statistics.median(self.taken[name]) if self.taken.get(name) else None
 
 
 @contextlib.contextmanager
-def started(place: Place, agent: Agent, number: int) -> Iterator[Session]:
-    """*agent* in a home of its own; all that it started is gone afterwards."""
+def started_agent(testbed: PeerEnvironment, agent: Agent, number: int) -> Iterator[Session]:
+    """Start *agent* in a home of its own; everything it started is ended afterwards."""
     mark = f"{agent.name}-{number}"
-    home = place.home / agent.name
-    url = place.url.replace("/v1", "/plain/v1") if agent.plain else place.url
+    home = testbed.home / agent.name
+    url = testbed.url.replace("/v1", "/plain/v1") if agent.plain else testbed.url
     home.mkdir(parents=True, exist_ok=True)
-    for name, text in agent.settings(url, place.project).items():
+    for name, text in agent.settings(url, testbed.project).items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
 
     def filled(text: str) -> str:
         return text.replace("{HOME}", str(home)).replace("{URL}", url)
 
-    env = {"HOME": str(home), "PATH": place.path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
+    env = {"HOME": str(home), "PATH": testbed.path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
     env |= {"COLORTERM": "truecolor", "SHELL": "/bin/sh", processes.MARK: mark}
     env |= {name: filled(value) for name, value in agent.env.items()}
-    argv = [agent.found(place.path) or agent.command, *map(filled, agent.arguments)]
-    with pane(place.tmux, mark, argv, env, place.project) as opened:
+    argv = [agent.found(testbed.path) or agent.command, *map(filled, agent.arguments)]
+    with pane(testbed.tmux, mark, argv, env, testbed.project) as opened:
         try:
-            yield Session(place, agent, opened, mark)
+            yield Session(testbed, agent, opened, mark)
         finally:
             processes.end(opened.pid, mark)
 
 
-def measure(place: Place, agent: Agent, number: int, figures: Figures) -> None:
-    """One session from the start to its end. What it could not do raises TimeoutError with the
-    screen, and what was measured until then counts."""
-    with started(place, agent, number) as session:
+def measure(testbed: PeerEnvironment, agent: Agent, number: int, figures: Figures) -> None:
+    """Measure one session from start to end. A failure raises TimeoutError with the screen; earlier
+    measurements count."""
+    with started_agent(testbed, agent, number) as session:
         _start(session, figures)
         _first(session, figures)
         _paced(session, figures)
@@ -125,14 +126,14 @@ def _start(session: Session, figures: Figures) -> None:
     before, since = session.cpu(), time.monotonic()
     time.sleep(5)
     share = (session.cpu() - before) / (time.monotonic() - since)
-    memory = processes.resident(processes.family(session.pane.pid, session.mark))
+    memory = processes.resident_memory(processes.family(session.pane.pid, session.mark))
     figures.add(idle=share * 100, memory=memory)
 
 
 def _first(session: Session, figures: Figures) -> None:
     begun, _ = session.ask("hello there")
     session.pane.shows("DONE")
-    figures.add(first=session.place.told("request", begun)[0][0] - begun)
+    figures.add(first=session.testbed.told("request", begun)[0][0] - begun)
     session.settle()
 
 
@@ -148,7 +149,7 @@ def _paced(session: Session, figures: Figures) -> None:
 
     session.pane.when(over, 60)
     time.sleep(REST)
-    sent = session.place.told("mark", begun)
+    sent = session.testbed.told("mark", begun)
     late = [seen[word] - at for at, word in sent if word in seen]
     figures.add(paced=session.cpu() - before, lag=statistics.median(late), lag_most=max(late))
     session.settle()
@@ -171,14 +172,14 @@ def _keys(session: Session, figures: Figures) -> None:
 
 def _cancel(session: Session, figures: Figures) -> None:
     begun, _ = session.ask("paced 2000")
-    session.pane.when(lambda _: len(session.place.told("mark", begun)) > 3, 10)
+    session.pane.when(lambda _: len(session.testbed.told("mark", begun)) > 3, 10)
     first, *more = session.agent.cancel
     pressed = session.pane.press(first)
     for key in more:
         time.sleep(0.1)
         session.pane.press(key)
-    session.pane.when(lambda _: session.place.told("closed", pressed), 10)
-    figures.add(cancel=session.place.told("closed", pressed)[0][0] - pressed)
+    session.pane.when(lambda _: session.testbed.told("closed", pressed), 10)
+    figures.add(cancel=session.testbed.told("closed", pressed)[0][0] - pressed)
     session.settle()
     session.pane.press(*["BSpace"] * 20)
 

@@ -1,6 +1,6 @@
-"""The smallest Textual program that could be an agent: a line, an answer, an input.
+"""The smallest Textual program that could be an agent: a status line, a response, an input.
 
-Start and memory are compared with it. Any agent of this kind needs these three widgets.
+Start-up and memory are compared with it: any agent of this kind needs these three widgets.
 """
 
 from textual.app import App, ComposeResult

@@ -1,25 +1,25 @@
-"""What the program takes while nothing happens."""
+"""CPU and memory of an idle program."""
 
 import time
 
-from bench.place import PROMPT, Place, cpu, resident, settle, watch
-from bench.row import Row, verdict
+from bench.table import Row, verdict
+from bench.testbed import PROMPT, Testbed, cpu, resident_memory, settle, watch
 
 SECONDS = 10.0
 
 
-def idle(place: Place) -> list[Row]:
-    """CPU and memory in a session that has had a turn."""
-    with place.floor() as floor:
-        floor.sees(PROMPT)
-        settle(floor)
-        base = resident(floor.pid)
-    with place.ready() as terminal:
+def idle(testbed: Testbed) -> list[Row]:
+    """Measure a session after one turn."""
+    with testbed.empty_app() as empty:
+        empty.sees(PROMPT)
+        settle(empty)
+        base = resident_memory(empty.pid)
+    with testbed.ready() as terminal:
         watch(terminal, 1.0)
         before, begun = cpu(terminal.pid), time.monotonic()
         watch(terminal, SECONDS)
         share = (cpu(terminal.pid) - before) / (time.monotonic() - begun)
-        memory = resident(terminal.pid)
+        memory = resident_memory(terminal.pid)
     return [
         Row(
             f"idle for {SECONDS:.0f} s",

@@ -1,4 +1,4 @@
-"""Long sessions: what opening one costs, and one more line in a transcript of 2,000 messages."""
+"""Long sessions: opening one, and appending a line to a transcript of 2,000 messages."""
 
 import asyncio
 import statistics
@@ -18,8 +18,8 @@ from agent.records.messages import (
 )
 from agent.store.records import Record, write
 from agent.store.store import Store
-from bench.place import READY, Place, cpu, settle
-from bench.row import Row, ms, verdict
+from bench.table import Row, ms, verdict
+from bench.testbed import READY, Testbed, cpu, settle
 from tests.support.transcripts import SIZE, TranscriptApp, grow, streaming
 
 CALLS = 1_000
@@ -27,16 +27,16 @@ ROUNDS = 3
 TURNS = 1_000
 LINES = 100
 MORE = 0.8
-"""CPU seconds that a session of 1,000 calls may cost more than an empty one."""
+"""CPU seconds that a session of 1,000 calls can cost more than an empty one."""
 
 APPENDED = 0.005
 LAST = "the last word of all"
 START = 1_700_000_000.0
 
 
-def append(place: Place) -> list[Row]:
-    """Lines that come one by one at the end of 2,000 messages, laid out and painted."""
-    _ = place
+def append_lines(testbed: Testbed) -> list[Row]:
+    """Measure lines appended one by one after 2,000 messages, laid out and painted."""
+    _ = testbed
     took = asyncio.run(_appended())
     value = statistics.median(took)
     return [
@@ -61,16 +61,16 @@ async def _appended() -> list[float]:
     return took
 
 
-def long_session(place: Place) -> list[Row]:
-    """CPU until a session is shown and all is at rest, beside one of a single message."""
-    with place.program() as terminal:  # makes the store
+def open_long_session(testbed: Testbed) -> list[Row]:
+    """Measure the CPU until a session is shown and idle, next to one of a single message."""
+    with testbed.program() as terminal:  # creates the database
         terminal.wait(READY)
     sessions = {"ses_short": 0, "ses_long": CALLS}
-    asyncio.run(_write(place, sessions))
+    asyncio.run(_write(testbed, sessions))
     took: dict[str, list[float]] = {name: [] for name in sessions}
     for _ in range(ROUNDS):
         for name, values in took.items():
-            with place.program("--session", name) as terminal:
+            with testbed.program("--session", name) as terminal:
                 terminal.sees(LAST.encode())
                 settle(terminal)
                 values.append(cpu(terminal.pid))
@@ -86,19 +86,19 @@ def long_session(place: Place) -> list[Row]:
     ]
 
 
-async def _write(place: Place, sessions: dict[str, int]) -> None:
-    path = next(place.home.rglob("sessions.db"))
+async def _write(testbed: Testbed, sessions: dict[str, int]) -> None:
+    path = next(testbed.home.rglob("sessions.db"))
     store = await Store.open(path, Bus())
     try:
         for name, calls in sessions.items():
-            records = list(_records(place, name, calls))
+            records = list(_records(testbed, name, calls))
             await store._database.write(partial(write, records=records))
     finally:
         await store.close()
 
 
-def _records(place: Place, name: str, calls: int) -> Iterator[Record]:
-    folder = str(place.project)
+def _records(testbed: Testbed, name: str, calls: int) -> Iterator[Record]:
+    folder = str(testbed.project)
     yield Session(
         id=name, directory=folder, project=folder, title=name, created=START, updated=START, turns=1
     )

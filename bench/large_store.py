@@ -1,8 +1,8 @@
-"""``python -m bench.storing [sessions]``: a large store, and how long looking into it takes.
+"""``python -m bench.large_store [sessions]``: reading a large database.
 
-The store is made once in the folder BENCH_STORE (default: a temporary one, removed again):
-10,000 sessions of 100 parts each unless told otherwise. Every row is a whole read as the program
-does it, in wall time, the median of several; the bound is what feels like at once (spec 7, D4).
+The database is created once in the folder BENCH_STORE (default: a temporary one, removed
+afterwards): 10,000 sessions of 100 parts each by default. Every row is a complete read as the
+program does it, in wall time, the median of several; the bound is what feels instant.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ from agent.store.listing import Scope
 from agent.store.records import Record, write
 from agent.store.store import Store
 from app.screens.sessions.rows import Wanted, arranged, close
-from bench.row import Row, calibration, ms, show, verdict
+from bench.table import Row, calibration, ms, show, verdict
 
 SESSIONS = 10_000
 TURNS = 5
 TOOLS = 17
-"""With a question and two answers a turn these are 20 parts, 100 a session."""
+"""With a question and two responses per turn these are 20 parts, 100 per session."""
 TRIES = 7
 BOUND = 0.1
 START = 1_700_000_000.0

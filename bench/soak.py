@@ -1,19 +1,19 @@
-"""``python -m bench.soaking [steps]``: does memory stay flat over a long day's work?
+"""``python -m bench.soak [steps]``: does memory stay flat over a long day's work?
 
-One session of one program goes on and on in a window small enough that it is summed up again and
-again. Memory and CPU are told for each tenth; from the second tenth on, when what is kept for the
-screen is full, both should stay as they are. CPU is only judged by eye: it follows the load of the
-machine, which the calibration at both ends tells of.
+One session runs on and on in a context window so small that it is compacted again and again. Memory
+and CPU are printed for each tenth; from the second tenth on, when the caches of the screen are
+full, both should stay flat. CPU is judged by eye only: it follows the load of the machine, which
+the calibration at both ends shows.
 """
 
 import sys
 
-from bench.place import ask, cpu, opened, resident, settle, watch
-from bench.row import Row, calibration, ms, show, verdict
+from bench.table import Row, calibration, ms, show, verdict
+from bench.testbed import ask, cpu, open_testbed, resident_memory, settle, watch
 
 STEPS = 10_000
 TURN = 20
-"""Steps that each prompt asks for; a summary may end it before."""
+"""Steps that each prompt asks for; a compaction can end it earlier."""
 
 WINDOW = 100_000
 TENTHS = 10
@@ -23,16 +23,16 @@ FLAT = 1.1
 def main(arguments: list[str]) -> int:
     steps = int(arguments[0]) if arguments else STEPS
     rows, memory, steps_before = [calibration()], [], 0
-    with opened(context=WINDOW) as place, place.ready() as terminal:
+    with open_testbed(context=WINDOW) as testbed, testbed.ready() as terminal:
         before = cpu(terminal.pid)
         for tenth in range(1, TENTHS + 1):
-            while (done := len(place.events("request", 0))) < steps * tenth // TENTHS:
-                ended = len(place.events("ended", 0))
+            while (done := len(testbed.events("request", 0))) < steps * tenth // TENTHS:
+                ended = len(testbed.events("ended", 0))
                 ask(terminal, f"loop {TURN}")
-                while len(place.events("ended", 0)) == ended:
+                while len(testbed.events("ended", 0)) == ended:
                     watch(terminal, 0.2)
                 settle(terminal)
-            memory.append(resident(terminal.pid))
+            memory.append(resident_memory(terminal.pid))
             now = cpu(terminal.pid)
             used = (now - before) / max(1, done - steps_before)
             before, steps_before = now, done

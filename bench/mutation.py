@@ -1,12 +1,11 @@
-"""``python -m bench.mutating [group…] [--sample N] [--seed S]``: do tests notice a changed line?
+"""``python -m bench.mutation [group…] [--sample N] [--seed S]``: do tests notice a changed line?
 
-mutmut thinks out the changes, one thing at a time in the modules of each group; of those a sample
-is drawn, and the tests that call the changed function run against each: a change that no test
-notices *survives*. The figure is told with its sample and seed, so that it can be had again;
-without a seed a fresh one is drawn. ``--sample 0`` tries every change, which takes hours. The cases
-beside the checkout are left out, so that the score is what any clone would get. A survivor in
-which nothing but the words of a message changed is no fault and is not counted: tests are not to
-pin sentences.
+mutmut generates the changes, one at a time, in the modules of each group. A sample is drawn, and
+the tests that call the changed function run against each change; a change that no test notices
+*survives*. The score is printed with its sample and seed so that it can be reproduced; without a
+seed a fresh one is drawn. ``--sample 0`` tries every change, which takes hours. Cases outside the
+checkout are not used, so the score is the same in any clone. A survivor that changes only the
+wording of a message is not counted: tests should not pin sentences.
 """
 
 import argparse
@@ -24,26 +23,25 @@ from pathlib import Path
 
 from bench.__main__ import show
 from bench.mutants import Mutant
-from bench.row import Row
+from bench.table import Row
 
 BOUND = 0.85
-"""Share of the changes that the tests must notice, in each group (the project's own figure)."""
+"""Share of changes that the tests must notice in each group."""
 SAMPLE = 200
-"""Changes that are tried: the figure is within about five points of that of all."""
+"""Changes in a sample: its score is within about five points of that of all changes."""
 
-_THINK = """
+_MUTATE = """
 import json, sys
 from mutmut.mutation.file_mutation import mutate_file_contents
 changed = {name: mutate_file_contents(name, open(name).read()) for name in sys.argv[1:]}
 print(json.dumps({name: [each.code, list(each.mutant_names)] for name, each in changed.items()}))
 """
-"""Prints for each file its text with every changed function in it, and the names of those."""
+"""Prints, for each file, its text with every mutant and their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Modules, and the tests that are to hold them, as pytest is given them; paths from the
-    top."""
+    """Modules and the tests that cover them, as pytest arguments relative to the root."""
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
@@ -74,7 +72,7 @@ GROUPS = {
         ),
         (
             "tests/agent/permission",
-            # Random lines in a real bash, and what they cost: seconds for each survivor.
+            # Random lines in a real bash, and cost tests: seconds for each survivor.
             "--ignore=tests/agent/permission/shell/test_fuzz.py",
             "--ignore=tests/agent/permission/shell/test_cost.py",
         ),
@@ -100,7 +98,7 @@ GROUPS = {
 
 
 def main(arguments: list[str]) -> int:
-    asked = _asked(arguments)
+    asked = _parse_arguments(arguments)
     rows: list[Row] = []
     for name in asked.groups or GROUPS:
         seed = random.SystemRandom().randrange(100_000) if asked.seed is None else asked.seed
@@ -110,8 +108,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _asked(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.mutating")
+def _parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.mutation")
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], help="default: all")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="changes to try; 0 for all")
     parser.add_argument("--seed", type=int, help="which sample; default: a fresh one")
@@ -178,7 +176,7 @@ def _python(folder: Path, *arguments: str, quiet: bool) -> str:
 def _mutants(
     folder: Path, group: Group
 ) -> tuple[list[Mutant], dict[tuple[str, str, str], ast.AST]]:
-    """Every change to the modules of *group*, and the functions as they are, by place."""
+    """Return every mutant of the modules of *group* and the original functions, by place."""
     files = sorted(
         str(path.relative_to(folder))
         for path in (folder / "agent").rglob("*.py")
@@ -187,7 +185,7 @@ def _mutants(
     found: list[Mutant] = []
     originals: dict[tuple[str, str, str], ast.AST] = {}
     thought: dict[str, tuple[str, list[str]]] = json.loads(
-        _python(folder, "-c", _THINK, *files, quiet=False)
+        _python(folder, "-c", _MUTATE, *files, quiet=False)
     )
     for name, (text, names) in thought.items():
         module = name.removesuffix(".py").replace("/", ".")
@@ -212,7 +210,7 @@ def _mutants(
 
 
 def _outcomes(folder: Path, group: Group, mutants: list[Mutant], children: int) -> dict[str, str]:
-    """What became of each of *mutants*, by name."""
+    """Return the outcome of each of *mutants*, by name."""
     plan, outcomes = folder / "mutants.json", folder / "outcomes.json"
     plan.write_text(json.dumps([asdict(each) for each in mutants]))
     options = ("-p", "no:xdist", "-p", "bench.mutants", f"--children={children}")
@@ -224,7 +222,7 @@ def _outcomes(folder: Path, group: Group, mutants: list[Mutant], children: int) 
 
 
 def _change(original: ast.AST, source: str) -> tuple[list[str], list[str]]:
-    """The lines that the change takes away, and those that it puts there."""
+    """Return the removed and the added lines of a change."""
     lines = list(
         difflib.unified_diff(
             ast.unparse(original).splitlines(), source.splitlines(), n=0, lineterm=""
@@ -234,7 +232,7 @@ def _change(original: ast.AST, source: str) -> tuple[list[str], list[str]]:
 
 
 def _is_wording(before: list[str], after: list[str]) -> bool:
-    """Whether only a text with a space in it was marked with XX or changed its case."""
+    """Return whether a change only marks with XX, or changes the case of, a text with a space."""
     was, now = ("".join(line[1:].strip() for line in each) for each in (before, after))
     before_case, after_case = (text.casefold().replace("xx", "") for text in (was, now))
     return any(sign in was for sign in "\"'") and " " in was and before_case == after_case
