@@ -1,6 +1,6 @@
-"""Writes the pages in ``docs/reference`` from the program itself: ``python docs/generate.py``.
+"""Write the pages in ``docs/reference`` from the program itself: ``python docs/generate.py``.
 
-A test compares them with what the program says today.
+A test compares them with the program.
 """
 
 import ast
@@ -29,7 +29,7 @@ _PLACES = {
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+    """Return the text of each page by its file name."""
     return {
         "configuration.md": configuration(),
         "keys-and-commands.md": keys_and_commands(),
@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
 
 
 def configuration() -> str:
-    """Every setting, from the classes that hold them."""
+    """Return the page of all settings, from their classes."""
     from agent.config.model import Config
 
     lines = [
@@ -65,7 +65,7 @@ def configuration() -> str:
 
 
 def keys_and_commands() -> str:
-    """Every action of the full screen, from the registry."""
+    """Return the page of all actions of the full screen, from the registry."""
     from app.commands.keymap import FIXED, LEADER
     from app.commands.registry import GROUPS, actions
 
@@ -104,7 +104,7 @@ def keys_and_commands() -> str:
 
 
 def command_line() -> str:
-    """Every command with its arguments, as ``--help`` tells them."""
+    """Return the page of all commands with their arguments, as in ``--help``."""
     from app.cli.main import COMMANDS
     from app.cli.main import parser as whole
 
@@ -116,7 +116,7 @@ def command_line() -> str:
 
 
 def providers() -> str:
-    """Every provider that is known without settings, from the table."""
+    """Return the page of all built-in providers, from the catalog."""
     from agent.provider.catalog.providers import KNOWN
 
     lines = [
@@ -139,7 +139,7 @@ def providers() -> str:
 
 
 def _sections(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The classes of settings with the path at which each stands, outermost first."""
+    """Return the classes of settings with their paths, outermost first."""
     yield path, kind
     hints = get_type_hints(kind)
     for field in dataclasses.fields(kind):
@@ -150,7 +150,7 @@ def _sections(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def _classes(hint: Any, *, named: bool = False) -> Iterator[tuple[Any, bool]]:
-    """The classes in a type, each with whether it stands under names of the user's."""
+    """Return the classes in a type, each with whether it is keyed by names of the user's."""
     if dataclasses.is_dataclass(hint):
         yield hint, named
     for part in get_args(hint):
@@ -158,7 +158,7 @@ def _classes(hint: Any, *, named: bool = False) -> Iterator[tuple[Any, bool]]:
 
 
 def _documented(kind: Any) -> dict[str, str]:
-    """The text below each field of a class."""
+    """Return the docstring below each field of a class."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(tree, ast.ClassDef)
     found: dict[str, str] = {}
@@ -220,7 +220,7 @@ def _help(parser: Any) -> list[str]:
 
 
 def _formatter(kind: Any) -> Any:
-    """Help of a fixed width, whatever the terminal is."""
+    """Return a help formatter of a fixed width, whatever the terminal is."""
 
     def made(prog: str, **more: Any) -> Any:
         return kind(prog, **{**more, "width": 90})

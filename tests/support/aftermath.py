@@ -1,6 +1,6 @@
-"""What must hold after a turn, however it ended (spec 1, L10; spec 9, Q3), and the table of what
-was tried: with ``FAULT_TABLE=file`` each trial adds a line, ``python -m tests.support.aftermath
-file`` prints the sums by class of fault."""
+"""The checks after a turn, however it ended, and a table of the trials: with ``FAULT_TABLE=file``
+each trial adds a line, and ``python -m tests.support.aftermath file`` prints the sums by class of
+fault."""
 
 import json
 import os
@@ -27,10 +27,11 @@ from tests.support.script import Text, answer
 async def left_clean(
     harness: Harness, session: Session, before: int, fault: str, where: str = ""
 ) -> None:
-    """The session is idle once, everything ended, nothing runs, and the next prompt is taken.
+    """Check that the session became idle once, everything ended, nothing runs, and the next prompt
+    is accepted.
 
-    *before* is the number of events before the turn, *fault* the class that the trial counts
-    for, *where* tells the trial in a failure.
+    *before* is the number of events before the turn, *fault* the class that the trial counts for,
+    *where* names the trial in a failure.
     """
     where = f"{fault} {where}"
     with trial(fault):
@@ -59,7 +60,7 @@ async def left_clean(
 
 
 def marked_processes() -> list[str]:
-    """Living descendants of this process that a tool call started."""
+    """Return the living descendants of this process that a tool call started."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -75,7 +76,7 @@ def marked_processes() -> list[str]:
 
 @contextmanager
 def trial(fault: str) -> Iterator[None]:
-    """Count one trial of a class of fault, and whether what must hold after it did."""
+    """Record one trial of a class of fault and whether its checks passed."""
     clean = False
     try:
         yield

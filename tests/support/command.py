@@ -1,4 +1,4 @@
-"""The command line of this very source, in a process of its own."""
+"""The command line of this checkout, in a process of its own."""
 
 import subprocess
 import sys

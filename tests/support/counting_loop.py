@@ -1,11 +1,11 @@
-"""An event loop that counts its iterations and can do something after a chosen one (Q3)."""
+"""An event loop that counts its iterations and can act after a chosen one."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 
 
 class CountingLoop(asyncio.SelectorEventLoop):
-    """Calls *at_tick* after the iteration number *target*."""
+    """An event loop that calls *at_tick* after iteration number *target*."""
 
     ticks = 0
     target = -1

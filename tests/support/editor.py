@@ -1,4 +1,4 @@
-"""An editor with files open in it, as far as the harness sees one (``agent.files.Editor``)."""
+"""An editor with open files, as the agent package sees one (``agent.files.Editor``)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +13,9 @@ def _as_it_is(text: str) -> bytes:
 
 @dataclass
 class OpenFiles:
-    """*unsaved* are texts by path. *stores* makes of a text what this editor puts on disk, None
-    for one that keeps it in its buffer; *refuses* are paths that it does not write, with why."""
+    """An editor with *unsaved* texts by path. *stores* returns the text that this editor writes to
+    disk, None for one that keeps it in its buffer; *refuses* maps paths that it does not write to
+    the reason."""
 
     unsaved: dict[str, str] = field(default_factory=dict)
     writes: bool = True
@@ -27,7 +28,7 @@ class OpenFiles:
         self.asked.append((session_id, path))
         if path in self.unsaved:
             return self.unsaved[path]
-        with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 - line ends kept
+        with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 - line endings are kept
             return file.read()
 
     async def save(self, session_id: str, path: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A whole runtime on a scripted model server, in temporary folders."""
+"""A complete runtime on a scripted model server, in temporary folders."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ from agent.session.turn.turn import StopHook
 from tests.support.model_server import ModelServer
 
 GUARD = 30.0
-"""Seconds after which a test that waits for an event is taken to hang."""
+"""Seconds after which a test that waits for an event counts as stuck."""
 
 MODEL = "scripted/model-1"
 
 
 def environment(home: Path) -> dict[str, str]:
-    """An environment in which nothing of this machine's user is found."""
+    """Return an environment without anything of this machine's user."""
     return {
         "HOME": str(home),
         "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -35,10 +35,10 @@ def environment(home: Path) -> dict[str, str]:
 
 
 TEXT_APIS = ("openai-chat", "openai-responses", "anthropic-messages")
-"""Those of the wire protocols below in which arguments are text, which may be no JSON."""
+"""Wire protocols whose arguments are text, which can be invalid JSON."""
 
 APIS = (*TEXT_APIS, "gemini")
-"""The wire protocols that the scripted server speaks."""
+"""The wire protocols that the scripted server supports."""
 
 
 def config_for(
@@ -50,9 +50,9 @@ def config_for(
     provider: Callable[[str], dict[str, object]] | None = None,
     **more: object,
 ) -> dict[str, object]:
-    """Settings that name *server* as the only provider, spoken to over the protocol *api* with
-    further *options*; *abilities* are added to its model. *provider* gives further providers
-    at the server's address."""
+    """Return settings with *server* as the only provider, over the protocol *api* with further
+    *options*; *abilities* are added to its model. *provider* adds further providers at the same
+    address."""
     limit = {"context": 100_000, "output": 32_000}
     return {
         "model": MODEL,
@@ -76,7 +76,7 @@ def write_config(home: Path, settings: dict[str, object]) -> None:
 
 @dataclass
 class Harness:
-    """*events* holds everything that was published, in order."""
+    """A runtime under test; *events* are all published events, in order."""
 
     runtime: Runtime
     server: ModelServer
@@ -92,7 +92,7 @@ class Harness:
                 self._arrived.notify_all()
 
     async def until(self, found: Callable[[Event], bool], *, after: int = 0) -> Event:
-        """The first event from index *after* on for which *found* is true."""
+        """Return the first event from index *after* on for which *found* is true."""
         async with asyncio.timeout(GUARD), self._arrived:
             while True:
                 for event in self.events[after:]:
@@ -114,7 +114,7 @@ class Harness:
         return event
 
     async def turn(self, session: Session, text: str) -> SessionIdle:
-        """Send *text* and wait for the turn's end."""
+        """Send *text* and wait for the end of the turn."""
         before = len(self.events)
         await self.send(session, text)
         return await self.idle(session, after=before)
@@ -125,7 +125,7 @@ class Harness:
         return event.request
 
     async def printed(self, text: str) -> None:
-        """Wait until a command that runs has printed *text*."""
+        """Wait until a running command has printed *text*."""
         await self.until(
             lambda e: (
                 isinstance(e, PartUpdated)
@@ -149,7 +149,7 @@ class Harness:
 
 
 def tool_names(body: dict) -> set[str]:
-    """The names of the tools that a request offers, in any of the protocols."""
+    """Return the names of the tools that a request offers, in any protocol."""
     tools = body.get("tools", [])
     tools = [f for tool in tools for f in tool.get("functionDeclarations", [tool])]
     return {tool.get("name") or tool["function"]["name"] for tool in tools}
@@ -167,7 +167,7 @@ async def open_harness(
     holds: bool = True,
     **settings: object,
 ) -> AsyncIterator[Harness]:
-    """A runtime on a scripted server; at the end the server must have refused nothing."""
+    """Open a runtime on a scripted server; at the end the server must have refused nothing."""
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir(exist_ok=True)
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What tests of the installed command share: its home, a project, a server in a thread."""
+"""The installed command for tests: its home, a project, and a server in a thread."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        """Of these tests' own tree, wherever else a copy of the program is installed."""
+        """The environment, with this checkout's code wherever another copy is installed."""
         return {**environment(self.home), "PYTHONPATH": str(ROOT)}
 
 
@@ -50,8 +50,8 @@ def place(tmp_path: Path) -> Place:
 
 
 def left_as_found(terminal: Terminal, place: Place) -> None:
-    """What holds after every trial: the program ends when it is told to, without a traceback and
-    with the terminal as before; nothing that it started is left, and its store is whole."""
+    """Check after a test that the program ends when told to, without a traceback and with the
+    terminal restored; that nothing it started is left; and that its database is intact."""
     code = terminal.end()
     assert b"Traceback" not in terminal.raw, terminal.screen
     if not terminal.hung_up and code != -signal.SIGKILL:
@@ -64,7 +64,7 @@ def left_as_found(terminal: Terminal, place: Place) -> None:
 
 
 def started_in(home: Path) -> list[str]:
-    """Command lines of the living processes whose home is *home*."""
+    """Return the command lines of the living processes whose home is *home*."""
     mark = f"HOME={home}".encode()
     return [
         line
@@ -93,7 +93,7 @@ class ServerThread:
         self.loop.close()
 
     async def _close(self) -> None:
-        """Close the server and the answers that are held for ever."""
+        """Close the server and all responses held open."""
         await self.server.__aexit__()
         # Python 3.11 reports a connection whose handler was cancelled as an error.
         self.loop.set_exception_handler(lambda _loop, _context: None)
@@ -108,7 +108,7 @@ class ServerThread:
 
 @pytest.fixture
 def scripted(place: Place) -> Iterator[ServerThread]:
-    """A server that the config names as the only provider; it must refuse nothing."""
+    """Serve as the only provider of the config; the server must refuse nothing."""
     thread = ServerThread()
     thread.start()
     write_config(place.home, config_for(thread.server))

@@ -1,18 +1,18 @@
-"""A small language server over stdin and stdout for tests. Run as a program; its first argument
-says how it behaves:
+"""A small language server over stdin and stdout for tests. Run as a program; its first argument is
+its behavior:
 
-    good      pushes an error for each line that holds ERROR (with the document's version)
-    pull      the same, when it is asked (textDocument/diagnostic)
-    silent    comes up, then answers nothing
-    mute      never comes up
-    dies      ends at the first file that it is shown
-    garbage   answers the handshake with something else
-    fat       holds 300 MiB of memory once a file is open
-    flood     says 10,000 errors of a file, in 10,000 messages, the last of which holds all
-    ceaseless pushes errors of a file for ever
-    spoken    asks for settings and reports what it got as an error
+    good      push an error for each line that contains ERROR (with the document version)
+    pull      the same on request (textDocument/diagnostic)
+    silent    start, then answer nothing
+    mute      never start
+    dies      exit at the first opened file
+    garbage   answer the handshake with something else
+    fat       use 300 MiB of memory once a file is open
+    flood     report 10,000 errors of a file in 10,000 messages, the last of which has all
+    ceaseless push errors of a file forever
+    spoken    request settings and report the response as an error
 
-It writes each message that it gets as a line to the file in ``LSP_LOG``, if that is set.
+It writes each received message as a line to the file in ``LSP_LOG``, if that is set.
 """
 
 import json
@@ -57,7 +57,7 @@ def errors(text):
 
 
 def definition(texts, params):
-    """Where the word at the position is defined: the line that begins with ``def word``."""
+    """Return the definition of the word at the position: the line that begins with ``def word``."""
     place = params["position"]
     line = texts[params["textDocument"]["uri"]].splitlines()[place["line"]]
     units = line.encode("utf-16-le")[2 * place["character"] :].decode("utf-16-le")

@@ -1,7 +1,7 @@
-"""A scripted model server on loopback that checks every request strictly (spec 9, Q2).
+"""A scripted model server on loopback that checks every request strictly.
 
-Each chat request takes the next scripted answer. A request that a real API would refuse is
-answered 400 as it would be, and kept in ``refused``, which the fixture asserts is empty.
+Each chat request gets the next scripted response. A request that a real API would refuse gets
+status 400 as there, and is kept in ``refused``, which the fixture asserts is empty.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ Script = Answer | Callable[[dict], Answer]
 
 @dataclass
 class Request:
-    """A request as it came. *closed* is set when the client hung up before the answer's end."""
+    """A received request. *closed* is set when the client hung up before its end."""
 
     path: str
     headers: dict[str, str]
@@ -28,13 +28,12 @@ class Request:
 
 
 class ModelServer:
-    """Speaks OpenAI chat completions at ``{url}/chat/completions``, OpenAI responses at
+    """Serves OpenAI chat completions at ``{url}/chat/completions``, OpenAI responses at
     ``{url}/responses``, Anthropic messages at ``{url}/messages`` and Gemini at
     ``{url}/models/{model}:streamGenerateContent``.
 
-    *cut_after* bytes of the next answer the connection is closed, once. *chunk* splits
-    answers into pieces of so many bytes. Without *strict* no body is refused: for programs that
-    are not ours to judge.
+    After *cut_after* bytes of the next response the connection is closed, once. *chunk* splits
+    responses into pieces of so many bytes. Without *strict* no body is refused: for other programs.
     """
 
     def __init__(self, *, chunk: int = 0, strict: bool = True) -> None:
@@ -49,15 +48,15 @@ class ModelServer:
         self.cut_after: int | None = None
 
     def script(self, *answers: Script) -> None:
-        """Answer the next requests with *answers*, one each."""
+        """Give *answers* to the next requests, one each."""
         self._scripts.extend(answers)
 
     def replace(self, answers: tuple[Script, ...]) -> None:
-        """Forget what was scripted and answer the next requests with *answers*."""
+        """Drop the current script and give *answers* to the next requests."""
         self._scripts[:] = answers
 
     def always(self, script: Script) -> None:
-        """Answer every request that has no script of its own with *script*."""
+        """Give every request without a script of its own the result of *script*."""
         self._always = script
 
     async def __aenter__(self) -> Self:
@@ -121,7 +120,7 @@ class ModelServer:
     async def _piece(
         self, piece: Piece, dialect: Writer, writer: asyncio.StreamWriter, left: int | None
     ) -> int:
-        """Send a piece, at most *left* bytes of it; returns how many."""
+        """Send a piece, at most *left* bytes of it; return how many."""
         if isinstance(piece, Hold):
             piece.reached.set()
             await piece.gate.wait()

@@ -1,4 +1,4 @@
-"""An MCP server over SSE that tells where to send messages and nothing else, ever."""
+"""An MCP server over SSE that announces its endpoint and then sends nothing, ever."""
 
 import contextlib
 import threading
@@ -21,20 +21,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_POST(self) -> None:
-        """Messages are taken in silence; streamable HTTP is not known here."""
+        """Accept messages silently; streamable HTTP is unknown here."""
         self.heard.append(self.path)
         self.rfile.read(int(self.headers.get("content-length", "0")))
         self.send_response(202 if self.path.startswith("/messages") else 405)
         self.send_header("content-length", "0")
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # its name there
+    def log_message(self, format: str, *args: object) -> None:  # the name http.server requires
         del format, args
 
 
 @contextlib.contextmanager
 def mute_sse() -> Iterator[tuple[str, list[str]]]:
-    """Its address, and the paths of the messages that it got."""
+    """Serve; yield the address and the paths of received messages."""
     over = threading.Event()
     heard: list[str] = []
     handler = type("Handler", (_Handler,), {"over": over, "heard": heard})

@@ -1,10 +1,10 @@
-"""Whether processes that a test started are gone."""
+"""Checks that processes started by a test are gone."""
 
 from pathlib import Path
 
 
 def gone(pid: int) -> bool:
-    """Whether the process *pid* has ended; one that only nobody has waited for counts."""
+    """Return whether the process *pid* has ended; a zombie counts as ended."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -13,6 +13,6 @@ def gone(pid: int) -> bool:
 
 
 def pids_in(path: Path, count: int) -> list[int]:
-    """The process ids that were written to *path*, [] before there are *count*."""
+    """Return the process ids written to *path*, [] before there are *count*."""
     words = path.read_text().split() if path.is_file() else []
     return [int(word) for word in words] if len(words) >= count else []

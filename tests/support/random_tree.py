@@ -1,5 +1,5 @@
-"""Trees of files by chance: ignore rules, hidden files, links, odd names, bytes that are no
-text. The same number gives the same tree."""
+"""Random trees of files: ignore rules, hidden files, links, odd names, bytes that are not text. The
+same seed gives the same tree."""
 
 import os
 import random
@@ -28,7 +28,7 @@ LINES = [
 
 
 def make_tree(root: Path, seed: int) -> None:
-    """Fill *root*, a repository for most numbers."""
+    """Fill *root*, which is a git repository for most seeds."""
     rng = random.Random(seed)
     if rng.random() < 0.8:
         (root / ".git" / "info").mkdir(parents=True)

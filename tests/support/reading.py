@@ -1,4 +1,4 @@
-"""Sessions whose window is full of what was read."""
+"""Sessions whose context window is full of read files."""
 
 from agent.records.messages import Session
 from tests.support.harness import Harness
@@ -6,7 +6,7 @@ from tests.support.script import Call, Text, answer
 
 
 async def well_read(harness: Harness) -> Session:
-    """A session that has read six files of 900 lines each, a turn for each."""
+    """Return a session that has read six files of 900 lines each, one per turn."""
     big = "".join(f"{n:06} the quick brown fox jumps over the lazy dog\n" for n in range(900))
     for number in range(6):
         (harness.folder / f"{number}.txt").write_text(big)

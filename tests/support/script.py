@@ -1,4 +1,4 @@
-"""What a scripted answer is made of (spec 9, Q2): pieces that each dialect writes its way."""
+"""Pieces of a scripted response, which each dialect writes its own way."""
 
 import asyncio
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Opaque:
-    """Reasoning that nobody may read: a redacted block, or an item without a summary."""
+    """Hidden reasoning: a redacted block, or an item without a summary."""
 
     data: str
 
@@ -32,7 +32,7 @@ class Opaque:
 class Call:
     """A tool call. *args* is an object, sent as JSON in *pieces* pieces, or raw text.
 
-    *index* is the dialect's index (None: the next free one), in chat completions only.
+    *index* is the index in the dialect (None: the next free one), for chat completions only.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes as they are."""
+    """Raw bytes."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Wait here until *gate* is set; *reached* is set when the server waits."""
+    """Wait until *gate* is set; *reached* is set when the server waits."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     reached: asyncio.Event = field(default_factory=asyncio.Event)
@@ -76,7 +76,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Pause:
-    """Send what there is, then wait so many seconds. For benchmarks: tests wait for events."""
+    """Flush, then wait so many seconds. For benchmarks: tests wait for events."""
 
     seconds: float
 
@@ -93,8 +93,7 @@ class Done:
 
 @dataclass(frozen=True)
 class StreamFailure:
-    """An error in the middle of the stream, in the dialect's own form. *kind* is its type or
-    code."""
+    """An error during the stream, in the form of the dialect. *kind* is its type or code."""
 
     kind: str = "server_error"
     message: str = "scripted failure"
@@ -124,11 +123,11 @@ Piece = (
     | Done
 )
 Answer = Iterable[Piece] | Failure
-"""Pieces are asked for one by one, each once the one before it was sent."""
+"""Pieces are requested one by one, each after the one before it was sent."""
 
 
 def answer(*pieces: Piece) -> tuple[Piece, ...]:
-    """*pieces*, completed by a finish reason that fits, usage and the end mark."""
+    """Return *pieces* completed by a matching finish reason, usage and the end mark."""
     done = list(pieces)
     if any(isinstance(p, Cut | Done | StreamFailure) for p in done):
         return tuple(done)

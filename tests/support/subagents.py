@@ -1,4 +1,4 @@
-"""Scripts for sessions that have sub-agents."""
+"""Scripts for sessions with sub-agents."""
 
 from agent.records.messages import Completed, Session, ToolPart
 from tests.support.harness import Harness, tool_names
@@ -16,7 +16,7 @@ def task(description: str, agent: str = "general", **more: object) -> Call:
 
 
 class Script:
-    """Answers by whose request it is: *parent* in order, *children* by a word of the prompt."""
+    """Responses by the sender of a request: *parent* in order, *children* by a word in it."""
 
     def __init__(self, *parent: Answer, **children: list[Answer]) -> None:
         self._parent = list(parent)

@@ -12,7 +12,7 @@ Handler = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class Asked:
-    """A request as it came. *gone* is set when the client hung up."""
+    """A received request. *gone* is set when the client hung up."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ def page(
     length: bool = True,
     **headers: str,
 ) -> Handler:
-    """Answers with *body*; without *length* the end of the connection is its end."""
+    """Respond with *body*; without *length* the end of the connection ends it."""
     data = body.encode() if isinstance(body, str) else body
 
     async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
@@ -51,7 +51,7 @@ def redirect(where: str, status: int = 302) -> Handler:
 
 
 class WebServer:
-    """Serves *pages* by path; keeps what was asked."""
+    """A server of *pages* by path; keeps the received requests."""
 
     def __init__(self, pages: dict[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
         self.pages = pages
