@@ -30,7 +30,7 @@ from agent.records.messages import (
 from agent.store.listing import Scope
 from agent.store.records import Record, write
 from agent.store.store import Store
-from app.screens.sessions.rows import Wanted, arranged, close
+from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
 from bench.table import Row, calibration, ms, show, verdict
 
 SESSIONS = 10_000
@@ -97,9 +97,9 @@ def _works(store: Store, sessions: int) -> dict[str, Callable[[], Awaitable[obje
 
 async def _filtered(store: Store) -> object:
     lines = await store.lines(Scope())
-    near = await close("titel of thing", lines)
-    wanted = Wanted("title 77", everywhere=True)
-    return arranged(lines, (), near, typed=wanted.typed, wanted=wanted, now=START)
+    near = await similar_titles("titel of thing", lines)
+    wanted = SessionFilter("title 77", everywhere=True)
+    return session_rows(lines, (), near, typed=wanted.typed, wanted=wanted, now=START)
 
 
 async def _row(name: str, work: Callable[[], Awaitable[object]]) -> Row:

@@ -22,7 +22,7 @@ from agent.records.messages import FilePart
 from agent.session.api import PromptInput
 from agent.session.prompt.attachments import ATTACHED
 from agent.session.prompt.mentions import agents_in, mentions_in
-from app.text.mentions import quoted
+from app.text.mentions import mention_of
 
 Content: TypeAlias = (
     TextContentBlock
@@ -91,7 +91,7 @@ def _linked(block: ResourceContentBlock, directory: Path) -> str:
     if path is None or not path.exists():
         return f"[{block.title or block.name}]({block.uri})"
     lines = _LINES.search(address.fragment)
-    found = quoted(_shown(path, directory))
+    found = mention_of(_shown(path, directory))
     if lines is None or found.endswith('"'):
         return found
     return f"{found}#L{lines[1]}-{lines[2] or lines[1]}"

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.screens.copy_mode import CopyScreen
-from app.theme.preferences import DiffStyle, look_of, show_look
-from app.toolkit.driver import take_mouse
-from app.toolkit.tasks import ask
-from app.widgets.sidebar import LEAST, Sidebar
+from app.screens.copy_mode import CopyModeScreen
+from app.theme.preferences import DiffStyle, appearance_of, apply_appearance
+from app.toolkit.driver import capture_mouse
+from app.toolkit.tasks import show_dialog
+from app.widgets.sidebar import MIN_SCREEN_WIDTH, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
 _SAID: dict[DiffStyle, str] = {
@@ -22,18 +22,20 @@ _SAID: dict[DiffStyle, str] = {
 async def sidebar(context: Context, argument: str) -> None:
     del argument
     shown = context.app.screen.query_one(Sidebar).display
-    show_look(context.app, replace(look_of(context.app), sidebar="hide" if shown else "show"))
-    if context.app.size.width < LEAST and not shown:
-        context.tell(f"The sidebar needs {LEAST} columns.")
+    apply_appearance(
+        context.app, replace(appearance_of(context.app), sidebar="hide" if shown else "show")
+    )
+    if context.app.size.width < MIN_SCREEN_WIDTH and not shown:
+        context.tell(f"The sidebar needs {MIN_SCREEN_WIDTH} columns.")
 
 
 @action("view.mouse", "Give the mouse to the terminal, or take it", "View", slash=("mouse",))
 async def mouse(context: Context, argument: str) -> None:
     """Without the mouse here, the terminal selects and copies text as in a shell."""
     del argument
-    look = look_of(context.app)
-    show_look(context.app, replace(look, mouse=not look.mouse))
-    take_mouse(context.app, taken=not look.mouse)
+    look = appearance_of(context.app)
+    apply_appearance(context.app, replace(look, mouse=not look.mouse))
+    capture_mouse(context.app, captured=not look.mouse)
     if look.mouse:
         context.tell("The terminal has the mouse: it selects text. /mouse takes it back.")
     else:
@@ -49,13 +51,13 @@ async def mouse(context: Context, argument: str) -> None:
 )
 async def diffs(context: Context, argument: str) -> None:
     """Take the way that is named, or the next one."""
-    look = look_of(context.app)
+    look = appearance_of(context.app)
     if argument not in {"", *_SAID}:
         context.tell("Say auto, unified or split.", warning=True)
         return
     named: list[DiffStyle] = [style for style in _SAID if style == argument]
     style = named[0] if named else _NEXT[look.diffs]
-    show_look(context.app, replace(look, diffs=style))
+    apply_appearance(context.app, replace(look, diffs=style))
     context.tell(_SAID[style])
 
 
@@ -73,6 +75,6 @@ async def copy_mode(context: Context, argument: str) -> None:
     if view is None or not view.message_ids:
         context.tell("There is nothing to copy yet.")
         return
-    text = await ask(context.app, CopyScreen(view, context.transcript.reading))
+    text = await show_dialog(context.app, CopyModeScreen(view, context.transcript.reading))
     if text is not None:
         context.app.copy_to_clipboard(text)

@@ -3,8 +3,8 @@
 from agent.records.errors import SessionBusy
 from app.commands.context import Context
 from app.commands.registry import SHELL, action
-from app.screens.quick_question import AsideScreen
-from app.toolkit.tasks import ask
+from app.screens.quick_question import QuickQuestionScreen
+from app.toolkit.tasks import show_dialog
 
 
 @action(SHELL, "Run a command of your own", "Prompt", slash=("shell",), argument="<command>")
@@ -20,7 +20,7 @@ async def shell(context: Context, argument: str) -> None:
         await live.runtime.sessions.own_commands.start(session.id, command)
     except SessionBusy:
         if not context.prompt.text:
-            context.prompt.put(f"!{command}")
+            context.prompt.set_text(f"!{command}")
         raise
 
 
@@ -34,4 +34,7 @@ async def aside(context: Context, argument: str) -> None:
         context.tell("Nothing was said yet: just ask.")
     else:
         answer = context.live.runtime.sessions.asides.ask(session.id, argument.strip())
-        await ask(context.app, AsideScreen(argument.strip(), answer, context.app.copy_to_clipboard))
+        await show_dialog(
+            context.app,
+            QuickQuestionScreen(argument.strip(), answer, context.app.copy_to_clipboard),
+        )

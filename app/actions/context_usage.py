@@ -7,8 +7,8 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens import cost as cost_page
 from app.screens.base.page import PageScreen
-from app.screens.context_usage import page
-from app.toolkit.tasks import ask
+from app.screens.context_usage import context_usage_text
+from app.toolkit.tasks import show_dialog
 
 
 @action(
@@ -34,7 +34,7 @@ async def contents(context: Context, argument: str) -> None:
     live = context.live
     open_id = live.session.id if live.session is not None else None
     found = await live.runtime.window.contents(open_id, live.model, live.agent)
-    await ask(context.app, PageScreen("Context", partial(page, found)))
+    await show_dialog(context.app, PageScreen("Context", partial(context_usage_text, found)))
 
 
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
@@ -48,4 +48,4 @@ async def cost(context: Context, argument: str) -> None:
         context.tell(NONE_OPEN)
         return
     found = await costs_of(live.runtime.store, live.session.id)
-    await ask(context.app, PageScreen("Cost", partial(cost_page.page, found)))
+    await show_dialog(context.app, PageScreen("Cost", partial(cost_page.cost_text, found)))

@@ -77,7 +77,7 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
             await context.live.send(typed, make=make)
         except OpencodePyError:
             if not context.prompt.text:
-                context.prompt.put(typed)
+                context.prompt.set_text(typed)
             raise
 
     hints = (f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
@@ -116,7 +116,7 @@ def _action(command: "CommandInfo") -> Action:
             )
         except OpencodePyError:
             if not context.prompt.text:
-                context.prompt.put(typed)
+                context.prompt.set_text(typed)
             raise
 
     return Action(

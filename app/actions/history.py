@@ -7,7 +7,7 @@ from app.actions.transfer import export_session
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.review.screen import ReviewChoice, ReviewScreen
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 NONE_OPEN = "No session is open: /sessions lists them, ctrl+o there reviews one."
 
@@ -38,14 +38,14 @@ async def review(context: Context, session_id: str, message_id: str = "") -> Non
         at_message=message_id,
         secrets=secrets_of(context.env),
     )
-    chosen = await ask(context.app, screen)
+    chosen = await show_dialog(context.app, screen)
     if chosen is None:
         return
-    if chosen.how == "export":
+    if chosen.action == "export":
         await export_session(context, chosen.session_id)
         await review(context, chosen.session_id, chosen.message_id)
         return
-    if chosen.how == "fork":
+    if chosen.action == "fork":
         await fork_from(context, chosen)
         return
     held = context.live.session
@@ -72,5 +72,5 @@ async def fork_from(context: Context, chosen: ReviewChoice) -> None:
     copy = await runtime.sessions.directory.fork(chosen.session_id, at)
     await context.live.open(copy.id)
     if words and not context.prompt.text:
-        context.prompt.put(words)
+        context.prompt.set_text(words)
     context.tell("This is a copy. The session it was made from stays as it is.")

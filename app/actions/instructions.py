@@ -11,7 +11,7 @@ from app.screens.base.page import PageScreen
 from app.screens.permission.screen import PermissionScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are left out. /trust changes that."
@@ -29,10 +29,10 @@ async def remember(context: Context, argument: str) -> None:
     """Ask about the change like about any edit, then write it."""
     notes = context.live.runtime.guidance.remember
     draft = await notes.draft(argument)
-    reply = await ask(context.app, PermissionScreen(draft.request, grace=0.0))
+    reply = await show_dialog(context.app, PermissionScreen(draft.request, grace=0.0))
     if reply is None or reply == "cancel" or reply.answer == "reject":
         if not context.prompt.text:
-            context.prompt.put(f"# {argument}")
+            context.prompt.set_text(f"# {argument}")
         return
     name = await notes.write(draft, reply)
     used = context.live.runtime.trust.trusted
@@ -86,7 +86,7 @@ async def instructions(context: Context, argument: str) -> None:
     notes = [Content.styled(sanitize(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
     if notes:
         sections.append(notes)
-    await ask(context.app, PageScreen("Instructions", _joined(sections)))
+    await show_dialog(context.app, PageScreen("Instructions", _joined(sections)))
 
 
 def attached(view: SessionView | None) -> list[str]:

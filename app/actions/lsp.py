@@ -2,7 +2,7 @@
 
 from app.commands.context import Context
 from app.commands.registry import action
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
@@ -20,4 +20,4 @@ async def lsp(context: Context, argument: str) -> None:
         context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")
         context.tell("Ended. They come up with the next file that is read or changed.")
 
-    await ask(context.app, LspScreen(text, restart))
+    await show_dialog(context.app, LspScreen(text, restart))

@@ -10,8 +10,8 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
 from app.text.sanitize import sanitize, sanitize_line
-from app.toolkit.browser import browser_of
-from app.toolkit.tasks import ask
+from app.toolkit.browser import browser_opener
+from app.toolkit.tasks import show_dialog
 
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
@@ -27,13 +27,13 @@ async def mcp(context: Context, argument: str) -> None:
         screen = McpScreen(service.standings(), do, current=current)
         following = context.tasks.spawn(_follow(context, screen), "listing MCP servers")
         try:
-            current = await ask(context.app, screen)
+            current = await show_dialog(context.app, screen)
         finally:
             following.cancel()
         standing = service.standing(current) if current is not None else None
         if standing is None:
             return
-        await ask(context.app, ServerScreen(standing))
+        await show_dialog(context.app, ServerScreen(standing))
 
 
 async def _do(context: Context, name: str, what: str) -> None:
@@ -70,7 +70,7 @@ def _accept(context: Context, standing: Standing) -> None:
 async def _log_in(context: Context, name: str) -> None:
     """Log in at a remote server. Closing the screen that tells where gives up."""
     screens: list[LoginScreen] = []
-    opener = browser_of(os.environ)
+    opener = browser_opener(os.environ)
 
     async def show(address: str) -> None:
         screen = LoginScreen(name, address, opened=await opener(address))
@@ -78,7 +78,7 @@ async def _log_in(context: Context, name: str) -> None:
         context.tasks.spawn(_until_closed(screen), "logging in")
 
     async def _until_closed(screen: LoginScreen) -> None:
-        await ask(context.app, screen)
+        await show_dialog(context.app, screen)
         if not login.done():
             login.cancel()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 if TYPE_CHECKING:  # brings the harness
     from agent.agents import AgentInfo
@@ -90,7 +90,7 @@ async def effort(context: Context, argument: str) -> None:
         rows = [Row(DEFAULT, DEFAULT, "what the model does by itself")]
         rows += [Row(level, level, EFFORTS.get(level, "")) for level in levels]
         current = live.effort or DEFAULT
-        chosen = await ask(context.app, Picker("Reasoning effort", rows, current=current))
+        chosen = await show_dialog(context.app, Picker("Reasoning effort", rows, current=current))
     if chosen is not None:
         await live.use_model(live.model, None if chosen == DEFAULT else chosen)
 
@@ -128,9 +128,9 @@ async def agent(context: Context, argument: str) -> None:
     if chosen is None:
         rows = agent_rows(agents.listed())
         screen = Picker("Agents", rows, current=context.live.agent)
-        chosen = await ask(context.app, screen)
+        chosen = await show_dialog(context.app, screen)
     if chosen is not None and agents.get(chosen).mode == "subagent":
-        context.prompt.put(f"{context.prompt.text}@{chosen} ")
+        context.prompt.set_text(f"{context.prompt.text}@{chosen} ")
         return
     if chosen is not None:
         await context.live.use_agent(chosen)

@@ -8,10 +8,10 @@ from agent.provider.catalog.keys import masked, wrong_key
 from agent.provider.catalog.providers import KNOWN
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.commands.context import Context
-from app.screens.api_key import KeyScreen
+from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.model import CONNECT, UNCONNECTED, Listed, ModelScreen
-from app.toolkit.tasks import ask
+from app.screens.model import CONNECT_PREFIX, UNCONNECTED, ModelList, ModelScreen
+from app.toolkit.tasks import show_dialog
 
 CHECK_SECONDS = 10.0
 """How long a provider may take to say that it takes a new key."""
@@ -21,31 +21,33 @@ async def choose_model(context: Context, only: str = "") -> str | None:
     """The full name of the model that the user picks, None for none; *only* of one provider."""
     catalog = context.live.runtime.catalog
 
-    def toggled(name: str) -> Listed:
+    def toggled(name: str) -> ModelList:
         catalog.picks.toggle(name)
         return listed_models(catalog, only)
 
     while True:
         listed = await asyncio.to_thread(listed_models, catalog, only)
         current = context.live.model
-        chosen = await ask(context.app, ModelScreen(listed, current=current, toggle=toggled))
-        if chosen is None or not chosen.startswith(CONNECT):
+        chosen = await show_dialog(
+            context.app, ModelScreen(listed, current=current, toggle=toggled)
+        )
+        if chosen is None or not chosen.startswith(CONNECT_PREFIX):
             return chosen
-        provider = chosen.removeprefix(CONNECT)
+        provider = chosen.removeprefix(CONNECT_PREFIX)
         if await connect(context, provider):
             only = provider
 
 
-def listed_models(catalog: Catalog, only: str = "") -> Listed:
+def listed_models(catalog: Catalog, only: str = "") -> ModelList:
     """What the picker shows: everything, or what *only* one provider has."""
     models = [model for model in catalog.models() if only in ("", model.provider)]
     access = catalog.access
     titles = {model.provider: access.title(model.provider) for model in models}
-    return Listed(
+    return ModelList(
         models=models,
         titles=titles,
         recent=catalog.picks.recent,
-        favourites=catalog.picks.favourites,
+        favorites=catalog.picks.favourites,
         unconnected=() if only else _unconnected(catalog),
     )
 
@@ -53,7 +55,7 @@ def listed_models(catalog: Catalog, only: str = "") -> Listed:
 def _unconnected(catalog: Catalog) -> list[Row]:
     access = catalog.access
     return [
-        Row(f"{CONNECT}{name}", access.title(name), _todo(catalog, name), UNCONNECTED)
+        Row(f"{CONNECT_PREFIX}{name}", access.title(name), _todo(catalog, name), UNCONNECTED)
         for name in access.known()
         if not access.usable(name) and (access.key_names(name) or _logins(name))
     ]
@@ -88,8 +90,8 @@ async def connect(context: Context, provider: str) -> bool:
         return False
     title, fault = access.title(provider), ""
     while True:
-        screen = KeyScreen(title, access.keys_at(provider), fault)
-        key = await ask(context.app, screen)
+        screen = ApiKeyScreen(title, access.keys_at(provider), fault)
+        key = await show_dialog(context.app, screen)
         if key is None:
             return False
         fault = wrong_key(key) or await _kept(context, provider, key)
@@ -134,7 +136,9 @@ async def choose_provider(context: Context) -> str | None:
     """The id of the provider that the user picks to connect."""
     catalog = context.live.runtime.catalog
     rows = provider_rows(catalog)
-    return await ask(context.app, Picker("Connect a provider", rows, empty="No provider fits"))
+    return await show_dialog(
+        context.app, Picker("Connect a provider", rows, empty="No provider fits")
+    )
 
 
 def provider_rows(catalog: Catalog) -> Sequence[Row]:

@@ -9,7 +9,7 @@ from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
 AUTO = "Whatever asks is allowed now. What is denied stays denied."
@@ -34,7 +34,7 @@ async def permissions(context: Context, argument: str) -> None:
         context.tasks.spawn(listing.save(screen, key), "saving a permission")
 
     screen = PermissionsScreen(title, listing.rows(), revoke=revoke, save=save)
-    await ask(context.app, screen)
+    await show_dialog(context.app, screen)
 
 
 @action(

@@ -5,7 +5,7 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
 from app.text.excerpt import excerpt
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 SHOWN = 200
 """Characters of a message that its row begins with, more than fit one line."""
@@ -28,11 +28,13 @@ async def pin(context: Context, argument: str) -> None:
             each.message_id,
             _beginning(each.text if each.role == "user" else excerpt(each.text)),
             group="Pinned" if each.pinned else "Not pinned",
-            aside="you" if each.role == "user" else "the agent",
+            right="you" if each.role == "user" else "the agent",
         )
         for each in sorted(found.values(), key=lambda each: not each.pinned)
     ]
-    chosen = await ask(context.app, Picker("Pin a message", rows, empty="Nothing was said yet"))
+    chosen = await show_dialog(
+        context.app, Picker("Pin a message", rows, empty="Nothing was said yet")
+    )
     if chosen is None:
         return
     pinned = not found[chosen].pinned

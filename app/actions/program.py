@@ -9,8 +9,8 @@ from app.commands.registry import action, actions, find
 from app.screens.help import HelpScreen
 from app.screens.palette import PaletteScreen
 from app.screens.theme import ThemeScreen
-from app.theme.preferences import AUTO, choose_theme, look_of
-from app.toolkit.tasks import ask
+from app.theme.preferences import AUTO, appearance_of, choose_theme
+from app.toolkit.tasks import show_dialog
 
 
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
@@ -41,8 +41,8 @@ async def theme(context: Context, argument: str) -> None:
         return
     chosen = argument
     if not argument:
-        current = AUTO if look_of(app).follows else app.theme
-        chosen = await ask(app, ThemeScreen(names, current=current)) or ""
+        current = AUTO if appearance_of(app).follows_terminal else app.theme
+        chosen = await show_dialog(app, ThemeScreen(names, current=current)) or ""
     if chosen:
         choose_theme(app, chosen)
         await asyncio.to_thread(_keep, context.live.runtime.paths.config, chosen)
@@ -57,18 +57,18 @@ def _keep(folder: Path, theme: str) -> None:
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
 async def show_help(context: Context, argument: str) -> None:
     del argument
-    await ask(context.app, HelpScreen(actions(), context.keys_of))
+    await show_dialog(context.app, HelpScreen(actions(), context.keys_of))
 
 
 @action("app.palette", "All commands", "Program", keys=("ctrl+p",), palette=False)
 async def palette(context: Context, argument: str) -> None:
     del argument
-    chosen = await ask(context.app, PaletteScreen(actions(), context.keys_of))
+    chosen = await show_dialog(context.app, PaletteScreen(actions(), context.keys_of))
     known = find(chosen) if chosen is not None else None
     if known is None:
         return
     if known.slash and known.takes_words:
-        context.prompt.put(f"/{known.slash[0]} ")
+        context.prompt.set_text(f"/{known.slash[0]} ")
     else:
         await known.run(context, "")
 

@@ -4,22 +4,22 @@ from agent.records.errors import OpencodePyError
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.prompts import PromptsScreen
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 
 @action("prompt.history", "Search the prompts sent before", "Prompt", keys=("ctrl+r",))
 async def history(context: Context, argument: str) -> None:
     del argument
-    prompts = context.prompt.sent_before
+    prompts = context.prompt.sent_prompts
     if not prompts:
         context.tell("No prompt was sent yet.")
         return
-    chosen = await ask(context.app, PromptsScreen(prompts))
+    chosen = await show_dialog(context.app, PromptsScreen(prompts))
     if chosen is not None:
         if context.prompt.text.strip():
             context.prompt.stash()
             context.tell("What you were typing is put aside: ctrl+s on an empty prompt.")
-        context.prompt.put(prompts[int(chosen)], recalled=True)
+        context.prompt.set_text(prompts[int(chosen)], recalled=True)
 
 
 @action("prompt.stash", "Put the prompt aside, or bring it back", "Prompt", keys=("ctrl+s",))
@@ -40,27 +40,27 @@ async def stash(context: Context, argument: str) -> None:
     keys=("<leader>e",),
 )
 async def editor(context: Context, argument: str) -> None:
-    from app.toolkit.external_editor import edited  # few sessions open one
+    from app.toolkit.external_editor import edit_text  # few sessions open one
 
-    text = argument or context.prompt.unfolded(context.prompt.text)
+    text = argument or context.prompt.expand_pastes(context.prompt.text)
     try:
-        written = await edited(context.app, text, context.env)
+        written = await edit_text(context.app, text, context.env)
     except OpencodePyError as error:
         context.tell(error.message, warning=True)
         return
-    context.prompt.put(written)
+    context.prompt.set_text(written)
 
 
 @action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
 async def paste(context: Context, argument: str) -> None:
     """An image on the clipboard is attached; anything else is the editor's own paste."""
-    from app.toolkit.clipboard_images import image  # rarely needed
+    from app.toolkit.clipboard_images import save_clipboard_image  # rarely needed
 
     del argument
     if not context.live.is_ready:
         context.prompt.action_paste()
         return
-    found = await image(context.env, context.live.runtime.paths.data / "pasted")
+    found = await save_clipboard_image(context.env, context.live.runtime.paths.data / "pasted")
     if found is None:
         context.prompt.action_paste()
     else:

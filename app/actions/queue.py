@@ -5,7 +5,7 @@ from app.commands.context import Context
 from app.commands.registry import TAKE_BACK, action
 from app.screens.queue import QueuedMessage, QueueScreen
 from app.session.queue_text import spoken
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 from app.widgets.transcript.messages import user_text
 
 NONE_WAITS = "No message waits."
@@ -22,12 +22,12 @@ NONE_WAITS = "No message waits."
 async def later(context: Context, argument: str) -> None:
     """Send what follows, or what stands in the prompt, for when the turn is over. Without a
     turn it goes at once, like any prompt."""
-    text = argument or context.prompt.take()
+    text = argument or context.prompt.take_text()
     if not text.strip():
         context.tell("Type the message first, or write it behind /later.")
         return
     context.prompt.remember(text)
-    await context.send(context.prompt.unfolded(text), "follow_up")
+    await context.send(context.prompt.expand_pastes(text), "follow_up")
 
 
 @action("session.waiting", "Messages that wait", "Session", slash=("queue", "waiting"))
@@ -55,7 +55,7 @@ async def waiting(context: Context, argument: str) -> None:
         drop=drop,
         deliver=deliver,
     )
-    chosen = await ask(context.app, screen)
+    chosen = await show_dialog(context.app, screen)
     if chosen is not None:
         await _take(context, session_id, chosen)
 
@@ -92,4 +92,4 @@ async def _take(context: Context, session_id: str, message_id: str) -> None:
         return
     typed = context.prompt.text
     text = user_text(item.parts)
-    context.prompt.put(f"{text}\n{typed}" if typed.strip() else text)
+    context.prompt.set_text(f"{text}\n{typed}" if typed.strip() else text)

@@ -9,7 +9,7 @@ from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.text_input import TextScreen
 from app.screens.sessions.screen import SessionsScreen
 from app.session.view import SessionView
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 NONE_OPEN = "No session is open yet: send a prompt first."
 
@@ -37,14 +37,14 @@ async def sessions(context: Context, argument: str) -> None:
         return
     current = live.session.id if live.session is not None else None
     screen = SessionsScreen(live.runtime, current=current, tasks=context.tasks)
-    chosen = await ask(context.app, screen)
+    chosen = await show_dialog(context.app, screen)
     if chosen is None:
         return
     session_id, _, message_id = chosen.partition(" ")
-    if screen.how == "review":
+    if screen.open_mode == "review":
         await review(context, session_id, message_id)
         return
-    if screen.how == "fork":
+    if screen.open_mode == "fork":
         await open_copy(context, session_id)
         return
     if session_id != current:
@@ -66,7 +66,9 @@ async def rename(context: Context, argument: str) -> None:
     if session is None:
         context.tell(NONE_OPEN)
         return
-    title = argument or await ask(context.app, TextScreen("Name this session", session.title))
+    title = argument or await show_dialog(
+        context.app, TextScreen("Name this session", session.title)
+    )
     if title:
         await context.live.runtime.sessions.directory.rename(session.id, title)
 
@@ -89,7 +91,7 @@ async def delete(context: Context, argument: str) -> None:
         context.tell(NONE_OPEN)
         return
     question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "It is removed for good.")
-    if await ask(context.app, question):
+    if await show_dialog(context.app, question):
         await context.live.runtime.sessions.delete(session.id)
 
 

@@ -9,7 +9,7 @@ from app.commands.registry import DETACH, action
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
 from app.session.live import LiveSession
 from app.text.units import count
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 from app.widgets.input.prompt import Prompt
 
 NOTHING_RUNS = "Nothing runs that could go to the background."
@@ -31,13 +31,13 @@ async def shells(context: Context, argument: str) -> None:
         screen = ShellsScreen(service.snapshot(), now=time.time(), kill=kill)
         following = context.tasks.spawn(_follow(context, screen), "listing commands")
         try:
-            chosen = await ask(context.app, screen)
+            chosen = await show_dialog(context.app, screen)
         finally:
             following.cancel()
         shell = service.find(chosen) if chosen is not None else None
         if shell is None:
             return
-        await ask(context.app, ShellScreen(shell, service, clock=time.time, kill=kill))
+        await show_dialog(context.app, ShellScreen(shell, service, clock=time.time, kill=kill))
 
 
 async def _follow(context: Context, screen: ShellsScreen) -> None:

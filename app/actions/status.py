@@ -5,11 +5,11 @@ from importlib.metadata import version
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
-from app.screens.status import Fact, standing_text, todo_text
+from app.screens.status import Fact, status_text, todo_text
 from app.session.server_status import languages_of, servers_of
 from app.session.usage import spent_of
 from app.text.units import count, money
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 UNTRUSTED = "not trusted: /trust tells what is left out"
 
@@ -21,7 +21,7 @@ async def todo(context: Context, argument: str) -> None:
     if view is None or not view.todos:
         context.tell("The agent keeps no list in this session.")
         return
-    await ask(context.app, PageScreen("Todo", todo_text(view.todos)))
+    await show_dialog(context.app, PageScreen("Todo", todo_text(view.todos)))
 
 
 @action("app.status", "How things stand", "Program", slash=("status",))
@@ -31,7 +31,7 @@ async def status(context: Context, argument: str) -> None:
     if not context.live.is_ready:
         context.tell("Still starting. Try again in a moment.")
         return
-    await ask(context.app, PageScreen("Status", standing_text(facts(context))))
+    await show_dialog(context.app, PageScreen("Status", status_text(facts(context))))
 
 
 def facts(context: Context) -> list[Fact]:

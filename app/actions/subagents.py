@@ -9,7 +9,7 @@ from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.subagents import SubagentsScreen
 from app.session.subagents import kin_of
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 NONE = "No sub-agent has worked for this session."
 OWN = "This is no sub-agent's session."
@@ -34,7 +34,7 @@ async def subagents(context: Context, argument: str) -> None:
     screen = SubagentsScreen(rows, current=here, stop=stop)
     following = context.tasks.spawn(_follow(context, screen, found), "listing sub-agents")
     try:
-        chosen = await ask(context.app, screen)
+        chosen = await show_dialog(context.app, screen)
     finally:
         following.cancel()
     if chosen is not None:

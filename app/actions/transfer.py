@@ -11,7 +11,7 @@ from app.screens.base.page import PageScreen
 from app.screens.base.text_input import TextScreen
 from app.session.stats import DAYS, page
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 DAY = 86_400.0
 
@@ -47,7 +47,7 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
     if not name:
         session = await runtime.store.session(session_id)
         question = "Export to which file? The ending tells the form: .html, .md or .json"
-        name = await ask(context.app, TextScreen(question, name_for(session, "html"))) or ""
+        name = await show_dialog(context.app, TextScreen(question, name_for(session, "html"))) or ""
     if not name:
         return
     path = placed(runtime.directory, name)
@@ -67,7 +67,7 @@ async def import_session(context: Context, argument: str) -> None:
     from agent.transfer.reading import import_file  # when it is asked for
 
     runtime = context.live.runtime
-    name = argument or await ask(context.app, TextScreen("Import which file? (.json)"))
+    name = argument or await show_dialog(context.app, TextScreen("Import which file? (.json)"))
     if not name:
         return
     session = await import_file(
@@ -87,4 +87,4 @@ async def stats(context: Context, argument: str) -> None:
     days = int(argument) if argument else DAYS
     rows = await context.live.runtime.store.used(time.time() - days * DAY)
     title = f"Tokens of the last {days} days, in all folders"
-    await ask(context.app, PageScreen(title, lambda width: page(rows, width)))
+    await show_dialog(context.app, PageScreen(title, lambda width: page(rows, width)))

@@ -3,7 +3,7 @@
 from app.commands.context import BUSY, Context
 from app.commands.registry import action
 from app.screens.permission.trust import TrustScreen
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 
 @action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
@@ -15,8 +15,8 @@ async def trust(context: Context, argument: str) -> None:
         context.tell(BUSY)
         return
     now = await runtime.trust.anew()
-    screen = TrustScreen(now.question(), standing=now.standing, grace=0.0)
-    answer = await ask(context.app, screen)
+    screen = TrustScreen(now.question(), status=now.standing, grace=0.0)
+    answer = await show_dialog(context.app, screen)
     if answer is not None and answer != "later":
         now.say(answer)
         await context.reopen()

@@ -4,7 +4,7 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.undo import UndoScreen
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 NOTHING = "There is nothing to take back."
 
@@ -24,14 +24,14 @@ async def undo(context: Context, argument: str) -> None:
     if plan is None:
         context.tell(NOTHING)
         return
-    choice = await ask(context.app, UndoScreen(plan))
+    choice = await show_dialog(context.app, UndoScreen(plan))
     if choice is None:
         return
     failed = await service.undo(
-        plan, files=choice.files, conversation=choice.conversation, touched=choice.touched
+        plan, files=choice.files, conversation=choice.conversation, touched=choice.overwrite
     )
     if choice.conversation:
-        context.prompt.put(plan.text)
+        context.prompt.set_text(plan.text)
     _tell_failed(context, failed)
     if not failed:
         context.tell("Taken back. /redo brings it back, until you send the next message.")

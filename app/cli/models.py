@@ -86,7 +86,7 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
     from app.text.sanitize import sanitize  # for this part only
-    from app.text.units import aligned, price, tokens, widths_of  # as above
+    from app.text.units import align_columns, column_widths, price, tokens  # as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
     for model in models:
@@ -100,6 +100,6 @@ def _print_table(models: "Sequence[ModelInfo]") -> None:
                 price(known.cache_read if known else None),
             )
         )
-    widths = widths_of(rows)
+    widths = column_widths(rows)
     for row in rows:
-        print(aligned(row, widths, right_from=1))
+        print(align_columns(row, widths, right_from=1))

@@ -10,7 +10,7 @@ from app.session.live import LiveSession
 from app.session.permission_mode import Modes
 from app.toolkit.tasks import Tasks
 from app.widgets.input.prompt import Prompt
-from app.widgets.transcript.paging import Paging
+from app.widgets.transcript.paging import HistoryPager
 from app.widgets.transcript.transcript import Transcript
 
 BUSY = "The agent works. Try again when it is done."
@@ -28,7 +28,7 @@ class Context:
 
     app: App[int]
     live: LiveSession
-    paging: Paging
+    paging: HistoryPager
     tasks: Tasks
     transcript: Transcript
     prompt: Prompt

@@ -75,10 +75,10 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
 
 async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
-    from app.screens.permission.trust import EXPLAINED, lay_out  # Textual: for this alone
+    from app.screens.permission.trust import EXPLAINED, trust_text  # Textual: for this alone
 
     lines.asks()
-    printer.line(f"Do you trust {question.folder}?\n\n{lay_out(question).plain}\n\n{EXPLAINED}")
+    printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")
     printer.line("yes or no? An empty line is no, and asks next time.")
     typed = await lines.answer()
     match (typed or "").strip().lower():

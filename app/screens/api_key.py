@@ -10,21 +10,21 @@ from textual.widgets import Input, Static
 
 from app.screens.base.dialog import Dialog
 from app.text.sanitize import sanitize
-from app.widgets.input.field import Field
+from app.widgets.input.field import TextField
 
 
-class KeyScreen(Dialog[str | None]):
+class ApiKeyScreen(Dialog[str | None]):
     """Gives back the key, or None when it was closed. *title* names the provider, *where* the
     page where keys are made, *fault* says why the last one was not taken."""
 
     CSS_PATH = "base/dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
 
-    def __init__(self, title: str, where: str = "", fault: str = "") -> None:
+    def __init__(self, title: str, where: str = "", error: str = "") -> None:
         super().__init__()
         self._title = title
         self._where = where
-        self._fault = fault
+        self._fault = error
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
@@ -32,7 +32,7 @@ class KeyScreen(Dialog[str | None]):
             lines = [f"Keys are made at {sanitize(self._where)}"] if self._where else []
             lines.append("It is kept in a file that only you can read")
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
-            yield Field(password=True, placeholder="Paste the key", classes="dialog-input")
+            yield TextField(password=True, placeholder="Paste the key", classes="dialog-input")
             fault = Static(Content.styled(sanitize(self._fault), "$tone-err"), id="key-fault")
             fault.display = bool(self._fault)
             yield fault

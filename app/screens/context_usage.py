@@ -26,7 +26,7 @@ WIDEST = 70
 """Cells of a row at most: numbers far from their names are hard to read."""
 
 
-def page(contents: "Contents", width: int) -> Content:
+def context_usage_text(contents: "Contents", width: int) -> Content:
     """The whole page, *width* cells wide."""
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
     for group, title, tone in GROUPS:

@@ -20,7 +20,7 @@ KEYS = (
 )
 
 
-class CopyScreen(Screen[str | None]):
+class CopyModeScreen(Screen[str | None]):
     """Gives back the text to copy, None if nothing is."""
 
     CSS_PATH = "copy_mode.tcss"

@@ -29,7 +29,7 @@ FITTING = ((80, COLUMNS), (60, COLUMNS[:4]))
 UNPRICED = 'Some calls have no known price. A model\'s "cost" in the settings sets one.'
 
 
-def page(costs: "Costs", width: int) -> Content:
+def cost_text(costs: "Costs", width: int) -> Content:
     """The whole page, *width* cells wide; columns that do not fit are left out."""
     if not costs.models:
         return Content.styled(NOTHING, "$tone-muted")

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from app.commands.registry import GROUPS, Action
 from app.screens.base.dialog import Dialog
-from app.screens.base.page import Laid
+from app.screens.base.page import FluidText
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),
@@ -105,7 +105,7 @@ class HelpScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"), VerticalScroll(id="help-text"):
-            yield Laid(self._lay_out)
+            yield FluidText(self._lay_out)
 
     def action_close(self) -> None:
         self.dismiss(None)

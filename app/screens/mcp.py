@@ -27,45 +27,45 @@ TONES = {
     "failed": "$tone-err",
     "disabled": "$tone-muted",
 }
-WORDS = {
+STATE_LABELS = {
     "connected": "connected",
     "connecting": "connecting…",
     "needs auth": "needs a login",
     "failed": "failed",
     "disabled": "off",
 }
-REASON = 34
+MAX_REASON = 34
 """Columns of a reason in the list; it is whole on the server's own page."""
 
-DESCRIBED = 200
+MAX_DESCRIPTION = 200
 """Characters of a tool's description; the model reads more."""
 
 EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 
-def server_row(standing: Standing) -> Row:
+def server_row(status: Standing) -> Row:
     """How a server is listed."""
-    name = sanitize_line(standing.server.name)
-    note = WORDS[standing.state]
-    if standing.state == "connected":
-        note = f"{count(len(standing.tools), 'tool')}"
-        changed = len(standing.changed) + (standing.new_words is not None)
+    name = sanitize_line(status.server.name)
+    note = STATE_LABELS[status.state]
+    if status.state == "connected":
+        note = f"{count(len(status.tools), 'tool')}"
+        changed = len(status.changed) + (status.new_words is not None)
         if changed:
             note += f", {changed} changed"
-        if standing.problems:
-            note += f", {count(len(standing.problems), 'problem')}"
-    elif standing.reason:
-        note += f": {cut(sanitize_line(standing.reason), REASON)}"
+        if status.problems:
+            note += f", {count(len(status.problems), 'problem')}"
+    elif status.reason:
+        note += f": {cut(sanitize_line(status.reason), MAX_REASON)}"
     return Row(
-        key=standing.server.name,
-        title=f"{GLYPHS[standing.state]} {name}",
+        key=status.server.name,
+        title=f"{GLYPHS[status.state]} {name}",
         note=note,
-        hidden=sanitize_line(standing.server.shown),
+        hidden=sanitize_line(status.server.shown),
     )
 
 
-def server_rows(standings: Sequence[Standing]) -> list[Row]:
-    return [server_row(standing) for standing in standings]
+def server_rows(statuses: Sequence[Standing]) -> list[Row]:
+    return [server_row(standing) for standing in statuses]
 
 
 class McpScreen(Picker):
@@ -81,23 +81,23 @@ class McpScreen(Picker):
 
     def __init__(
         self,
-        standings: Sequence[Standing],
-        do: Callable[[str, str], object],
+        statuses: Sequence[Standing],
+        on_action: Callable[[str, str], object],
         *,
         current: str | None = None,
     ) -> None:
         super().__init__(
             "MCP servers",
-            server_rows(standings),
+            server_rows(statuses),
             current=current,
             hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in"), ("^y", "accept")),
             enter="show",
             empty=EMPTY,
         )
-        self._do = do
+        self._do = on_action
 
     def action_do(self, what: str) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._do(row.key, what)
 
@@ -105,8 +105,8 @@ class McpScreen(Picker):
 class ServerScreen(PageScreen):
     """One server, whole."""
 
-    def __init__(self, standing: Standing) -> None:
-        super().__init__(sanitize_line(standing.server.name), server_text(standing))
+    def __init__(self, status: Standing) -> None:
+        super().__init__(sanitize_line(status.server.name), server_text(status))
 
 
 class LoginScreen(PageScreen):
@@ -126,35 +126,32 @@ class LoginScreen(PageScreen):
         )
 
 
-def server_text(standing: Standing) -> Content:
+def server_text(status: Standing) -> Content:
     """All that is known of a server."""
     state = Content.styled(
-        f"{GLYPHS[standing.state]} {WORDS[standing.state]}", TONES[standing.state]
+        f"{GLYPHS[status.state]} {STATE_LABELS[status.state]}", TONES[status.state]
     )
-    if standing.reason:
-        state += Content(f"  {sanitize(standing.reason)}")
-    parts = [state, _facts(standing)]
-    if standing.problems:
-        parts.append(_section("Problems", [Content(sanitize(one)) for one in standing.problems]))
-    if standing.words or standing.new_words is not None:
-        parts.append(_section("Instructions", _words(standing)))
-    if standing.tools:
-        parts.append(
-            _section("Tools", [_tool(standing, name, one) for name, one in standing.tools])
-        )
-    if standing.prompts:
+    if status.reason:
+        state += Content(f"  {sanitize(status.reason)}")
+    parts = [state, _facts(status)]
+    if status.problems:
+        parts.append(_section("Problems", [Content(sanitize(one)) for one in status.problems]))
+    if status.words or status.new_words is not None:
+        parts.append(_section("Instructions", _words(status)))
+    if status.tools:
+        parts.append(_section("Tools", [_tool(status, name, one) for name, one in status.tools]))
+    if status.prompts:
         prompts = [
-            _named(f"/{standing.server.name}:{one.name}", one.description)
-            for one in standing.prompts
+            _named(f"/{status.server.name}:{one.name}", one.description) for one in status.prompts
         ]
         parts.append(_section("Prompts", prompts))
-    if standing.resources:
+    if status.resources:
         resources = [
-            _named(f"@{standing.server.name}:{one.uri}", one.name) for one in standing.resources
+            _named(f"@{status.server.name}:{one.uri}", one.name) for one in status.resources
         ]
         parts.append(_section("Resources", resources))
-    if standing.log and standing.state != "connected":
-        parts.append(_section("What its program printed", [Content(sanitize(standing.log))]))
+    if status.log and status.state != "connected":
+        parts.append(_section("What its program printed", [Content(sanitize(status.log))]))
     return Content("\n\n").join(parts)
 
 
@@ -190,8 +187,8 @@ def _tool(standing: Standing, name: str, definition: Definition) -> Content:
 
 def _named(name: str, description: str) -> Content:
     said = sanitize_line(" ".join(description.split()))
-    if len(said) > DESCRIBED:
-        said = said[:DESCRIBED] + "…"
+    if len(said) > MAX_DESCRIPTION:
+        said = said[:MAX_DESCRIPTION] + "…"
     return Content.assemble(
         f"  {sanitize_line(name)}", (f"  {said}" if said else "", "$tone-muted")
     )

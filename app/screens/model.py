@@ -11,23 +11,23 @@ from agent.provider.client import ModelInfo
 from app.screens.base.picker import Picker, Row
 from app.text.units import price, tokens
 
-CONNECT = "connect:"
+CONNECT_PREFIX = "connect:"
 """Begins the key of a provider that is chosen instead of a model; its id follows."""
 
-FAVOURITES = "Favourites"
+FAVORITES = "Favourites"
 RECENT = "Recent"
 UNCONNECTED = "Not connected"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ModelList:
     """What the picker shows. *titles* are the names of providers by id, *unconnected* rows of
     those without a key, *recent* and *favourites* full names of models."""
 
     models: Sequence[ModelInfo]
     titles: dict[str, str]
     recent: Sequence[str] = ()
-    favourites: Sequence[str] = ()
+    favorites: Sequence[str] = ()
     unconnected: Sequence[Row] = ()
 
 
@@ -43,11 +43,11 @@ def model_row(model: ModelInfo, group: str) -> Row:
     )
 
 
-def rows_of(listed: Listed) -> list[Row]:
+def model_rows(listed: ModelList) -> list[Row]:
     """All rows; a model stands in one place only, the first that it belongs to."""
     by_name = {model.full_name: model for model in listed.models}
     rows: list[Row] = []
-    for group, names in ((FAVOURITES, listed.favourites), (RECENT, listed.recent)):
+    for group, names in ((FAVORITES, listed.favorites), (RECENT, listed.recent)):
         for name in names:
             if (model := by_name.pop(name, None)) is not None:
                 row = model_row(model, group)
@@ -71,11 +71,11 @@ class ModelScreen(Picker):
     ]
 
     def __init__(
-        self, listed: Listed, *, current: str | None, toggle: Callable[[str], Listed]
+        self, listed: ModelList, *, current: str | None, toggle: Callable[[str], ModelList]
     ) -> None:
         super().__init__(
             "Models",
-            rows_of(listed),
+            model_rows(listed),
             current=current,
             hints=(("ctrl+f", "favourite"),),
             empty="No model fits. /connect adds a provider",
@@ -83,6 +83,6 @@ class ModelScreen(Picker):
         self._toggle = toggle
 
     def action_favourite(self) -> None:
-        row = self.highlighted()
-        if row is not None and not row.key.startswith(CONNECT):
-            self.set_rows(rows_of(self._toggle(row.key)))
+        row = self.highlighted_row()
+        if row is not None and not row.key.startswith(CONNECT_PREFIX):
+            self.set_rows(model_rows(self._toggle(row.key)))

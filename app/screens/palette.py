@@ -20,9 +20,9 @@ class PaletteScreen(Picker):
             empty="No command fits",
         )
 
-    def found(self, typed: str) -> Sequence[Row]:
+    def matching_rows(self, typed: str) -> Sequence[Row]:
         """By groups; once something is typed, what begins so stands on top of the rest."""
-        rows = super().found(typed)
+        rows = super().matching_rows(typed)
         if not typed.strip():
             return rows
         wanted = typed.strip().lower().removeprefix("/")
@@ -39,7 +39,7 @@ def action_row(known: Action, keys: Sequence[str]) -> Row:
         title=name if own else known.title,
         note=known.title if own else name,
         group=known.group,
-        aside=", ".join(keys),
+        right=", ".join(keys),
         hidden=" ".join(f"/{alias}" for alias in known.slash[1:]),
     )
 

@@ -23,7 +23,7 @@ class QueuedMessage:
     delivery: Delivery
 
 
-def waiting_row(one: QueuedMessage, status: SessionStatus) -> Row:
+def queue_row(one: QueuedMessage, status: SessionStatus) -> Row:
     first = next((line.strip() for line in one.text.splitlines() if line.strip()), "")
     return Row(key=one.id, title=first, note=when_sent(status, one.delivery))
 
@@ -49,7 +49,7 @@ class QueueScreen(Picker):
     ) -> None:
         super().__init__(
             "Messages that wait",
-            [waiting_row(one, status) for one in messages],
+            [queue_row(one, status) for one in messages],
             hints=(*(() if isinstance(status, Idle) else CHANGES), ("ctrl+d", "drop")),
             empty="No message waits",
         )
@@ -60,12 +60,12 @@ class QueueScreen(Picker):
         self._deliver = deliver
 
     def action_drop(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._tasks.spawn(self._dropped(row.key), "dropping a message")
 
     def action_change(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None and not isinstance(self._status, Idle):
             self._tasks.spawn(self._changed(row.key), "changing when a message goes")
 
@@ -86,4 +86,4 @@ class QueueScreen(Picker):
         self._list()
 
     def _list(self) -> None:
-        self.set_rows([waiting_row(one, self._status) for one in self._messages.values()])
+        self.set_rows([queue_row(one, self._status) for one in self._messages.values()])

@@ -19,7 +19,7 @@ WAITING = "Asking …"
 KEPT = "Neither the question nor the answer becomes part of the session."
 
 
-class AsideScreen(Dialog[None]):
+class QuickQuestionScreen(Dialog[None]):
     """Reads *answer* while it is open; closing it ends the request."""
 
     CSS_PATH = "base/page.tcss"
@@ -42,7 +42,7 @@ class AsideScreen(Dialog[None]):
         with Vertical(id="page"):
             yield Static(Content.styled(sanitize(self._question), "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
-                yield Static(Content.styled(WAITING, "$tone-muted"), id="aside-note")
+                yield Static(Content.styled(WAITING, "$tone-muted"), id="quick-question-note")
                 yield Markdown(open_links=False)
             keys = (("c", " copy   "), ("esc", " close"))
             shown = [Content.assemble((key, "bold"), (what, "$tone-muted")) for key, what in keys]
@@ -53,7 +53,7 @@ class AsideScreen(Dialog[None]):
 
     @work
     async def _read(self) -> None:
-        note = self.query_one("#aside-note", Static)
+        note = self.query_one("#quick-question-note", Static)
         stream = Markdown.get_stream(self.query_one(Markdown))
         try:
             async with aclosing(self._answer):

@@ -21,12 +21,12 @@ def shell_row(shell: ShellInfo, now: float) -> Row:
     return Row(
         key=shell.id,
         title=sanitize_line(shell.command.strip().partition("\n")[0]),
-        note=f"{standing(shell, now)}  {shell.id}",
+        note=f"{shell_status(shell, now)}  {shell.id}",
         group="Running" if shell.state == "running" else "Ended",
     )
 
 
-def standing(shell: ShellInfo, now: float) -> str:
+def shell_status(shell: ShellInfo, now: float) -> str:
     """How a command stands: ``running 4s``, ``exit 1 after 2s``."""
     took = duration((now if shell.ended is None else shell.ended) - shell.started)
     match shell.state:
@@ -63,12 +63,12 @@ class ShellsScreen(Picker):
         self._kill = kill
 
     def action_kill(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._kill(row.key)
 
 
-class Source(Protocol):
+class ShellOutput(Protocol):
     """Where the output comes from; ``listen`` returns what ends the listening."""
 
     def find(self, shell_id: str) -> ShellInfo | None: ...
@@ -89,7 +89,7 @@ class ShellScreen(Dialog[None]):
     def __init__(
         self,
         shell: ShellInfo,
-        source: Source,
+        source: ShellOutput,
         *,
         clock: Callable[[], float],
         kill: Callable[[str], object],
@@ -106,7 +106,7 @@ class ShellScreen(Dialog[None]):
             yield Static(
                 Content.styled(sanitize(self._shell.command.strip()), "bold"), id="shell-top"
             )
-            yield Static(id="shell-standing")
+            yield Static(id="shell-status")
             with VerticalScroll(id="shell-scroll"):
                 yield Static(id="shell-output")
             keys = (("ctrl+d", "end"), ("esc", "close"))
@@ -128,8 +128,8 @@ class ShellScreen(Dialog[None]):
         text = sanitize(self._source.tail(self._shell.id), overwriting=True).rstrip("\n")
         output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
         self.query_one("#shell-output", Static).update(output)
-        told = Content.styled(standing(self._shell, self._clock()), "$tone-muted")
-        self.query_one("#shell-standing", Static).update(told)
+        told = Content.styled(shell_status(self._shell, self._clock()), "$tone-muted")
+        self.query_one("#shell-status", Static).update(told)
         if at_end:
             scroll.scroll_end(animate=False)
 

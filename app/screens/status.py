@@ -22,7 +22,7 @@ class Fact:
     tone: str = ""
 
 
-def standing_text(facts: Sequence[Fact]) -> Content:
+def status_text(facts: Sequence[Fact]) -> Content:
     rows = [
         Content.assemble(
             (f"{fact.name:<{LEFT}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)

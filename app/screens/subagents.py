@@ -22,6 +22,6 @@ class SubagentsScreen(Picker):
         self._stop = stop
 
     def action_stop(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._stop(row.key)

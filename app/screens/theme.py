@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from app.screens.base.picker import Picker, Row
-from app.theme.preferences import AUTO, look_of
-from app.theme.themes import for_ground
+from app.theme.preferences import AUTO, appearance_of
+from app.theme.themes import own_theme_for
 from app.toolkit.app_of import app_of
 
 
@@ -23,8 +23,8 @@ class ThemeScreen(Picker):
         self._before = app_of(self).theme
         super().on_mount()
 
-    def previewed(self, key: str) -> None:
-        app_of(self).theme = for_ground(dark=look_of(self).dark) if key == AUTO else key
+    def preview_row(self, key: str) -> None:
+        app_of(self).theme = own_theme_for(dark=appearance_of(self).dark) if key == AUTO else key
 
     def action_close(self) -> None:
         app_of(self).theme = self._before

@@ -24,7 +24,7 @@ class UndoChoice:
 
     files: bool
     conversation: bool
-    touched: bool
+    overwrite: bool
 
 
 class UndoScreen(Dialog[UndoChoice | None]):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MOST = 2_000
+MAX_CHARACTERS = 2_000
 """Characters that are looked at."""
 
 _SHOWN = frozenset({"text", "code_inline"})
@@ -18,7 +18,7 @@ _BREAKS = frozenset({"softbreak", "hardbreak"})
 def excerpt(markdown: str, max_blocks: int = 1_000) -> str:
     """The words of the first *blocks* paragraphs, headings, items and so on of *markdown*."""
     found: list[str] = []
-    for token in _parser().parse(markdown[:MOST]):
+    for token in _parser().parse(markdown[:MAX_CHARACTERS]):
         said = token.content if token.type in {"fence", "code_block"} else _words(token.children)
         if said.strip():
             found.append(" ".join(said.split()))

@@ -6,11 +6,13 @@ from typing import TypeVar
 
 ItemT = TypeVar("ItemT")
 
-NEAR = 75.0
+MIN_SIMILARITY = 75.0
 """The likeness, of 100, from which a mistyped word is taken to mean a row."""
 
 
-def fitting(typed: str, items: Sequence[ItemT], text_of: Callable[[ItemT], str]) -> list[ItemT]:
+def fuzzy_filter(
+    typed: str, items: Sequence[ItemT], text_of: Callable[[ItemT], str]
+) -> list[ItemT]:
     """Those of *items* that fit, in their own order where every word stands in them.
 
     Where none does: those that hold the letters of each word in their order (``snt45``), the
@@ -40,5 +42,7 @@ def _scattered(words: Sequence[str], items: Sequence[ItemT], texts: Sequence[str
 def _near(typed: str, items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
     from rapidfuzz import fuzz, process  # kept off the start-up path
 
-    scored = process.extract(typed, texts, scorer=fuzz.partial_ratio, limit=50, score_cutoff=NEAR)
+    scored = process.extract(
+        typed, texts, scorer=fuzz.partial_ratio, limit=50, score_cutoff=MIN_SIMILARITY
+    )
     return [items[at] for _, _, at in scored]

@@ -2,10 +2,10 @@
 
 import re
 
-TYPED = re.compile(r'(?:^|(?<=\s))@"?([^\s"@]*)$')
+TYPED_MENTION = re.compile(r'(?:^|(?<=\s))@"?([^\s"@]*)$')
 """A mention that is being typed, before the cursor."""
 
 
-def quoted(path: str) -> str:
+def mention_of(path: str) -> str:
     """*path* as it is put into a prompt."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"

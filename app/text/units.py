@@ -5,7 +5,17 @@ from datetime import UTC, datetime, tzinfo
 
 from agent.records.units import money, tokens
 
-__all__ = ["aligned", "clock", "count", "day", "duration", "money", "price", "tokens", "widths_of"]
+__all__ = [
+    "align_columns",
+    "clock",
+    "column_widths",
+    "count",
+    "day",
+    "duration",
+    "money",
+    "price",
+    "tokens",
+]
 
 
 def duration(seconds: float) -> str:
@@ -18,7 +28,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}h {whole % 3600 // 60}m"
 
 
-def aligned(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
+def align_columns(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
     """A line of *cells* in columns of so many terminal cells; from *right_from* on they stand at
     the right edge of theirs."""
     from rich.cells import cell_len  # not needed for the first frame
@@ -29,7 +39,7 @@ def aligned(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99
     return "  ".join(placed).rstrip()
 
 
-def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
+def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
     """Cells of the terminal that the columns of *rows* take."""
     from rich.cells import cell_len  # as above
 

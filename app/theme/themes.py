@@ -17,15 +17,15 @@ from textual.theme import BUILTIN_THEMES, Theme
 DARK = "opencode-py-dark"
 LIGHT = "opencode-py-light"
 
-MIDDLE = 0.18
+MIDDLE_LUMINANCE = 0.18
 """The luminance between dark and light pages, as the eye sees it."""
 
-CONTRAST = 4.5
+MIN_CONTRAST = 4.5
 """The least contrast of a text tone on the grounds it is used on (WCAG AA)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tones:
+class Palette:
     """Colours as Rich takes them: ``#rrggbb``, or names where the terminal's own are used.
 
     *ground* is the page, *panel* a surface on it, *raised* a dialog. Text is *text*,
@@ -62,27 +62,27 @@ class Tones:
         """A style by the names of two tones and Rich attributes (``"bold italic"``)."""
         return _style(self, tone, on, attributes)
 
-    def legible(self, tone: str, on: str) -> str:
+    def legible_tone(self, tone: str, on: str) -> str:
         """*tone*, or a stronger one where it cannot be read on the ground *on*."""
         return _legible(self, tone, on)
 
 
 @lru_cache(1024)
-def _style(tones: Tones, tone: str, on: str, attributes: str) -> Style:
+def _style(tones: Palette, tone: str, on: str, attributes: str) -> Style:
     return Style.parse(f"{attributes} {getattr(tones, tone)} on {getattr(tones, on)}")
 
 
 @lru_cache(1024)
-def _legible(tones: Tones, tone: str, on: str) -> str:
+def _legible(tones: Palette, tone: str, on: str) -> str:
     ground = getattr(tones, on)
     for name in (tone, "muted"):
         color = getattr(tones, name)
-        if "#" not in color or "#" not in ground or contrast(color, ground) >= CONTRAST:
+        if "#" not in color or "#" not in ground or contrast(color, ground) >= MIN_CONTRAST:
             return name
     return "text"
 
 
-DARK_TONES = Tones(
+DARK_PALETTE = Palette(
     ground="#0e1116",
     panel="#151a21",
     raised="#1c222b",
@@ -106,7 +106,7 @@ DARK_TONES = Tones(
     cursor="#23353a",
 )
 
-LIGHT_TONES = Tones(
+LIGHT_PALETTE = Palette(
     ground="#fbfaf7",
     panel="#f2efe9",
     raised="#e8e4dc",
@@ -132,7 +132,7 @@ LIGHT_TONES = Tones(
 )
 
 # The terminal decides what these names look like; no ground of our own is laid under text.
-_ANSI_TONES = Tones(
+_ANSI_PALETTE = Palette(
     ground="default",
     panel="default",
     raised="default",
@@ -161,10 +161,10 @@ def _css(color: str) -> str:
     return color if color.startswith("#") else f"ansi_{color}"
 
 
-OWN_TONES = {DARK: DARK_TONES, LIGHT: LIGHT_TONES}
+OWN_PALETTES = {DARK: DARK_PALETTE, LIGHT: LIGHT_PALETTE}
 
 
-def own_theme(name: str, tones: Tones) -> Theme:
+def own_theme(name: str, tones: Palette) -> Theme:
     """A theme that is all of *tones*."""
     theme = Theme(
         name=name,
@@ -200,12 +200,12 @@ def own_theme(name: str, tones: Tones) -> Theme:
     return _carrying(theme, tones)
 
 
-def with_tones(theme: Theme) -> Theme:
+def with_palette(theme: Theme) -> Theme:
     """*theme* with a ``$tone-…`` CSS variable for each tone."""
-    return _carrying(theme, tones_for(theme))
+    return _carrying(theme, palette_of(theme))
 
 
-def _carrying(theme: Theme, tones: Tones) -> Theme:
+def _carrying(theme: Theme, tones: Palette) -> Theme:
     variables = {
         f"tone-{field.name.replace('_', '-')}": _css(getattr(tones, field.name))
         for field in fields(tones)
@@ -214,7 +214,7 @@ def _carrying(theme: Theme, tones: Tones) -> Theme:
     return replace(theme, variables={**theme.variables, **_cursors(tones), **variables})
 
 
-def _cursors(tones: Tones) -> dict[str, str]:
+def _cursors(tones: Palette) -> dict[str, str]:
     """What lies under the row of a list that the keys are on, and the words of an empty line to
     type in: Textual's own are too weak for text in our tones. The list looks the same while the
     keys go to the line above it. Without colours of ours the row is underlined."""
@@ -230,7 +230,9 @@ def _cursors(tones: Tones) -> dict[str, str]:
     } | {"text-disabled": _css(tones.muted)}
 
 
-OWN_THEMES: dict[str, Theme] = {name: own_theme(name, tones) for name, tones in OWN_TONES.items()}
+OWN_THEMES: dict[str, Theme] = {
+    name: own_theme(name, tones) for name, tones in OWN_PALETTES.items()
+}
 
 
 def register(app: App[object], *, dark: bool = True) -> None:
@@ -240,36 +242,36 @@ def register(app: App[object], *, dark: bool = True) -> None:
     app.theme = DARK if dark else LIGHT
 
 
-def register_others(app: App[object]) -> None:
+def register_textual_themes(app: App[object]) -> None:
     """Give Textual's themes their tones. Apart, since the first frame is in one of ours and
     these take as long as its layout."""
     for theme in BUILTIN_THEMES.values():
-        app.register_theme(with_tones(theme))
+        app.register_theme(with_palette(theme))
 
 
-def add(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:
+def register_themes(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Register further *themes*: colours by role. Sentences on those that cannot be used."""
     left: list[str] = []
     for name, colours in themes.items():
         try:
-            dark = _luminance(Color.parse(colours.get("background", "#000000"))) < MIDDLE
+            dark = _luminance(Color.parse(colours.get("background", "#000000"))) < MIDDLE_LUMINANCE
             theme = Theme(name=name, dark=dark, **colours)  # pyright: ignore[reportArgumentType] - roles are text
-            app.register_theme(with_tones(theme))
+            app.register_theme(with_palette(theme))
         except (ColorParseError, TypeError) as error:
             left.append(f"The theme {name} is left out: {error}.")
     return left
 
 
-def tones_for(theme: Theme) -> Tones:
+def palette_of(theme: Theme) -> Palette:
     """The tones of any theme: our own as they are, others from their main colours.
 
     Where a theme's colour is too weak for text on its page it is moved towards the text
     colour until the contrast is at least ``CONTRAST``.
     """
-    if theme.name in OWN_TONES:
-        return OWN_TONES[theme.name]
+    if theme.name in OWN_PALETTES:
+        return OWN_PALETTES[theme.name]
     if theme.ansi:
-        return replace(_ANSI_TONES, dark=theme.dark)
+        return replace(_ANSI_PALETTE, dark=theme.dark)
     if "tone-ground" in theme.variables:
         return _carried(theme)
     return _derived(
@@ -286,15 +288,15 @@ def tones_for(theme: Theme) -> Tones:
     )
 
 
-def _carried(theme: Theme) -> Tones:
+def _carried(theme: Theme) -> Palette:
     """The tones that a theme has as its variables."""
-    names = [field.name for field in fields(Tones) if field.name != "dark"]
+    names = [field.name for field in fields(Palette) if field.name != "dark"]
     held = {name: theme.variables[f"tone-{name.replace('_', '-')}"] for name in names}
-    return Tones(**held, dark=theme.dark)
+    return Palette(**held, dark=theme.dark)
 
 
 @lru_cache(64)
-def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dark: bool) -> Tones:
+def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dark: bool) -> Palette:
     base = Color.parse(ground).rgb
     page = Color(*base)
     ink = _readable(Color.parse(text), page, Color(255, 255, 255) if dark else Color(0, 0, 0))
@@ -307,7 +309,7 @@ def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dar
         return surface.hex6, word.hex6, _readable(_mix(ink, color, 0.4), word, ink).hex6
 
     added, removed = pair(ok), pair(err)
-    return Tones(
+    return Palette(
         ground=page.hex6,
         panel=_mix(page, ink, 0.04).hex6,
         raised=_mix(page, ink, 0.09).hex6,
@@ -333,7 +335,7 @@ def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dar
     )
 
 
-def for_ground(*, dark: bool) -> str:
+def own_theme_for(*, dark: bool) -> str:
     """Our own theme for a terminal with such a background."""
     return DARK if dark else LIGHT
 
@@ -366,7 +368,7 @@ def _readable(color: Color, ground: Color, towards: Color) -> Color:
     """*color*, moved towards another until it can be read on *ground*."""
     for tenth in range(10):
         moved = _mix(color, towards, tenth / 10)
-        if _contrast(moved, ground) >= CONTRAST:
+        if _contrast(moved, ground) >= MIN_CONTRAST:
             return moved
     return towards
 

@@ -14,13 +14,13 @@ from typing import cast
 from textual.theme import Theme
 
 from app.text.sanitize import sanitize_line
-from app.theme.themes import DARK, OWN_TONES, Tones, own_theme
+from app.theme.themes import DARK, OWN_PALETTES, Palette, own_theme
 
-LARGEST = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Bytes above which a file is no theme."""
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
-_NAMES = tuple(field.name for field in fields(Tones) if field.name != "dark")
+_NAMES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 
 
 def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
@@ -38,11 +38,11 @@ def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
     return themes, faults
 
 
-def _tones(path: Path) -> Tones:
+def _tones(path: Path) -> Palette:
     """Raises ``ValueError`` with what is wrong."""
     with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
         raise ValueError("it is larger than 64 KB")
     try:
         read = json.loads(data)
@@ -52,8 +52,8 @@ def _tones(path: Path) -> Tones:
         raise ValueError("it is not an object of colours")  # noqa: TRY004 - a fault of the file
     given = dict(cast("dict[str, object]", read))
     base = given.pop("base", DARK)
-    if not isinstance(base, str) or base not in OWN_TONES:
-        raise ValueError(f"its base is none of {', '.join(OWN_TONES)}")
+    if not isinstance(base, str) or base not in OWN_PALETTES:
+        raise ValueError(f"its base is none of {', '.join(OWN_PALETTES)}")
     colors: dict[str, str] = {}
     for key, value in given.items():
         name = key.replace("-", "_")
@@ -62,4 +62,4 @@ def _tones(path: Path) -> Tones:
         if not isinstance(value, str) or not _HEX.fullmatch(value):
             raise ValueError(f"{key} is not a colour as #rrggbb")
         colors[name] = value.lower()
-    return replace(OWN_TONES[base], **colors)
+    return replace(OWN_PALETTES[base], **colors)

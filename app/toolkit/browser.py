@@ -5,10 +5,10 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 
-Open = Callable[[str], Awaitable[bool]]
+OpenAddress = Callable[[str], Awaitable[bool]]
 
 
-def browser_of(env: Mapping[str, str]) -> Open:
+def browser_opener(env: Mapping[str, str]) -> OpenAddress:
     """What opens an address; it tells whether it could. Without a desktop it never can: what a
     terminal would offer there is a browser that takes the terminal."""
     program = "open" if sys.platform == "darwin" else "xdg-open"

@@ -9,16 +9,16 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-WAIT = 3.0
+TIMEOUT = 3.0
 """Seconds for the desktop to answer: an X server that hangs must not hold the key for ever."""
 
-LARGEST = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """Bytes above which an image is not taken; no provider takes one of 32 MiB."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def readers(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
+def reader_commands(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
     """The commands, best first, that write the clipboard's image as PNG to their output."""
     if platform == "darwin":
         return [["pngpaste", "-"]]
@@ -39,12 +39,12 @@ def readers(env: Mapping[str, str], platform: str = sys.platform) -> list[list[s
     return found
 
 
-async def image(env: Mapping[str, str], folder: Path) -> Path | None:
+async def save_clipboard_image(env: Mapping[str, str], folder: Path) -> Path | None:
     """The clipboard's image, written to a new file in *folder*; None if there is none."""
-    for command in readers(env):
+    for command in reader_commands(env):
         program = shutil.which(command[0], path=env.get("PATH"))
         data = await _output([program, *command[1:]], env) if program else b""
-        if data.startswith(PNG) and len(data) <= LARGEST:
+        if data.startswith(PNG) and len(data) <= MAX_BYTES:
             return await asyncio.to_thread(_keep, data, folder)
     return None
 
@@ -69,7 +69,7 @@ async def _output(command: list[str], env: Mapping[str, str]) -> bytes:
     except OSError:
         return b""
     try:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(TIMEOUT):
             data, _ = await process.communicate()
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):

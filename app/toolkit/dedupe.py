@@ -10,16 +10,16 @@ class Dedupe:
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._told: dict[str, float] = {}
+        self._shown: dict[str, float] = {}
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._shown)
 
-    def is_news(self, sentence: str) -> bool:
+    def is_new(self, sentence: str) -> bool:
         """Whether *sentence* is to be told now."""
         now = self._clock()
-        self._told = {told: at for told, at in self._told.items() if now - at < self._seconds}
-        if sentence in self._told:
+        self._shown = {told: at for told, at in self._shown.items() if now - at < self._seconds}
+        if sentence in self._shown:
             return False
-        self._told[sentence] = now
+        self._shown[sentence] = now
         return True

@@ -30,7 +30,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.startup.raw_mode import lend
-from app.toolkit.osc_replies import ASK_BACKGROUND, REST_WAIT, Replies
+from app.toolkit.osc_replies import ASK_BACKGROUND, REPLY_TIMEOUT, TerminalReplies
 
 if TYPE_CHECKING:
     from queue import Queue
@@ -44,11 +44,11 @@ BURST_WAIT = 0.01
 BURST_LIMIT = 4_000_000
 """Characters after which an unmarked paste is handed on in parts."""
 
-BEHIND = 30
+MAX_QUEUED_WRITES = 30
 """Writes that wait for the terminal, three of them a frame, from which on none is painted: where
 Textual would hold up the event loop, and whatever it works on with it."""
 
-LAST_WAIT = 1.0
+CLOSE_TIMEOUT = 1.0
 """Seconds that the terminal has at the end to read what was painted; the rest is dropped."""
 
 # Alt+Enter as most terminals send it. Textual has no name for it and swallows it.
@@ -57,7 +57,7 @@ ALT_ENTER: dict[str, tuple[Keys, ...]] = {"\x1b\r": (Keys.ControlJ,), "\x1b\n": 
 _KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
 
 
-def unmarked_paste(data: str) -> tuple[str, str] | None:
+def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
 
     Nobody types a line break amid text within one read. A last carriage return after lines
@@ -103,7 +103,7 @@ class KeyParser(XTermParser):
             self._timeout_time = 0.0
             yield from self.tick()
         self._lone_escape = False
-        paste = unmarked_paste(data) if not (self.in_paste or self.waiting) else None
+        paste = split_unmarked_paste(data) if not (self.in_paste or self.waiting) else None
         if paste is not None:
             pasted, data = paste
             yield events.Paste(_without_surrogates(pasted))
@@ -143,7 +143,7 @@ def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "ignore").decode("utf-8")
 
 
-class Outlet:
+class TerminalOutput:
     """What is written to the terminal, through *file*. Once the terminal is gone, what comes is
     dropped: Textual's writer would end at the fault, and whoever writes next waits for ever.
     *drained* is called in the writer's thread when nothing waits any more."""
@@ -181,17 +181,17 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        self._file = cast("TextIO", Outlet(self._file, self._drained))
+        self._file = cast("TextIO", TerminalOutput(self._file, self._drained))
         self._frame_owed = False
         self._wake: tuple[int, int] | None = None
         self._ending = False
-        self._replies = Replies()
+        self._replies = TerminalReplies()
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
 
-    def take_mouse(self, *, taken: bool) -> None:
+    def capture_mouse(self, *, captured: bool) -> None:
         """Let clicks come here, or leave them to the terminal; also after a suspend."""
-        if taken:
+        if captured:
             self._mouse = True
             self._enable_mouse_support()
         else:
@@ -222,11 +222,11 @@ class TerminalDriver(LinuxDriver):
             os.write(self._wake[1], b"x")
         super().disable_input()
 
-    def takes_frame(self) -> bool:
+    def can_paint(self) -> bool:
         """Whether the terminal keeps up. Where it does not, a frame is owed to it, and the whole
         screen is painted once it has read what waits."""
         waiting = self._waiting()
-        if waiting is None or waiting.qsize() < BEHIND:
+        if waiting is None or waiting.qsize() < MAX_QUEUED_WRITES:
             return True
         self._frame_owed = True
         return waiting.empty()  # by now: then nobody would come to pay
@@ -247,7 +247,7 @@ class TerminalDriver(LinuxDriver):
         writer, waiting = self._writer_thread, self._waiting()
         if writer is not None and waiting is not None:
             waiting.put(None)
-            writer.join(LAST_WAIT)
+            writer.join(CLOSE_TIMEOUT)
             while writer.is_alive():
                 _take_back(self._file.fileno())
                 writer.join(ESCAPE_WAIT)
@@ -269,7 +269,7 @@ class TerminalDriver(LinuxDriver):
                 if not data and not parser.waiting:
                     self._replies.give_up()
                 data = data if parser.in_paste else self._without_replies(data)
-                while data and len(data) < BURST_LIMIT and unmarked_paste(data) is not None:
+                while data and len(data) < BURST_LIMIT and split_unmarked_paste(data) is not None:
                     more = decode(self._read(BURST_WAIT))
                     if not more:
                         break
@@ -288,10 +288,10 @@ class TerminalDriver(LinuxDriver):
         """Seconds to wait for more of what has begun, None where nothing has."""
         if parser.waiting:
             return ESCAPE_WAIT
-        return REST_WAIT if self._replies.waiting else None
+        return REPLY_TIMEOUT if self._replies.waiting else None
 
     def _without_replies(self, data: str) -> str:
-        rest, found = self._replies.take(data)
+        rest, found = self._replies.extract(data)
         self._hand_on(found)
         return rest
 
@@ -321,14 +321,14 @@ def _take_back(terminal: int) -> None:
         termios.tcflow(terminal, termios.TCOON)
 
 
-def takes_frame(app: App[int]) -> bool:
+def can_paint(app: App[int]) -> bool:
     """Whether a frame may be painted now (see ``TerminalDriver.takes_frame``)."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
-    return not isinstance(driver, TerminalDriver) or driver.takes_frame()
+    return not isinstance(driver, TerminalDriver) or driver.can_paint()
 
 
-def take_mouse(app: App[int], *, taken: bool) -> None:
+def capture_mouse(app: App[int], *, captured: bool) -> None:
     """Take the mouse or leave it to the terminal, where the app runs in one."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
     if isinstance(driver, TerminalDriver):
-        driver.take_mouse(taken=taken)
+        driver.capture_mouse(captured=captured)

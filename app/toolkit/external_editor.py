@@ -39,18 +39,18 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
     raise EditorError("There is no editor: set $EDITOR to the one you use, such as vim or nano.")
 
 
-async def edited(app: App[int], text: str, env: Mapping[str, str]) -> str:
+async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
     """*text* as the user left it in the editor. What the agent does goes on meanwhile, the
     screen is not painted. Raises ``EditorError`` as ``written`` does."""
     command = editor_command(env)
     try:
         with _no_interrupt(), app.suspend(), app.batch_update():
-            return await written(text, command, env)
+            return await run_editor(text, command, env)
     except SuspendNotSupported as error:
         raise EditorError("This terminal cannot be lent to an editor.") from error
 
 
-async def written(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:
+async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:
     """*text* after *command* worked on a file of it, without the line end that editors add.
 
     Raises ``EditorError`` when the editor cannot be started or says that it failed (as

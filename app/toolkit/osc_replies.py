@@ -15,7 +15,7 @@ _BEGINS = re.compile(r"\x1b\]\d+;")
 _END = r"(?:\x07|\x1b\\)"
 _LONGEST = 80
 """Characters that an answer may have; what goes on longer is none."""
-REST_WAIT = 0.5
+REPLY_TIMEOUT = 0.5
 """Seconds that the rest of an answer may take, also over a slow line."""
 _ANSWER = re.compile(rf"\x1b\]\d+;[^\x07\x1b]{{0,{_LONGEST}}}{_END}")
 """Also one that a bad line broke, or to a question of the program that ran before."""
@@ -33,7 +33,7 @@ class TerminalBackground(Message):
 
 
 @dataclass(slots=True)
-class Replies:
+class TerminalReplies:
     """Takes the answers out of what is read. One that came in two reads is kept till then, but not
     for ever, whoever goes on typing. *clock* is in seconds."""
 
@@ -50,9 +50,9 @@ class Replies:
         """Forget an answer whose end does not come: it was lost on the way."""
         self._held = ""
 
-    def take(self, data: str) -> tuple[str, list[TerminalBackground]]:
+    def extract(self, data: str) -> tuple[str, list[TerminalBackground]]:
         """*data*, one read, without the answers in it, and what they say."""
-        if self._held and self.clock() - self._since > REST_WAIT:
+        if self._held and self.clock() - self._since > REPLY_TIMEOUT:
             self.give_up()
         if not self._held and _BEGINS.search(data) is None:
             return data, []
@@ -76,6 +76,6 @@ def is_dark(red: str, green: str, blue: str) -> bool:
     return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.5
 
 
-def hinted_dark(colorfgbg: str) -> bool:
+def colorfgbg_is_dark(colorfgbg: str) -> bool:
     """What ``COLORFGBG`` (``15;0``) says of the background; dark where it says nothing."""
     return colorfgbg.rpartition(";")[2] not in {"7", "15"}

@@ -24,10 +24,10 @@ class Tasks:
     exception, after it was logged."""
 
     def __init__(
-        self, refused: Callable[[str], None], failed: Callable[[BaseException], None]
+        self, on_expected_error: Callable[[str], None], on_crash: Callable[[BaseException], None]
     ) -> None:
-        self._refused = refused
-        self._failed = failed
+        self._refused = on_expected_error
+        self._failed = on_crash
         self._tasks: set[asyncio.Task[object]] = set()
 
     def spawn(self, work: Coroutine[object, object, object], name: str) -> asyncio.Task[object]:
@@ -54,7 +54,7 @@ class Tasks:
             self._failed(error)
 
 
-async def ask(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:
+async def show_dialog(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:
     """Show a dialog and wait for what it gives back. To be awaited in a task of ours only."""
     answer: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
 

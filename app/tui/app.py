@@ -22,16 +22,16 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import AwaitMount
 
-from app.screens.base.dialog import QUIET
+from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.session.screen import SessionScreen
 from app.session.workspace import Place, short_folder
 from app.startup.logs import start_log
 from app.startup.options import Launch
 from app.startup.runtime import load
-from app.theme.preferences import Look, background_told
+from app.theme.preferences import Appearance, set_terminal_background
 from app.theme.themes import register
-from app.toolkit.driver import TerminalDriver, takes_frame
-from app.toolkit.osc_replies import TerminalBackground, hinted_dark
+from app.toolkit.driver import TerminalDriver, can_paint
+from app.toolkit.osc_replies import TerminalBackground, colorfgbg_is_dark
 from app.tui.clipboard import copy_and_tell
 from app.tui.type_ahead import Ahead
 from app.widgets.home import HomeFacts
@@ -66,12 +66,12 @@ class OpencodeApp(App[int]):
         open_runtime: "Opener",
         *,
         log_path: str = "",
-        grace: float = QUIET,
+        grace: float = QUIET_SECONDS,
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
-        dark = hinted_dark(env.get("COLORFGBG", ""))
+        dark = colorfgbg_is_dark(env.get("COLORFGBG", ""))
         register(cast("App[object]", self), dark=dark)
-        self.look = Look(dark=dark)
+        self.appearance = Appearance(dark=dark)
         self._log_path = log_path
         self._env = env
         self._launch = launch
@@ -132,13 +132,13 @@ class OpencodeApp(App[int]):
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Textual's, for each frame; none for a terminal that has not read those before (V04)."""
-        if takes_frame(self):
+        if can_paint(self):
             super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     async def on_event(self, event: events.Event) -> None:
         """Keys of actions come before any widget's (U15). What is typed before the prompt is
         there waits for it."""
-        if not self._main.stands and isinstance(event, events.InputEvent | events.Paste):
+        if not self._main.first_frame_ready and isinstance(event, events.InputEvent | events.Paste):
             await AwaitMount(self._main, [self._main])
         if not self._takes(event):
             await super().on_event(event)
@@ -160,7 +160,7 @@ class OpencodeApp(App[int]):
         return self.controller.takes(event.key)
 
     def on_terminal_background(self, event: TerminalBackground) -> None:
-        background_told(self, dark=event.dark)
+        set_terminal_background(self, dark=event.dark)
 
     def on_transcript_earlier(self) -> None:
         controller = self.controller

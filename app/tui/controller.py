@@ -28,7 +28,7 @@ from app.commands import keymap
 from app.commands.context import Context
 from app.commands.registry import Action, actions, find, provide
 from app.screens.base.error import ErrorScreen
-from app.screens.session.layout import parts_for
+from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.permission_mode import Modes
@@ -39,7 +39,7 @@ from app.startup.options import Launch
 from app.startup.warmup import warm
 from app.text.sanitize import sanitize
 from app.theme import themes
-from app.theme.preferences import wear
+from app.theme.preferences import apply_settings
 from app.toolkit.dedupe import Dedupe
 from app.toolkit.tasks import Tasks
 from app.tui.dialogs import Answer, Asking
@@ -51,7 +51,7 @@ from app.tui.sidebar import Siding
 from app.tui.subagent_navigation import Family
 from app.tui.workspace import Folder, Opener
 from app.widgets.home import HomeFacts, local_servers, model_reason
-from app.widgets.transcript.paging import Paging
+from app.widgets.transcript.paging import HistoryPager
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo
@@ -97,18 +97,18 @@ class Controller:
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
-        self.paging = Paging(self.live, self._changed)
+        self.paging = HistoryPager(self.live, self._changed)
         self.main = main
-        main.complete(parts_for(actions()))
+        main.add_widgets(create_widgets(actions()))
         self._health = Health(self.tasks, self.main)
         self._siding = Siding(self.main, self.live)
-        self.family = Family(self.tasks, self.live, main.parts.breadcrumbs.show)
+        self.family = Family(self.tasks, self.live, main.widgets.breadcrumbs.show)
         self.finding = Finding(self.main, self.live, self.tasks)
         self.stopping = Stopping(
             app,
             self.live,
             self.tasks,
-            main.parts.working.stopping,
+            main.widgets.activity.show_stopping,
         )
         self.interrupting = Interrupting(
             app,
@@ -122,7 +122,7 @@ class Controller:
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
-        themes.register_others(cast("App[object]", self._app))
+        themes.register_textual_themes(cast("App[object]", self._app))
         self.tasks.spawn(self._open(), "starting")
 
     async def _open(self) -> None:
@@ -152,12 +152,12 @@ class Controller:
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
         self._leader = keymap.Leader(seconds=config.ui.leader_timeout / 1000)
-        left += themes.add(cast("App[object]", self._app), runtime.plugins.themes)
-        worn = wear(self._app, config, runtime.paths.config / "themes")
+        left += themes.register_themes(cast("App[object]", self._app), runtime.plugins.themes)
+        worn = apply_settings(self._app, config, runtime.paths.config / "themes")
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
-        self.main.parts.working.to_background = partial(
+        self.main.widgets.activity.background_key = partial(
             key_offered, self.live, self.main.prompt, self.keys
         )
         self._show()
@@ -176,7 +176,7 @@ class Controller:
 
     def takes(self, key: str) -> bool:
         """Whether *key* belongs to an action (it is run then). Only the main screen has them."""
-        if not self.at_main() or (key == "tab" and self.main.completing):
+        if not self.at_main() or (key == "tab" and self.main.is_completing):
             return False
         if key not in keymap.FIXED and self._leader.take():
             self.call(find(self.keys.after_leader.get(key, "")))
@@ -223,7 +223,7 @@ class Controller:
             await self.live.send(text, delivery)
         except OpencodePyError:
             typed = self.main.prompt.text
-            self.main.prompt.put(f"{text}\n{typed}" if typed else text)
+            self.main.prompt.set_text(f"{text}\n{typed}" if typed else text)
             raise
         finally:
             self._show()
@@ -288,7 +288,7 @@ class Controller:
                 pass
 
     def _warn_once(self, sentence: str) -> None:
-        if self._once.is_news(sentence):
+        if self._once.is_new(sentence):
             self.warn(sentence)
 
     def _show(self) -> None:
@@ -297,7 +297,7 @@ class Controller:
         colour = _colour(live)
         self.main.status.show(
             agent=live.agent,
-            colour=colour,
+            color=colour,
             model=live.model,
             effort=live.effort,
             branch=self._place.branch,

@@ -42,7 +42,7 @@ class Asking:
                 if shown.is_current:
                     shown.dismiss(None)
             else:
-                shown.set_waiting(len(waiting))
+                shown.set_pending(len(waiting))
         elif waiting and self._may_show():
             self._show(waiting[0], len(waiting))
 
@@ -58,10 +58,10 @@ class Asking:
                 self._reply(asked.id, outcome)
 
         if isinstance(asked, Question):
-            question = QuestionScreen(asked, waiting=waiting, grace=self._grace)
+            question = QuestionScreen(asked, pending=waiting, grace=self._grace)
             self._shown = question
             self._app.push_screen(question, closed)
         else:
-            permission = PermissionScreen(asked, waiting=waiting, grace=self._grace)
+            permission = PermissionScreen(asked, pending=waiting, grace=self._grace)
             self._shown = permission
             self._app.push_screen(permission, closed)

@@ -155,7 +155,7 @@ class Interrupting:
     def _clears(self) -> bool:
         if not self._main.prompt.text:
             return False
-        text = self._main.prompt.take()
+        text = self._main.prompt.take_text()
         self._main.prompt.remember(text)
         self._cleared(text)
         return True

@@ -3,7 +3,7 @@
 from textual.app import App
 
 from app.text.sanitize import sanitize_line
-from app.theme.preferences import Notify, look_of
+from app.theme.preferences import NotificationStyle, appearance_of
 
 TITLE_CELLS = 40
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
@@ -16,7 +16,7 @@ def title_sequence(title: str) -> str:
     return f"\x1b]2;{text}\x07"
 
 
-def notify_sequence(sentence: str, way: Notify = "auto", *, tmux: bool = False) -> str:
+def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: bool = False) -> str:
     """What tells the user of *sentence* in this *way*; inside tmux it is passed through to the
     terminal around it."""
     text = "".join(char for char in sanitize_line(sentence) if char.isprintable())
@@ -45,7 +45,7 @@ class Terminal:
         self._title = ""
 
     def title(self, title: str) -> None:
-        if not look_of(self._app).title:
+        if not appearance_of(self._app).title:
             if self._title:
                 write_to(self._app, RESTORE_TITLE)
             self._title = ""
@@ -61,7 +61,7 @@ class Terminal:
     def want(self, sentence: str) -> None:
         """Tell that something waits or is done, unless the terminal has the focus."""
         if not self._app.app_focus:
-            way = look_of(self._app).notify
+            way = appearance_of(self._app).notify
             write_to(self._app, notify_sequence(sentence, way, tmux=self._tmux))
 
 

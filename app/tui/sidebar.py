@@ -4,7 +4,7 @@ from agent.records.shells import ShellInfo
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.view import NOTHING, Change
-from app.widgets.sidebar import Changes, Side
+from app.widgets.sidebar import ChangedFiles, SidebarContent
 
 
 class Siding:
@@ -13,7 +13,7 @@ class Siding:
     def __init__(self, main: SessionScreen, live: LiveSession) -> None:
         self._main = main
         self._live = live
-        self._changes = Changes()
+        self._changes = ChangedFiles()
 
     def show(self, change: Change = NOTHING) -> None:
         """Take in a *change* of the session, or what the status line tells by now."""
@@ -21,9 +21,9 @@ class Siding:
         self._changes.update(view, change)
         shells = self._shells()
         errands = tuple(view.errands.running.values()) if view is not None else ()
-        self._main.status.show(shells=len(shells), errands=len(errands))
+        self._main.status.show(shells=len(shells), subagents=len(errands))
         status = self._main.status.status
-        side = Side(
+        side = SidebarContent(
             context=status.context,
             limit=status.limit,
             cost=status.cost,
@@ -32,9 +32,9 @@ class Siding:
             servers=status.servers,
             languages=status.languages,
             shells=shells,
-            errands=errands,
+            subagents=errands,
         )
-        self._main.parts.sidebar.show(side)
+        self._main.widgets.sidebar.show(side)
 
     def _shells(self) -> tuple[ShellInfo, ...]:
         if not self._live.is_ready:

@@ -36,7 +36,7 @@ class Ahead:
         key = event.key if isinstance(event, events.Key) else ""
         if key == "ctrl+c":  # ends whatever there is
             return False
-        if isinstance(screen, AutoDialog) and screen.holds(event.time, key):
+        if isinstance(screen, AutoDialog) and screen.is_too_early(event.time, key):
             before = self._at_prompt and event.time < screen.grace.seen
             if before or event.time - self._wrote <= WRITING:
                 self._write(event)

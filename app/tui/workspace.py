@@ -8,7 +8,7 @@ from textual.app import App
 from app.screens.permission.trust import TrustScreen
 from app.session.live import LiveSession
 from app.startup.options import Launch
-from app.toolkit.tasks import ask
+from app.toolkit.tasks import show_dialog
 
 if TYPE_CHECKING:  # brings the whole harness
     from agent.commands import CommandInfo
@@ -58,4 +58,4 @@ class Folder:
 
     async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         """Ask before anything of the folder is used. What is sent meanwhile waits."""
-        return await ask(self._app, TrustScreen(question, grace=self._grace)) or "later"
+        return await show_dialog(self._app, TrustScreen(question, grace=self._grace)) or "later"

@@ -28,18 +28,18 @@ if TYPE_CHECKING:  # for its name alone
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8
-CLOCK = 1.0
-SILENCE = 30.0
+CLOCK_SECONDS = 1.0
+SILENT_AFTER = 30.0
 """Seconds without a word from the model after which the line counts them (spec 1, L12a)."""
-OFFER = 2.0
+OFFER_BACKGROUND_AFTER = 2.0
 """Seconds that a command runs before the line offers to send it to the background: most are
 over by then."""
-LEAST = 20
+MIN_STATUS_CELLS = 20
 """Cells for what runs, below which the hint how to stop it is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Activity:
     """*since* is when the turn began (seconds since the epoch); *output* the tokens that the
     model has generated in it so far as far as they are known; *queued* the messages that wait.
     *silent* is when the model was heard last while it is its turn to speak, 0 else. *command* is
@@ -51,13 +51,13 @@ class Work:
     output: int = 0
     queued: int = 0
     cancelling: bool = False
-    waiting: int = 0
+    pending_requests: int = 0
     silent: float = 0.0
     command: float = 0.0
     background: str = ""
 
 
-def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
+def activity_text(work: Activity, now: float, frame: str, width: int) -> Content:
     """One line of *width* cells at the time *now*; empty when nothing runs."""
     if isinstance(work.status, Idle):
         return Content("")
@@ -71,11 +71,11 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
             (f" Retry {work.status.attempt} in {left_seconds}s", "$tone-warn"),
             (f"  {sanitize(work.status.message).strip()}", "$tone-muted"),
         )
-    elif work.waiting:
+    elif work.pending_requests:
         left = Content.assemble(
             ("◆ Waiting for you", "$tone-warn"), (f"  {elapsed}", "$tone-muted")
         )
-    elif work.silent and now - work.silent >= SILENCE:
+    elif work.silent and now - work.silent >= SILENT_AFTER:
         left = Content.assemble(
             (frame, "$tone-warn"),
             (f" Waiting for the model, silent for {duration(now - work.silent)}", "$tone-warn"),
@@ -90,14 +90,16 @@ def lay_out(work: Work, now: float, frame: str, width: int) -> Content:
         )
     queued = f"{count(work.queued, 'message')} waiting, up to edit" if work.queued else ""
     hint = "" if work.cancelling else "esc to interrupt"
-    offered = work.background and work.command and now - work.command >= OFFER and hint
+    offered = (
+        work.background and work.command and now - work.command >= OFFER_BACKGROUND_AFTER and hint
+    )
     aside = f"{work.background} to background" if offered else ""
     tellings = (queued, aside, hint), (aside, hint), (hint,), ()
     for right in ("   ".join(part for part in parts if part) for parts in tellings):
         room = width - left.cell_length - len(right)
         if room >= 2:
             return left + Content(" " * room) + Content.styled(right, "$tone-muted")
-        if right and right == hint and width - len(hint) >= LEAST:
+        if right and right == hint and width - len(hint) >= MIN_STATUS_CELLS:
             # a provider's long sentence gives way: how to stop is always there (U5)
             left = left.truncate(width - len(hint) - 2, ellipsis=True)
             return left + Content("  ") + Content.styled(hint, "$tone-muted")
@@ -120,7 +122,7 @@ def output_so_far(view: "SessionView | None") -> int:
     return total
 
 
-def models_turn(view: "SessionView") -> bool:
+def is_models_turn(view: "SessionView") -> bool:
     """Whether the next word is the model's: a turn runs and none of its tools does."""
     if isinstance(view.status, Idle) or not view.message_ids:
         return False
@@ -130,49 +132,51 @@ def models_turn(view: "SessionView") -> bool:
     )
 
 
-def _step(work: Work) -> float:
+def _step(work: Activity) -> float:
     """Seconds after which the line looks otherwise; 0 for never. One that waits for the user or
     for a retry only counts, however long that takes."""
     match work.status:
         case Idle():
             return 0.0
         case Retry():
-            return CLOCK
+            return CLOCK_SECONDS
         case Busy():
-            return CLOCK if work.waiting and not work.cancelling else FRAME_SECONDS
+            return CLOCK_SECONDS if work.pending_requests and not work.cancelling else FRAME_SECONDS
 
 
-class WorkingLine(Static):
+class ActivityLine(Static):
     """Shows a ``Work``. Its timer runs only while there is something to move."""
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
         super().__init__("", id=id, markup=False)
-        self._work = Work()
+        self._work = Activity()
         self._clock = clock
         self._frame = 0
         self._timer: Timer | None = None
         self._pace = 0.0
-        self.to_background: Callable[[], str] = str
+        self.background_key: Callable[[], str] = str
         """Gives the key that would send a command to the background now, "" for none."""
 
     @property
-    def work(self) -> Work:
+    def activity(self) -> Activity:
         return self._work
 
-    def stopping(self) -> None:
+    def show_stopping(self) -> None:
         """Say that the turn is being stopped, before the harness has confirmed it."""
         self.show(replace(self._work, cancelling=True))
 
-    def heard(self, *, models_turn: bool) -> None:
+    def note_output(self, *, models_turn: bool) -> None:
         """Something came: silence counts from now on, if the next word is the model's."""
         silent = self._clock() if models_turn else 0.0
         self._work = replace(self._work, silent=silent)
 
-    def heard_in(self, view: "SessionView") -> None:
+    def note_output_of(self, view: "SessionView") -> None:
         """Something came in the session of *view*."""
-        self.heard(models_turn=models_turn(view))
+        self.note_output(models_turn=is_models_turn(view))
 
-    def follow(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> bool:
+    def show_session(
+        self, view: "SessionView | None", to_send: int, preparing: float = 0.0
+    ) -> bool:
         """Show how the session of *view* stands; *to_send* prompts wait here, *preparing* is
         since when a command is made ready to be sent, 0 for none. Whether a message of the user
         waits in the session."""
@@ -189,12 +193,14 @@ class WorkingLine(Static):
                 output=output,
                 queued=to_send + len(queued),
                 cancelling=isinstance(status, Busy) and status.cancelling,
-                waiting=len(view.permissions) + len(view.questions) if view is not None else 0,
+                pending_requests=len(view.permissions) + len(view.questions)
+                if view is not None
+                else 0,
             )
         )
         return bool(queued)
 
-    def show(self, work: Work) -> None:
+    def show(self, work: Activity) -> None:
         before, self._work = self._work, work
         if work == before:
             return
@@ -210,7 +216,7 @@ class WorkingLine(Static):
     def _run(self, step: float) -> None:
         """Draw every *step* seconds from now on, 0 for not at all."""
         if step and app_of(self).animation_level == "none":
-            step = CLOCK
+            step = CLOCK_SECONDS
         if step == self._pace:
             return
         self._pace = step
@@ -221,7 +227,7 @@ class WorkingLine(Static):
     def _tick(self) -> None:
         if app_of(self).animation_level != "none":
             self._frame = (self._frame + 1) % len(FRAMES)
-        key = self.to_background()
+        key = self.background_key()
         since = (self._work.command or self._clock()) if key else 0.0
         self._work = replace(self._work, command=since, background=key)
         self._draw()
@@ -229,5 +235,5 @@ class WorkingLine(Static):
     def _draw(self) -> None:
         width = self.content_size.width
         if width:
-            line = lay_out(self._work, self._clock(), FRAMES[self._frame], width)
+            line = activity_text(self._work, self._clock(), FRAMES[self._frame], width)
             self.update(line, layout=False)

@@ -7,11 +7,11 @@ from app.session.subagents import Kin
 from app.text.sanitize import sanitize_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"
-LEAST = 24
+MIN_NAMES = 24
 """Cells for the names, below which the keys are left out."""
 
 
-def lay_out(kin: Kin, width: int) -> Content:
+def breadcrumbs_text(kin: Kin, width: int) -> Content:
     """One line of *width* cells: the names of what is above, then this one; on the right its
     place among its siblings and the keys. The names give way from the left."""
     names = [sanitize_line(one.title) or "Untitled" for one in (*kin.above, kin.session)]
@@ -20,7 +20,7 @@ def lay_out(kin: Kin, width: int) -> Content:
     keys = AROUND if several else BACK
     for right in (f"{place}   {keys}".strip(), place, ""):
         room = width - len(right) - 2 if right else width
-        if room >= LEAST or not right:
+        if room >= MIN_NAMES or not right:
             break
     last = Content.assemble((sanitize_line(kin.session.agent), "bold"), f"  {names.pop()}")
     trail = Content.styled("".join(f"{name} › " for name in names), "$tone-muted")
@@ -49,4 +49,4 @@ class Breadcrumbs(Static):
 
     def _draw(self) -> None:
         if self._kin is not None and self.content_size.width:
-            self.update(lay_out(self._kin, self.content_size.width), layout=False)
+            self.update(breadcrumbs_text(self._kin, self.content_size.width), layout=False)

@@ -16,19 +16,19 @@ if TYPE_CHECKING:  # for their names alone
     from app.session.live import LiveSession
     from app.startup.options import Launch
 
-TRIES: tuple[tuple[str, str], ...] = (
+DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),
     ("run git push", "see the permission dialog"),
     ("tour", "two minutes through everything"),
 )
 
-REAL_TRIES: tuple[tuple[str, str], ...] = (
+SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("What does this project do?", "it reads before it answers"),
     ("Find and fix a failing test", "it asks before it changes"),
     ("/plan how to …", "tab switches to the plan agent: it looks and changes nothing"),
 )
 
-RECENT = 3
+MAX_RECENT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
     return tuple(catalog.access.title(name) for name in catalog.lists.found)
 
 
-def lay_out(facts: HomeFacts) -> Content:
+def home_text(facts: HomeFacts) -> Content:
     """The whole text."""
     place = facts.place
     where = [sanitize(place.folder)]
@@ -111,7 +111,7 @@ def _model(facts: HomeFacts) -> list[Content]:
 
 
 def _tries(model: str) -> list[Content]:
-    tries = TRIES if not model or model.startswith("demo/") else REAL_TRIES[:2]
+    tries = DEMO_SUGGESTIONS if not model or model.startswith("demo/") else SUGGESTIONS[:2]
     width = max(len(what) for what, _ in tries) + 4
     rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in tries]
     help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))
@@ -122,7 +122,7 @@ def _recent(sessions: "Sequence[Session]", now: float) -> list[Content]:
     if not sessions:
         return []
     titles = [
-        Content(sanitize(s.title or "Untitled").replace("\n", " ")) for s in sessions[:RECENT]
+        Content(sanitize(s.title or "Untitled").replace("\n", " ")) for s in sessions[:MAX_RECENT]
     ]
     width = min(40, max(title.cell_length for title in titles)) + 4
     rows = [Content(""), Content.styled("Recent", "$tone-faint")]
@@ -138,10 +138,10 @@ class Home(Static):
     """Shows ``HomeFacts``."""
 
     def __init__(self, facts: HomeFacts, *, id: str | None = None) -> None:
-        super().__init__(lay_out(facts), id=id, markup=False)
+        super().__init__(home_text(facts), id=id, markup=False)
         self._facts = facts
 
     def show(self, facts: HomeFacts) -> None:
         if facts != self._facts:
             self._facts = facts
-            self.update(lay_out(facts))
+            self.update(home_text(facts))

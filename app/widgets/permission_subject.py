@@ -15,10 +15,10 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.records.blocks import Block, DiffBlock, Hunk
-from app.theme.preferences import look_of
-from app.theme.themes import DARK_TONES, Tones, tones_for
+from app.theme.preferences import appearance_of
+from app.theme.themes import DARK_PALETTE, Palette, palette_of
 from app.toolkit.app_of import app_of
-from app.widgets.transcript.blocks import Shown, draw
+from app.widgets.transcript.blocks import BlockContext, draw_block
 from app.widgets.transcript.diff import diff_lines, title_line
 from app.widgets.transcript.lines import Line, Page, blank, make_line
 
@@ -62,10 +62,10 @@ class HunkChoice:
         return frozenset(self._indices) - self._refused if self._refused else None
 
 
-class Subject(Widget):
+class PermissionSubject(Widget):
     """Shows blocks, nothing folded and nothing cut."""
 
-    DEFAULT_CSS = "Subject { height: auto; }"
+    DEFAULT_CSS = "PermissionSubject { height: auto; }"
 
     def __init__(self, blocks: Sequence[Block], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -118,8 +118,8 @@ class Subject(Widget):
         return Region(0, self._tops.get(self.choice.current, 0), 1, 4)
 
     def _draw(self, width: int) -> None:
-        tones = tones_for(app_of(self).current_theme)
-        page = Page(max(1, width), tones, look_of(self).diffs)
+        tones = palette_of(app_of(self).current_theme)
+        page = Page(max(1, width), tones, appearance_of(self).diffs)
         self._page = page
         self._lines, self._tops = [], {}
         for number, block in enumerate(self._blocks):
@@ -128,7 +128,7 @@ class Subject(Widget):
             if isinstance(block, DiffBlock) and self.choice.offered:
                 self._hunks(block, page)
             else:
-                self._lines += whole(block, page, titled=True)
+                self._lines += block_lines(block, page, titled=True)
 
     def _hunks(self, block: DiffBlock, page: Page) -> None:
         self._lines.append(title_line(block, page, 0))
@@ -146,7 +146,7 @@ class Subject(Widget):
             self._lines += diff_lines(replace(block, hunks=()), page, 0)
 
     def _head(self, hunk: Hunk, page: Page) -> Line:
-        tones: Tones = page.tones
+        tones: Palette = page.palette
         kept = self.choice.keeps(hunk.index)
         here = hunk.index == self.choice.current
         mark = Segment("✓ keep  " if kept else "✕ refuse", tones.style("ok" if kept else "err"))
@@ -156,15 +156,15 @@ class Subject(Widget):
         return make_line([pointer, mark, Segment(place, tones.style("muted", attributes=weight))])
 
 
-def whole(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
+def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
     """*block* unfolded and uncut, as it is asked about."""
-    lines, _ = draw(block, Shown(page, 0, open=True, titled=titled, asked=True))
+    lines, _ = draw_block(block, BlockContext(page, 0, open=True, titled=titled, uncut=True))
     return lines
 
 
 def plain_text(blocks: Sequence[Block], width: int = 100) -> Iterator[str]:
     """The same as lines of text, for where nothing is painted."""
-    page = Page(width, DARK_TONES)
+    page = Page(width, DARK_PALETTE)
     for block in blocks:
-        for line in whole(block, page, titled=True):
+        for line in block_lines(block, page, titled=True):
             yield line.strip.text.rstrip()

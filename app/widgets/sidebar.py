@@ -17,15 +17,15 @@ from app.session.server_status import Languages, Servers
 from app.session.view import Change, SessionView
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
-from app.theme.preferences import look_of
+from app.theme.preferences import appearance_of
 from app.toolkit.app_of import app_of
 from app.widgets.transcript.lines import cut
 
-LEAST = 60
+MIN_SCREEN_WIDTH = 60
 """Columns below which there is no room for one."""
 
 WIDTH = 36
-MOST = 12
+MAX_ROWS = 12
 """Rows of one section."""
 
 _TODO = {
@@ -35,12 +35,12 @@ _TODO = {
     "cancelled": ("⊘", "$tone-faint", "$tone-faint"),
 }
 
-Counts = tuple[int, int]
+LineCounts = tuple[int, int]
 """Lines that were added and removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class SidebarContent:
     """What the sidebar tells. *context* is tokens in use, *limit* the model's; *changes* are
     files with their added and removed lines, *shells* commands in the background that run,
     *errands* what sub-agents do there."""
@@ -49,14 +49,14 @@ class Side:
     limit: int | None = None
     cost: float | None = None
     todos: tuple[TodoItem, ...] = ()
-    changes: dict[str, Counts] = field(default_factory=dict[str, Counts])
+    changes: dict[str, LineCounts] = field(default_factory=dict[str, LineCounts])
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
     shells: tuple[ShellInfo, ...] = ()
-    errands: tuple[ErrandLine, ...] = ()
+    subagents: tuple[ErrandLine, ...] = ()
 
 
-def lay_out(side: Side, width: int) -> Content:
+def sidebar_text(side: SidebarContent, width: int) -> Content:
     """The sections that have something, one below the other, in rows of *width* cells."""
     sections = [
         list(section)
@@ -77,7 +77,7 @@ def _title(text: str, note: str = "") -> Content:
     return Content.assemble((text, "bold"), (f"  {note}" if note else "", "$tone-muted"))
 
 
-def _context(side: Side) -> Iterator[Content]:
+def _context(side: SidebarContent) -> Iterator[Content]:
     if side.context is None:
         return
     yield _title("Context")
@@ -87,14 +87,14 @@ def _context(side: Side) -> Iterator[Content]:
         yield Content.styled(f"{money(side.cost)} spent", "$tone-muted")
 
 
-def _todos(side: Side, width: int) -> Iterator[Content]:
+def _todos(side: SidebarContent, width: int) -> Iterator[Content]:
     if not side.todos:
         return
     done = sum(item.status == "completed" for item in side.todos)
     yield _title("Todo", f"{done} of {len(side.todos)} done")
     # What is done gives way first: the list is for what is left.
     left = [item for item in side.todos if item.status in {"pending", "in_progress"}]
-    shown = side.todos if len(side.todos) <= MOST else left[:MOST]
+    shown = side.todos if len(side.todos) <= MAX_ROWS else left[:MAX_ROWS]
     for item in shown:
         glyph, mark, tone = _TODO[item.status]
         text = cut(sanitize_line(item.content), width - 2)
@@ -102,11 +102,11 @@ def _todos(side: Side, width: int) -> Iterator[Content]:
     yield from _rest(len(side.todos) - len(shown))
 
 
-def _changes(side: Side, width: int) -> Iterator[Content]:
+def _changes(side: SidebarContent, width: int) -> Iterator[Content]:
     if not side.changes:
         return
     yield _title("Changed files")
-    for path, (added, removed) in list(side.changes.items())[:MOST]:
+    for path, (added, removed) in list(side.changes.items())[:MAX_ROWS]:
         counts = [f"+{added}" if added else "", f"−{removed}" if removed else ""]
         told = " ".join(one for one in counts if one)
         name = _shortened(sanitize_line(path), width - cell_len(told) - 1)
@@ -117,41 +117,41 @@ def _changes(side: Side, width: int) -> Iterator[Content]:
             (counts[1], "$tone-err"),
         ]
         yield Content.assemble((name, "$tone-muted"), gap, *signs)
-    yield from _rest(len(side.changes) - MOST)
+    yield from _rest(len(side.changes) - MAX_ROWS)
 
 
-def _servers(side: Side, width: int) -> Iterator[Content]:
+def _servers(side: SidebarContent, width: int) -> Iterator[Content]:
     if not side.servers.wanted:
         return
     yield _title("MCP", f"{side.servers.connected} of {side.servers.wanted} connected")
-    for name in side.servers.ill[:MOST]:
+    for name in side.servers.ill[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
-def _languages(side: Side, width: int) -> Iterator[Content]:
+def _languages(side: SidebarContent, width: int) -> Iterator[Content]:
     languages = side.languages
     if not languages.running and not languages.ill:
         return
     yield _title("Language servers")
-    for name, errors in languages.running[:MOST]:
+    for name, errors in languages.running[:MAX_ROWS]:
         found = f"  {count(errors, 'error')}" if errors else ""
         room = cut(sanitize_line(name), width - 2 - len(found))
         yield Content.assemble(("● ", "$tone-ok"), (room, "$tone-muted"), (found, "$tone-warn"))
-    for name in languages.ill[:MOST]:
+    for name in languages.ill[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
-def _background(side: Side, width: int) -> Iterator[Content]:
+def _background(side: SidebarContent, width: int) -> Iterator[Content]:
     """Sub-agents, then commands."""
-    named = [f"{line.agent.capitalize()}  {line.description}" for line in side.errands]
+    named = [f"{line.agent.capitalize()}  {line.description}" for line in side.subagents]
     named += [shell.description or shell.command for shell in side.shells]
     if not named:
         return
     yield _title("In the background")
-    for name in named[:MOST]:
+    for name in named[:MAX_ROWS]:
         text = cut(sanitize_line(name), width - 2)
         yield Content.assemble(("◐ ", "$tone-accent"), (text, "$tone-muted"))
-    yield from _rest(len(named) - MOST)
+    yield from _rest(len(named) - MAX_ROWS)
 
 
 def _rest(hidden: int) -> Iterator[Content]:
@@ -171,13 +171,13 @@ def _shortened(path: str, width: int) -> str:
     return f"…{kept}"
 
 
-class Changes:
+class ChangedFiles:
     """The changed files of what is loaded of a session; each message is looked at when it
     changed."""
 
     def __init__(self) -> None:
         self._view: SessionView | None = None
-        self._of: dict[str, list[tuple[str, Counts]]] = {}
+        self._of: dict[str, list[tuple[str, LineCounts]]] = {}
 
     def update(self, view: SessionView | None, change: Change) -> None:
         if view is None or view is not self._view:
@@ -193,9 +193,9 @@ class Changes:
             else:
                 self._of.pop(message_id, None)
 
-    def files(self) -> dict[str, Counts]:
+    def files(self) -> dict[str, LineCounts]:
         """Added and removed lines by path, the newest change first."""
-        total: dict[str, Counts] = {}
+        total: dict[str, LineCounts] = {}
         for message_id in sorted(self._of):
             for path, (added, removed) in self._of[message_id]:
                 before = total.pop(path, (0, 0))
@@ -203,7 +203,7 @@ class Changes:
         return dict(reversed(total.items()))
 
 
-def _changed_by(part: object) -> Iterator[tuple[str, Counts]]:
+def _changed_by(part: object) -> Iterator[tuple[str, LineCounts]]:
     if isinstance(part, ToolPart) and isinstance(part.state, Completed):
         for block in part.state.blocks:
             if isinstance(block, DiffBlock):
@@ -216,7 +216,7 @@ class Sidebar(VerticalScroll, can_focus=False):
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__(id=id)
-        self._side = Side()
+        self._side = SidebarContent()
 
     def compose(self) -> Iterator[Static]:
         yield Static(markup=False)
@@ -227,7 +227,7 @@ class Sidebar(VerticalScroll, can_focus=False):
 
     def _themed(self, theme: Theme | None) -> None:
         del theme
-        style = look_of(self).sidebar
+        style = appearance_of(self).sidebar
         self.set_class(style == "auto", "-auto")
         self.set_class(style == "show", "-shown")
         self._draw()
@@ -235,11 +235,11 @@ class Sidebar(VerticalScroll, can_focus=False):
     def on_resize(self) -> None:
         self._draw()
 
-    def show(self, side: Side) -> None:
+    def show(self, side: SidebarContent) -> None:
         if side != self._side:
             self._side = side
             self._draw()
 
     def _draw(self) -> None:
         if self.display and self.is_mounted:
-            self.query_one(Static).update(lay_out(self._side, WIDTH - 4))
+            self.query_one(Static).update(sidebar_text(self._side, WIDTH - 4))

@@ -9,7 +9,7 @@ from textual.widgets.option_list import Option
 
 from app.text.sanitize import sanitize_line
 
-LIMIT = 8
+VISIBLE_ROWS = 8
 """Rows shown at once; the rest scrolls."""
 
 WIDEST = 24
@@ -17,7 +17,7 @@ WIDEST = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command as it is listed: its first name, its other names, what it does."""
 
     name: str
@@ -25,13 +25,13 @@ class Entry:
     title: str
 
 
-def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
+def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[CommandEntry]:
     """The entries for *typed* (without the slash): the one that has this name, so that enter
     runs what was written out, then names that begin so, then aliases that do, then names or
     titles that hold it."""
     typed = typed.lower()
 
-    def rank(entry: Entry) -> int | None:
+    def rank(entry: CommandEntry) -> int | None:
         if typed == entry.name or typed in entry.aliases:
             return -1
         if entry.name.startswith(typed):
@@ -46,17 +46,17 @@ def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
     return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
 
 
-class SlashList(OptionList, can_focus=False):
+class CompletionList(OptionList, can_focus=False):
     """Never takes the focus: the prompt steers it."""
 
-    def __init__(self, entries: Sequence[Entry], *, id: str | None = None) -> None:
+    def __init__(self, entries: Sequence[CommandEntry], *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
         self.files = False
         """Whether it is files that are offered, not commands."""
         self.display = False
 
-    def set_entries(self, entries: Sequence[Entry]) -> None:
+    def set_entries(self, entries: Sequence[CommandEntry]) -> None:
         """Other commands; the list opens with them the next time."""
         self._entries = tuple(entries)
 
@@ -70,10 +70,10 @@ class SlashList(OptionList, can_focus=False):
         option = self.highlighted_option
         return option.id if option is not None else None
 
-    def filter(self, typed: str | None) -> bool:
+    def show_commands(self, typed: str | None) -> bool:
         """Show what fits *typed*; None or no match closes. Returns whether it is open."""
         self.files = False
-        found = matching(self._entries, typed) if typed is not None else []
+        found = matching_commands(self._entries, typed) if typed is not None else []
         if found:
             width = min(WIDEST, max(len(entry.name) for entry in found)) + 3
             self.set_options([_row(entry, width) for entry in found])
@@ -109,7 +109,7 @@ class SlashList(OptionList, can_focus=False):
             self.highlighted = ((self.highlighted or 0) + step) % self.option_count
 
 
-def _row(entry: Entry, width: int) -> Option:
+def _row(entry: CommandEntry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
         (f"/{sanitize_line(entry.name)}".ljust(width - 1) + " ", "bold"),

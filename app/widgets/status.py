@@ -21,7 +21,7 @@ MODE_TONES = {
     "accept edits": "$tone-plan",
     "auto": "$tone-warn",
 }
-LONGEST_NAME = 16
+MAX_NAME = 16
 NARROW = 60
 """Below this width the right side may be dropped, part by part."""
 
@@ -40,7 +40,7 @@ class Status:
     background; *normal*: the prompt is in Vim's normal mode."""
 
     agent: str = "build"
-    colour: str = "accent"
+    color: str = "accent"
     model: str = ""
     effort: str | None = None
     branch: str | None = None
@@ -54,7 +54,7 @@ class Status:
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
     shells: int = 0
-    errands: int = 0
+    subagents: int = 0
     normal: bool = False
 
 
@@ -62,14 +62,14 @@ _ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 
 
-def tone_of(colour: str) -> str:
+def agent_tone(color: str) -> str:
     """What an agent of that *colour* is drawn in: a theme variable or a hex value. What is no
     colour is the accent."""
-    if _HEX.fullmatch(colour):
-        return colour
-    if colour in _ROLES:
-        return f"${colour}"
-    return {"plan": "$tone-plan", "info": "$tone-blue"}.get(colour, "$tone-accent")
+    if _HEX.fullmatch(color):
+        return color
+    if color in _ROLES:
+        return f"${color}"
+    return {"plan": "$tone-plan", "info": "$tone-blue"}.get(color, "$tone-accent")
 
 
 def short_model(full_name: str) -> str:
@@ -103,28 +103,28 @@ def _servers(status: Status) -> str:
     return f"mcp {servers.connected}/{servers.wanted}"
 
 
-def lay_out(status: Status, width: int) -> Content:
+def status_text(status: Status, width: int) -> Content:
     """One line of *width* cells. What does not fit goes: servers, then cost, then context, then
     branch, then effort; at last the line is cut with an ellipsis."""
     left = Content.styled("NORMAL  ", "bold $tone-warn") if status.normal else Content("")
     left += Content.assemble(
-        (sanitize(status.agent), f"bold {tone_of(status.colour)}"),
+        (sanitize(status.agent), f"bold {agent_tone(status.color)}"),
         "  ",
         (sanitize(short_model(status.model)), "$tone-muted"),
     )
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
-    if status.errands:
-        left += Content.styled(f"  {count(status.errands, 'sub-agent')}", "$tone-accent")
+    if status.subagents:
+        left += Content.styled(f"  {count(status.subagents, 'sub-agent')}", "$tone-accent")
     if status.shells:
         left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.ill:
         ill = status.servers.ill
-        named = sanitize_line(ill[0])[:LONGEST_NAME] if len(ill) == 1 else str(len(ill))
+        named = sanitize_line(ill[0])[:MAX_NAME] if len(ill) == 1 else str(len(ill))
         left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
     if status.languages.ill:
-        named = sanitize_line(", ".join(status.languages.ill))[:LONGEST_NAME]
+        named = sanitize_line(", ".join(status.languages.ill))[:MAX_NAME]
         left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
     tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
@@ -173,4 +173,4 @@ class StatusLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        return lay_out(self._status, max(1, self.content_size.width))
+        return status_text(self._status, max(1, self.content_size.width))

@@ -6,11 +6,11 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-KEPT = 10
+MIN_LEFT = 10
 """Cells that the left side keeps at least."""
 
 
-class Sided(Visual):
+class TwoColumnRow(Visual):
     """*left*, and *right* at the other end of the line. What does not fit of *left* is cut;
     *right* goes only where it would leave less than ``KEPT`` cells."""
 
@@ -21,7 +21,7 @@ class Sided(Visual):
     def line(self, width: int) -> Content:
         """The row in *width* cells."""
         wide = self.right.cell_length
-        if not wide or width - wide - 2 < min(KEPT, self.left.cell_length):
+        if not wide or width - wide - 2 < min(MIN_LEFT, self.left.cell_length):
             return self.left.truncate(max(1, width), ellipsis=True)
         left = self.left.truncate(width - wide - 2, ellipsis=True)
         return left + Content(" " * (width - wide - left.cell_length)) + self.right

@@ -9,7 +9,7 @@ from agent.mcp.tokens import TokenFile
 from agent.records.errors import ConfigError
 from app.cli.mcp.servers import read_servers
 from app.text.sanitize import sanitize_line
-from app.toolkit.browser import browser_of
+from app.toolkit.browser import browser_opener
 
 WAIT = "Waiting for the browser. Ctrl+C gives up."
 
@@ -55,7 +55,7 @@ def _list(servers: tuple[Server, ...], tokens: TokenFile) -> int:
 async def _log_in(server: Server, data: Path, env: Mapping[str, str]) -> int:
     from agent.mcp.login import Logins  # brings the SDK
 
-    opener = browser_of(env)
+    opener = browser_opener(env)
 
     async def show(address: str) -> None:
         opened = await opener(address)

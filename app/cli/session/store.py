@@ -58,9 +58,9 @@ def named(name: str) -> Path:
 def table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
     from app.text.sanitize import sanitize_line  # not needed by --help
-    from app.text.units import aligned, widths_of  # as above
+    from app.text.units import align_columns, column_widths  # as above
 
     cleaned = [tuple(map(sanitize_line, row)) for row in rows]
-    widths = widths_of(cleaned)
+    widths = column_widths(cleaned)
     for row in cleaned:
-        print(aligned(row, widths))
+        print(align_columns(row, widths))

@@ -8,7 +8,7 @@ from textual.screen import ModalScreen
 
 ResultT = TypeVar("ResultT")
 
-QUIET = 0.4
+QUIET_SECONDS = 0.4
 """Seconds for which a new dialog that asks ignores keys, counted from the last one (spec 4, M6)."""
 
 
@@ -22,7 +22,7 @@ class Dialog(ModalScreen[ResultT]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-full"), (100, "-ample")]  # noqa: RUF012 - typed by Textual
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
 
-    _answered = False
+    _dismissed = False
 
     def on_compose(self) -> None:
         """Textual tells the classes above with the first resize, which is after the first frame:
@@ -34,7 +34,7 @@ class Dialog(ModalScreen[ResultT]):
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
         """Close and give *result*; does nothing once it was closed."""
-        if self._answered:
+        if self._dismissed:
             return AwaitComplete()
-        self._answered = True
+        self._dismissed = True
         return super().dismiss(result)

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET
+from app.screens.base.dialog import QUIET_SECONDS
 from app.text.sanitize import sanitize
 
 
@@ -23,7 +23,7 @@ class ErrorScreen(AutoDialog[bool]):
         Binding("q", "leave(True)", "Quit"),
     ]
 
-    def __init__(self, message: str, log: str, *, grace: float = QUIET) -> None:
+    def __init__(self, message: str, log: str, *, grace: float = QUIET_SECONDS) -> None:
         super().__init__(grace)
         self._message = message
         self._log = log

@@ -39,7 +39,9 @@ class PageScreen(Dialog[None]):
         with Vertical(id="page"):
             yield Static(Content.styled(self._title, "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
-                yield Static(self._text) if isinstance(self._text, Content) else Laid(self._text)
+                yield (
+                    Static(self._text) if isinstance(self._text, Content) else FluidText(self._text)
+                )
             keys = [
                 Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
                 for key, what in self._hints
@@ -53,10 +55,10 @@ class PageScreen(Dialog[None]):
         self.dismiss(None)
 
 
-class Laid(Widget):
+class FluidText(Widget):
     """Text that is laid out for the width that there is."""
 
-    DEFAULT_CSS = "Laid { height: auto; }"
+    DEFAULT_CSS = "FluidText { height: auto; }"
 
     def __init__(
         self,

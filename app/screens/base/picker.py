@@ -13,12 +13,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from app.screens.base.dialog import Dialog
-from app.text.fuzzy import fitting
+from app.text.fuzzy import fuzzy_filter
 from app.text.sanitize import sanitize
-from app.widgets.input.field import Field
-from app.widgets.two_column_row import Sided
+from app.widgets.input.field import TextField
+from app.widgets.two_column_row import TwoColumnRow
 
-LIMIT = 500
+MAX_ROWS = 500
 """Rows drawn at once; more must be filtered for."""
 
 
@@ -31,13 +31,13 @@ class Row:
     title: str
     note: str = ""
     group: str = ""
-    aside: str = ""
+    right: str = ""
     hidden: str = ""
 
     @property
     def text(self) -> str:
         """What is searched."""
-        return f"{self.title} {self.note} {self.group} {self.key} {self.aside} {self.hidden}"
+        return f"{self.title} {self.note} {self.group} {self.key} {self.right} {self.hidden}"
 
 
 class Picker(Dialog[str | None]):
@@ -77,19 +77,19 @@ class Picker(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield Static(Content.styled(sanitize(self._title), "bold"), id="picker-title")
-            yield Field(placeholder="Type to filter", id="picker-filter")
+            yield TextField(placeholder="Type to filter", id="picker-filter")
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
-            yield from self.below()
+            yield from self.compose_below_list()
             yield Static(self._keys(), id="picker-keys")
 
-    def below(self) -> ComposeResult:
+    def compose_below_list(self) -> ComposeResult:
         """What stands between the list and the keys; for pickers with a preview."""
         yield from ()
 
-    def found(self, typed: str) -> Sequence[Row]:
+    def matching_rows(self, typed: str) -> Sequence[Row]:
         """The rows that fit what was *typed*, in order."""
-        return fitting(typed, self._rows, lambda row: row.text)
+        return fuzzy_filter(typed, self._rows, lambda row: row.text)
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
@@ -114,9 +114,9 @@ class Picker(Dialog[str | None]):
         self._rows = tuple(rows)
         self._fill(self.query_one(Input).value, keep=keep)
         if self.highlighted_key != keep:
-            self._land(at, 1)
+            self._highlight_near(at, 1)
 
-    def highlighted(self) -> Row | None:
+    def highlighted_row(self) -> Row | None:
         """The row under the bar."""
         key = self.highlighted_key
         return next((row for row in self._rows if row.key == key), None)
@@ -134,7 +134,7 @@ class Picker(Dialog[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self.dismiss(row.key)
 
@@ -145,16 +145,18 @@ class Picker(Dialog[str | None]):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         if event.option_id is not None:
-            self.previewed(event.option_id)
+            self.preview_row(event.option_id)
 
-    def previewed(self, key: str) -> None:
+    def preview_row(self, key: str) -> None:
         """Called with the key of each row the bar comes to; for pickers with a preview."""
 
     def action_move(self, step: int) -> None:
         listing = self.query_one(OptionList)
         if listing.option_count:
             at = listing.highlighted if listing.highlighted is not None else 0
-            self._land(max(0, min(listing.option_count - 1, at + step)), 1 if step > 0 else -1)
+            self._highlight_near(
+                max(0, min(listing.option_count - 1, at + step)), 1 if step > 0 else -1
+            )
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -162,7 +164,7 @@ class Picker(Dialog[str | None]):
     def interrupt(self) -> None:
         self.action_close()
 
-    def _land(self, at: int, step: int) -> None:
+    def _highlight_near(self, at: int, step: int) -> None:
         """Put the bar on *at*, or on the nearest choice from there (headings are none)."""
         listing = self.query_one(OptionList)
         for place in (
@@ -175,7 +177,7 @@ class Picker(Dialog[str | None]):
 
     def _fill(self, typed: str, keep: str | None = None) -> None:
         listing = self.query_one(OptionList)
-        found = self.found(typed)[:LIMIT]
+        found = self.matching_rows(typed)[:MAX_ROWS]
         options: list[Option] = []
         group = ""
         start = 0
@@ -191,14 +193,14 @@ class Picker(Dialog[str | None]):
         listing.set_options(options)
         listing.display = bool(options)
         self.query_one("#picker-empty").display = not options
-        self._land(start, 1)
+        self._highlight_near(start, 1)
 
     def _option(self, row: Row) -> Option:
         mark = "● " if row.key == self._current else "  "
         note = f"   {sanitize(row.note)}" if row.note else ""
         line = Content.assemble((mark, "$tone-accent"), sanitize(row.title), (note, "$tone-muted"))
-        aside = Content.styled(sanitize(row.aside), "$tone-muted")
-        return Option(Sided(line, aside), id=row.key)
+        aside = Content.styled(sanitize(row.right), "$tone-muted")
+        return Option(TwoColumnRow(line, aside), id=row.key)
 
     def _keys(self) -> Content:
         pairs = (("enter", self._enter), *self._hints, ("esc", "close"))

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from app.screens.base.dialog import Dialog
 from app.text.sanitize import sanitize
-from app.widgets.input.field import Field
+from app.widgets.input.field import TextField
 
 
 class TextScreen(Dialog[str | None]):
@@ -28,7 +28,7 @@ class TextScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(Content.styled(sanitize(self._question), "bold"))
-            yield Field(sanitize(self._value), select_on_focus=False, classes="dialog-input")
+            yield TextField(sanitize(self._value), select_on_focus=False, classes="dialog-input")
             keys = Content.assemble(
                 ("enter", "bold"),
                 (" go on   ", "$tone-muted"),

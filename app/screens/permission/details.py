@@ -16,16 +16,16 @@ VERDICT = 6
 COLUMN = 34
 """Cells of the parts of a call that have their reason beside them."""
 
-LEAST = 20
+MIN_COLUMN = 20
 """Cells below which a column is too narrow to read."""
 
 GAP = 6
 """Blanks between facts on one line."""
 
-LONGEST = 240
+MAX_PART = 240
 """Characters of one part of a command; all of it stands in the command above."""
 
-MIMICS = 4
+MAX_LOOKALIKES = 4
 """Characters that look like ASCII ones of which the dialog tells the name."""
 
 _WORD = re.compile(r"\w+")
@@ -33,7 +33,7 @@ _ASCII_LETTER = re.compile(r"[A-Za-z]")
 _MIMICKING = ("cyrillic ", "greek ", "armenian ")
 
 
-def need_rows(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Content:
+def needs_text(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Content:
     """One entry for each part of the call, *width* cells wide: verdict, what, why. What is too
     long for its column goes on below itself, and its reason with it. *above*: the call stands
     whole above, so that of a very long part the beginning will do."""
@@ -53,18 +53,20 @@ def _need(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
     what = Content.assemble((program, tone if judged.need.destructive else ""), space + rest)
     why = Content.styled(sanitize_line(judged.reason or judged.need.reason), "$tone-muted")
     wide = max(column, what.cell_length + 2)
-    if what.cell_length + 2 <= column and width - VERDICT - column >= LEAST:
+    if what.cell_length + 2 <= column and width - VERDICT - column >= MIN_COLUMN:
         pad = Content(" " * (column - what.cell_length))
-        return hung(verdict + what + pad, why, width)
+        return hanging_indent(verdict + what + pad, why, width)
     if VERDICT + wide + why.cell_length <= width:
         return verdict + what + Content(" " * (wide - what.cell_length)) + why
-    below = hung(Content(" " * VERDICT), why, width) if why else None
-    return Content("\n").join(part for part in (hung(verdict, what, width), below) if part)
+    below = hanging_indent(Content(" " * VERDICT), why, width) if why else None
+    return Content("\n").join(
+        part for part in (hanging_indent(verdict, what, width), below) if part
+    )
 
 
-def hung(label: Content, text: Content, width: int) -> Content:
+def hanging_indent(label: Content, text: Content, width: int) -> Content:
     """*text* behind *label*, wrapped in a column of its own; below it where there is no room."""
-    indent = label.cell_length if width - label.cell_length >= min(LEAST, width // 2) else 2
+    indent = label.cell_length if width - label.cell_length >= min(MIN_COLUMN, width // 2) else 2
     lines = text.wrap(max(2, width - indent))
     first = label.truncate(max(1, width))
     rest = [Content(" " * indent) + line for line in lines]
@@ -74,12 +76,12 @@ def hung(label: Content, text: Content, width: int) -> Content:
 
 
 def _bounded(text: str) -> str:
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_PART:
         return text
-    return f"{text[: LONGEST - 40]} … ({len(text):,} characters, whole above)"
+    return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, whole above)"
 
 
-def reach(request: PermissionRequest, home: str, width: int) -> Content:
+def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
     """Where the call reaches: paths outside the project, the folder, how much text it is, and
     what in it only looks like ASCII."""
     outside = [
@@ -98,11 +100,11 @@ def reach(request: PermissionRequest, home: str, width: int) -> Content:
     if len(text) > 400:
         facts.append(("characters", f"{len(text):,}"))
     lines = _side_by_side(facts, width)
-    if mimics := look_alikes(text):
-        told = [f"{sanitize(char)} {_name(char)}" for char in mimics[:MIMICS]]
-        more = [f"and {len(mimics) - MIMICS} more"] if len(mimics) > MIMICS else []
+    if mimics := lookalikes(text):
+        told = [f"{sanitize(char)} {_name(char)}" for char in mimics[:MAX_LOOKALIKES]]
+        more = [f"and {len(mimics) - MAX_LOOKALIKES} more"] if len(mimics) > MAX_LOOKALIKES else []
         label = Content.styled("looks like ASCII  ", "$tone-warn")
-        lines.append(hung(label, Content(", ".join((*told, *more))), width))
+        lines.append(hanging_indent(label, Content(", ".join((*told, *more))), width))
     return Content("\n").join(lines)
 
 
@@ -115,11 +117,11 @@ def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]
         if last + GAP + label.cell_length + told.cell_length <= width:
             lines[-1] += Content(" " * GAP) + label + told
         else:
-            lines.append(hung(label, told, width))
+            lines.append(hanging_indent(label, told, width))
     return lines
 
 
-def look_alikes(text: str) -> tuple[str, ...]:
+def lookalikes(text: str) -> tuple[str, ...]:
     """Characters of *text* that can be taken for ASCII ones, each once: those that are a form
     of one (a wide letter, a no-break space), and Cyrillic, Greek or Armenian letters in one word
     with ASCII letters."""
@@ -136,11 +138,11 @@ def _name(char: str) -> str:
     return unicodedata.name(char, f"U+{ord(char):04X}").lower()
 
 
-def offer(request: PermissionRequest, width: int) -> Content:
+def always_text(request: PermissionRequest, width: int) -> Content:
     """Exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
     patterns = map(sanitize_line, request.offers)
     label = Content.styled("Always would allow  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
-    return hung(label, Content("\n").join(map(Content, patterns)) + for_now, width)
+    return hanging_indent(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -11,9 +11,9 @@ from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET
+from app.screens.base.dialog import QUIET_SECONDS
 from app.text.sanitize import sanitize, sanitize_line
-from app.widgets.input.field import Field
+from app.widgets.input.field import TextField
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
 """What the dialog gives back: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (the
@@ -21,7 +21,7 @@ turn is to be cancelled), or None when the question was withdrawn."""
 
 PAGES = {"pageup": -5, "pagedown": 5}
 
-TAKEN = frozenset({"escape", "up", "down", *PAGES})
+DIALOG_KEYS = frozenset({"escape", "up", "down", *PAGES})
 """Keys that mean the dialog while the line has the focus, too."""
 
 
@@ -39,12 +39,12 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         self,
         question: Question,
         *,
-        waiting: int = 1,
-        grace: float = QUIET,
+        pending: int = 1,
+        grace: float = QUIET_SECONDS,
     ) -> None:
         super().__init__(grace)
         self.question = question
-        self._waiting = waiting
+        self._waiting = pending
         self._marked: set[int] = set()
 
     @property
@@ -61,7 +61,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             with VerticalScroll(id="question-scroll", can_focus=False):
                 yield Static(Content(sanitize(question.text)), id="question-text")
             yield OptionList(id="question-options", markup=False, compact=True)
-            yield Field(
+            yield TextField(
                 placeholder=self._placeholder(), select_on_focus=False, id="question-answer"
             )
             yield Static(self._hints(), id="question-hints")
@@ -96,7 +96,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         options.styles.max_height = max(1, below)
         text.styles.max_height = max(1, room - below)
 
-    def set_waiting(self, waiting: int) -> None:
+    def set_pending(self, waiting: int) -> None:
         """More or fewer dialogs wait than before."""
         if waiting != self._waiting:
             self._waiting = waiting
@@ -111,7 +111,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
     def on_key(self, event: events.Key) -> None:
         """Every key that the line for one's own words leaves over."""
         answer = self.query_one(Input)
-        if answer.has_focus and event.key not in TAKEN:
+        if answer.has_focus and event.key not in DIALOG_KEYS:
             return  # the line's own keys come to their bindings through here
         event.stop()
         match event.key:
@@ -154,7 +154,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click on an option chooses it, or marks it where several can be."""
         event.stop()
-        if self.holds(event.time):
+        if self.is_too_early(event.time):
             return
         if self.question.multiple:
             self._mark()

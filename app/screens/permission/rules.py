@@ -80,11 +80,11 @@ class PermissionsScreen(Picker):
         self._save = save
 
     def action_revoke(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._revoke(row.key)
 
     def action_save(self) -> None:
-        row = self.highlighted()
+        row = self.highlighted_row()
         if row is not None:
             self._save(row.key)

@@ -14,13 +14,13 @@ from textual.widgets import Input, Static
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
 from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET
-from app.screens.base.page import Laid
-from app.screens.permission.details import hung, need_rows, offer, reach
+from app.screens.base.dialog import QUIET_SECONDS
+from app.screens.base.page import FluidText
+from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize
 from app.widgets.input.command_editor import CommandEditor
-from app.widgets.input.field import Field
-from app.widgets.permission_subject import Subject
+from app.widgets.input.field import TextField
+from app.widgets.permission_subject import PermissionSubject
 
 Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
@@ -31,13 +31,13 @@ PAGE = 1_000
 """Stands for a page, which is as high as what scrolls."""
 
 SCROLLS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
-ROOMY = 200
+SHORT_OFFER = 200
 """Characters of the offer up to which it stands beside the answers and does not scroll."""
 
 HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
-EDITED = "You changed the command: it is checked again before it runs."
+EDITED_NOTE = "You changed the command: it is checked again before it runs."
 
 
 class PermissionScreen(AutoDialog[Outcome]):
@@ -50,12 +50,12 @@ class PermissionScreen(AutoDialog[Outcome]):
         self,
         request: PermissionRequest,
         *,
-        waiting: int = 1,
-        grace: float = QUIET,
+        pending: int = 1,
+        grace: float = QUIET_SECONDS,
     ) -> None:
         super().__init__(grace)
         self.request = request
-        self._waiting = waiting
+        self._waiting = pending
         self._answers: tuple[Answer, ...] = (
             ("once", "always", "reject") if request.always else ("once", "reject")
         )
@@ -63,7 +63,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited: str | None = None
-        self._offer = partial(offer, request)
+        self._offer = partial(always_text, request)
 
     @property
     def key(self) -> str:
@@ -77,15 +77,15 @@ class PermissionScreen(AutoDialog[Outcome]):
                 yield Static(Content.styled(sanitize(request.heading), "bold"), id="ask-heading")
                 yield Static(self._who(), id="ask-who")
             with VerticalScroll(id="ask-subject", can_focus=False):
-                yield Subject(request.blocks, id="ask-blocks")
+                yield PermissionSubject(request.blocks, id="ask-blocks")
             yield CommandEditor(id="ask-edit")
             with VerticalScroll(id="ask-details", can_focus=False):
                 above = any(isinstance(block, ShellBlock) for block in request.blocks)
-                yield Laid(partial(need_rows, request.needs, above=above), id="ask-needs")
-                yield Laid(partial(reach, request, str(Path.home())), id="ask-reach")
-                yield Laid(self._offer, classes="offer", id="ask-offer-below")
-            yield Laid(self._offer, classes="offer", id="ask-offer")
-            yield Field(placeholder="A word for the model, then enter", id="ask-comment")
+                yield FluidText(partial(needs_text, request.needs, above=above), id="ask-needs")
+                yield FluidText(partial(scope_text, request, str(Path.home())), id="ask-reach")
+                yield FluidText(self._offer, classes="offer", id="ask-offer-below")
+            yield FluidText(self._offer, classes="offer", id="ask-offer")
+            yield TextField(placeholder="A word for the model, then enter", id="ask-comment")
             with Horizontal(id="ask-buttons"):
                 for answer in self._answers:
                     yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
@@ -104,7 +104,9 @@ class PermissionScreen(AutoDialog[Outcome]):
 
     def _place_offer(self) -> None:
         """What "always" would allow stays beside the answers where there is room for it."""
-        roomy = not self.has_class("-short") and len(self._offer(10 * ROOMY).plain) <= ROOMY
+        roomy = (
+            not self.has_class("-short") and len(self._offer(10 * SHORT_OFFER).plain) <= SHORT_OFFER
+        )
         self.query_one("#ask-offer").display = roomy
         self.query_one("#ask-offer-below").display = not roomy
 
@@ -130,7 +132,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         second.styles.max_height = below
         first.styles.max_height = max(1, room - below)
 
-    def set_waiting(self, waiting: int) -> None:
+    def set_pending(self, waiting: int) -> None:
         """More or fewer questions wait than before."""
         if waiting != self._waiting:
             self._waiting = waiting
@@ -179,7 +181,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         """A click on an answer gives it; a click is no stray key, but obeys the quiet time."""
         target = event.widget.id if event.widget is not None else None
         for answer in self._answers:
-            if target == f"ask-{answer}" and not self.holds(event.time):
+            if target == f"ask-{answer}" and not self.is_too_early(event.time):
                 self._answer(answer)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -210,8 +212,8 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.dismiss(PermissionReply(answer, comment, hunks, edited))
 
     @property
-    def _subject(self) -> Subject:
-        return self.query_one(Subject)
+    def _subject(self) -> PermissionSubject:
+        return self.query_one(PermissionSubject)
 
     def _change_hunk(self, key: str) -> None:
         """Go to the next change or the one before, or keep or refuse the present one."""
@@ -250,8 +252,8 @@ class PermissionScreen(AutoDialog[Outcome]):
         for button in self.query(".answer"):
             button.remove_class("-chosen")
             button.display = button.id != "ask-always" or offered
-        self._offer = partial(offer, self.request) if allowed else _edited
-        for place in self.query(".offer").results(Laid):
+        self._offer = partial(always_text, self.request) if allowed else _edited
+        for place in self.query(".offer").results(FluidText):
             place.show(self._offer)
 
     def _choose(self, step: int) -> None:
@@ -310,7 +312,7 @@ class PermissionScreen(AutoDialog[Outcome]):
 
 
 def _edited(width: int) -> Content:
-    return hung(Content(""), Content.styled(EDITED, "$tone-warn"), width)
+    return hanging_indent(Content(""), Content.styled(EDITED_NOTE, "$tone-warn"), width)
 
 
 def _content_height(scroll: VerticalScroll) -> int:

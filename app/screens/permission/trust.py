@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET
+from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.permission.screen import SCROLLS
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -41,7 +41,7 @@ EXPLAINED = (
     "What you trust acts with your rights. Without trust none of this is used, but for the "
     "folder's ask and deny rules. You are asked again when what would run changes."
 )
-STEER_WORDS: dict[str, str] = {
+STEER_LABELS: dict[str, str] = {
     "instructions": "instructions",
     "command": "commands",
     "agent": "agents",
@@ -50,7 +50,7 @@ STEER_WORDS: dict[str, str] = {
 }
 
 
-def lay_out(question: "TrustQuestion") -> Content:
+def trust_text(question: "TrustQuestion") -> Content:
     """Everything that was found, by what it would do."""
     found = question.found
     runs = [each for each in found.runs if each.kind != "allowed without asking"]
@@ -102,7 +102,7 @@ def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
         by_kind.setdefault(each.kind, []).append(sanitize_line(each.name))
     for kind, names in by_kind.items():
         for index, name in enumerate(names):
-            word = STEER_WORDS[kind] if index == 0 else ""
+            word = STEER_LABELS[kind] if index == 0 else ""
             yield Content.assemble("  ", (word.ljust(14), "$tone-muted"), name)
 
 
@@ -116,19 +116,19 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         self,
         question: "TrustQuestion",
         *,
-        standing: "Standing" = "open",
-        grace: float = QUIET,
+        status: "Standing" = "open",
+        grace: float = QUIET_SECONDS,
     ) -> None:
         super().__init__(grace)
         self._question = question
-        self._standing: Standing = standing
+        self._standing: Standing = status
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
             yield Static(Content.styled(HEADINGS[self._standing], "bold"), id="trust-heading")
             yield Static(Content(sanitize_line(self._question.folder)), id="trust-folder")
             with VerticalScroll(id="trust-found", can_focus=False):
-                yield Static(lay_out(self._question), id="trust-list")
+                yield Static(trust_text(self._question), id="trust-list")
             yield Static(Content.styled(EXPLAINED, "$tone-muted"), id="trust-explained")
             yield Static(self._keys(), id="trust-keys")
 

@@ -18,19 +18,19 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.session.review.timeline import answers_of, result_of, words_of
-from app.screens.review.loaded_session import Reviewed
-from app.screens.review.rows import Mark
+from app.screens.review.loaded_session import LoadedSession
+from app.screens.review.rows import TimelineRow
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ExtractedFile:
     """*text* for a file; *name* is what it may be called."""
 
     name: str
     text: str
 
 
-def copied(reviewed: Reviewed, mark: Mark) -> str:
+def text_to_copy(reviewed: LoadedSession, mark: TimelineRow) -> str:
     """What a copy of *mark* takes: the words, or a call with what it gave or changed."""
     part = reviewed.part(mark.message_id, mark.part_id)
     if isinstance(part, ToolPart):
@@ -42,30 +42,30 @@ def copied(reviewed: Reviewed, mark: Mark) -> str:
     return _message(reviewed, mark)
 
 
-def saved(reviewed: Reviewed, mark: Mark) -> Taken:
+def file_to_save(reviewed: LoadedSession, mark: TimelineRow) -> ExtractedFile:
     """What *mark* is as a file: a turn as Markdown, a change as a patch, output whole."""
-    if mark.heads:
+    if mark.is_turn:
         from agent.transfer.markdown import turn_as_markdown  # when it is asked for
 
         turn = reviewed.turns[mark.place]
-        return Taken(f"turn-{mark.place + 1}.md", turn_as_markdown(turn))
+        return ExtractedFile(f"turn-{mark.place + 1}.md", turn_as_markdown(turn))
     part = reviewed.part(mark.message_id, mark.part_id)
     match part:
         case ToolPart() if diffs := _diffs(part):
             name = Path(diffs[0].path).name or "changes"
-            return Taken(f"{name}.diff", "\n".join(_patch(diffs)) + "\n")
+            return ExtractedFile(f"{name}.diff", "\n".join(_patch(diffs)) + "\n")
         case ToolPart():
-            return Taken(f"{_word(part.tool)}.txt", _whole(part))
+            return ExtractedFile(f"{_word(part.tool)}.txt", _whole(part))
         case TextPart():
-            return Taken("answer.md", part.text.strip() + "\n")
+            return ExtractedFile("answer.md", part.text.strip() + "\n")
         case ReasoningPart():
-            return Taken("thought.md", part.text.strip() + "\n")
+            return ExtractedFile("thought.md", part.text.strip() + "\n")
         case CompactionPart():
-            return Taken("summary.md", _told(part) + "\n")
+            return ExtractedFile("summary.md", _told(part) + "\n")
         case ReportPart():
-            return Taken("report.md", _told(part) + "\n")
+            return ExtractedFile("report.md", _told(part) + "\n")
         case _:
-            return Taken("message.md", _message(reviewed, mark) + "\n")
+            return ExtractedFile("message.md", _message(reviewed, mark) + "\n")
 
 
 def _told(part: CompactionPart | ReportPart) -> str:
@@ -74,7 +74,7 @@ def _told(part: CompactionPart | ReportPart) -> str:
     return part.body.strip() or part.line
 
 
-def _message(reviewed: Reviewed, mark: Mark) -> str:
+def _message(reviewed: LoadedSession, mark: TimelineRow) -> str:
     """The words of a message, or the error that it ended with."""
     item = reviewed.item(mark.message_id)
     if item is None:

@@ -6,8 +6,8 @@ from textual.content import Content
 
 from agent.records.messages import AssistantMessage, ToolPart
 from agent.session.review.timeline import Step, TurnLine, answers_of
-from app.screens.review.loaded_session import Reviewed
-from app.screens.review.rows import Mark, Shown
+from app.screens.review.loaded_session import LoadedSession
+from app.screens.review.rows import TimelineFilter, TimelineRow
 from app.text.sanitize import sanitize_line
 from app.text.units import count, duration, money, tokens
 
@@ -26,7 +26,7 @@ KEYS = (
 )
 
 
-def top_line(reviewed: Reviewed, above: Sequence[str], shown: Shown) -> Content:
+def header_line(reviewed: LoadedSession, above: Sequence[str], shown: TimelineFilter) -> Content:
     """Where this is, and what there is of it."""
     session = reviewed.session
     trail = " / ".join(sanitize_line(title) for title in (*above, session.title))
@@ -38,7 +38,7 @@ def top_line(reviewed: Reviewed, above: Sequence[str], shown: Shown) -> Content:
     )
 
 
-def keys_lines(note: str, width: int) -> Content:
+def key_hints(note: str, width: int) -> Content:
     """The keys in rows of *width* cells, none broken over two; before them *note*, what is to be
     said just now."""
     pieces = [Content.styled(f"{note} ", "$tone-warn")] if note else []
@@ -52,7 +52,7 @@ def keys_lines(note: str, width: int) -> Content:
     return Content("\n").join([Content("  ").join(row) for row in rows])
 
 
-def facts_line(reviewed: Reviewed, mark: Mark) -> Content:
+def row_facts(reviewed: LoadedSession, mark: TimelineRow) -> Content:
     """What is to be known of a row: what its turn or step took, how it was allowed, what it
     opens."""
     if mark.step is None:

@@ -13,7 +13,7 @@ from app.session.view import SessionView
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class LoadedSession:
     """One session with its turns, as it stood when it was read."""
 
     session: Session
@@ -48,13 +48,13 @@ class Reviewed:
         return found if isinstance(found, AssistantMessage) else None
 
 
-Below: TypeAlias = Mapping[str, Reviewed]
+UnfoldedSessions: TypeAlias = Mapping[str, LoadedSession]
 """Sessions of sub-agents that are unfolded, by the id of the part that each stands below."""
 
 
-async def read(store: Store, session_id: str) -> Reviewed:
+async def load_session(store: Store, session_id: str) -> LoadedSession:
     """A session as it is now. Raises ``SessionNotFound``."""
     session = await store.session(session_id)
     messages = tuple(await store.messages(session_id))
     todos = await store.todos(session_id)
-    return Reviewed(session, messages, timeline(messages), todos)
+    return LoadedSession(session, messages, timeline(messages), todos)

@@ -8,7 +8,7 @@ from agent.records.messages import AssistantMessage, MessageWithParts
 from app.screens.base.page import PageScreen
 from app.text.sanitize import sanitize
 
-MOST = 60_000
+MAX_SECTION = 60_000
 """Characters of a section that are shown: a page is laid out whole."""
 
 LEFT_OUT = (
@@ -17,7 +17,7 @@ LEFT_OUT = (
 )
 
 
-class SentScreen(PageScreen):
+class PastRequestScreen(PageScreen):
     """Shows what *message* was asked with."""
 
     def __init__(
@@ -41,6 +41,6 @@ class SentScreen(PageScreen):
 
 
 def _cut(text: str) -> str:
-    if len(text) <= MOST:
+    if len(text) <= MAX_SECTION:
         return text
-    return f"{text[:MOST]}\n… {len(text) - MOST:,} more characters"
+    return f"{text[:MAX_SECTION]}\n… {len(text) - MAX_SECTION:,} more characters"

@@ -30,12 +30,12 @@ from agent.session.review.timeline import (
     said_by,
     words_of,
 )
-from app.screens.review.loaded_session import Below, Reviewed
+from app.screens.review.loaded_session import LoadedSession, UnfoldedSessions
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, duration, money, tokens
 
-DEEPEST = 8
+MAX_DEPTH = 8
 """Sub-agents of sub-agents that are unfolded below each other."""
 
 Filter = Literal["everything", "tools", "errors", "edits", "questions"]
@@ -43,7 +43,7 @@ FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questi
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineRow:
     """One row. *turn* is the index of its turn in the session that is reviewed, *place* that of its
     turn in its own session *session_id*; *step* is the response it belongs to, if it is of one.
     *message_id* and *part_id* are where it stands in the transcript, *child* is the session of
@@ -58,45 +58,47 @@ class Mark:
     line: Content
     step: Step | None = None
     child: str | None = None
-    heads: bool = False
+    is_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TimelineFilter:
     """What of the timeline is shown: *unfolded* are indexes of turns. A filter unfolds all."""
 
     filter: Filter = "everything"
     unfolded: frozenset[int] = field(default_factory=frozenset[int])
 
-    def next_filter(self) -> "Shown":
+    def next_filter(self) -> "TimelineFilter":
         at = (FILTERS.index(self.filter) + 1) % len(FILTERS)
         return replace(self, filter=FILTERS[at])
 
-    def toggled(self, turn: int) -> "Shown":
+    def toggled(self, turn: int) -> "TimelineFilter":
         return replace(self, unfolded=self.unfolded ^ {turn})
 
 
 @dataclass(frozen=True, slots=True)
-class _Where:
+class _RowContext:
     """Where rows are made: in which turn, for a list of *width* cells, *depth* sessions below the
     one that is reviewed. *below* are the sessions that are unfolded."""
 
     turn: int
     filter: Filter
     width: int
-    below: Below
+    below: UnfoldedSessions
     depth: int = 0
 
 
-def marks(reviewed: Reviewed, shown: Shown, width: int, below: Below) -> Iterator[Mark]:
+def timeline_rows(
+    reviewed: LoadedSession, shown: TimelineFilter, width: int, below: UnfoldedSessions
+) -> Iterator[TimelineRow]:
     """The rows for a list of *width* cells. With a filter only turns that hold such a thing."""
     for index, turn in enumerate(reviewed.turns):
         everything = shown.filter == "everything"
-        where = _Where(index, shown.filter, width, below)
+        where = _RowContext(index, shown.filter, width, below)
         inner = list(_inner(reviewed, index, where))
         unfolded = index in shown.unfolded or not everything
         if everything or inner:
-            yield Mark(
+            yield TimelineRow(
                 key=f"turn {index}",
                 turn=index,
                 place=index,
@@ -104,17 +106,17 @@ def marks(reviewed: Reviewed, shown: Shown, width: int, below: Below) -> Iterato
                 message_id=turn.first_id,
                 part_id="",
                 line=turn_line(turn, width, unfolded=unfolded),
-                heads=True,
+                is_turn=True,
             )
             if unfolded:
                 yield from inner
 
 
-def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
+def _inner(reviewed: LoadedSession, place: int, where: _RowContext) -> Iterator[TimelineRow]:
     turn = reviewed.turns[place]
 
-    def mark(message_id: str, part_id: str, line: Content, **more: Any) -> Mark:
-        return Mark(
+    def mark(message_id: str, part_id: str, line: Content, **more: Any) -> TimelineRow:
+        return TimelineRow(
             key=part_id or message_id,
             turn=where.turn,
             place=place,
@@ -143,7 +145,7 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
             line = _part_line(part, where, unfolded=below is not None)
             if line is not None:
                 yield mark(id_, part.id, line, step=step, child=child)
-            if below is not None and where.depth < DEEPEST:
+            if below is not None and where.depth < MAX_DEPTH:
                 inside = replace(where, depth=where.depth + 1)
                 for number in range(len(below.turns)):
                     yield from _inner(below, number, inside)
@@ -152,7 +154,7 @@ def _inner(reviewed: Reviewed, place: int, where: _Where) -> Iterator[Mark]:
             yield mark(id_, f"{id_}/end", line, step=step)
 
 
-def _end_line(step: Step, where: _Where) -> Content | None:
+def _end_line(step: Step, where: _RowContext) -> Content | None:
     """How a step ended where it did not end well, None where that has no row under the filter."""
     error = step.message.error
     if step.message.interrupted:
@@ -163,7 +165,7 @@ def _end_line(step: Step, where: _Where) -> Content | None:
     return _row("✕", "$tone-err", error.message, where, "$tone-err")
 
 
-def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
+def _part_line(part: Part, where: _RowContext, *, unfolded: bool) -> Content | None:
     """The row of a part, None where it has none under the filter."""
     if isinstance(part, TextPart | ReasoningPart):
         if where.filter != "everything" or not part.text.strip():
@@ -194,7 +196,7 @@ def _part_line(part: Part, where: _Where, *, unfolded: bool) -> Content | None:
     return Content("\n").join([line, *answers])
 
 
-def _tool_line(part: ToolPart, where: _Where, *, unfolded: bool) -> Content:
+def _tool_line(part: ToolPart, where: _RowContext, *, unfolded: bool) -> Content:
     state = part.state
     match state:
         case Completed():
@@ -231,7 +233,7 @@ def _child(part: Part) -> str | None:
 
 
 def _row(
-    glyph: str, tone: str, text: str, where: _Where, words: str = "", folds: str = ""
+    glyph: str, tone: str, text: str, where: _RowContext, words: str = "", folds: str = ""
 ) -> Content:
     said = " ".join(sanitize_line(text[: 4 * where.width]).split())
     rules = "│ " * where.depth

@@ -19,24 +19,24 @@ from agent.redact import redacted
 from agent.session.review.timeline import found_in
 from app.screens.base.dialog import Dialog
 from app.screens.base.text_input import TextScreen
-from app.screens.review.extract import copied, saved
-from app.screens.review.facts import facts_line, keys_lines, top_line
-from app.screens.review.loaded_session import Reviewed, read
-from app.screens.review.rows import Mark, Shown, marks
+from app.screens.review.extract import file_to_save, text_to_copy
+from app.screens.review.facts import header_line, key_hints, row_facts
+from app.screens.review.loaded_session import LoadedSession, load_session
+from app.screens.review.rows import TimelineFilter, TimelineRow, timeline_rows
 from app.text.sanitize import sanitize_line
 from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, ask
-from app.widgets.input.field import Field
+from app.toolkit.tasks import Tasks, show_dialog
+from app.widgets.input.field import TextField
 from app.widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime.runtime import Runtime
 
-ROOMY = 120
+WIDE_FROM = 120
 """Columns from which the timeline is wider."""
 
 
-How = Literal["resume", "fork", "export"]
+ReviewAction = Literal["resume", "fork", "export"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ReviewChoice:
     """What to do after a review: go on with the session, at *message_id*, or in a copy that
     ends with the response *message_id* or, where that is a prompt, before it; or export it."""
 
-    how: How
+    action: ReviewAction
     session_id: str
     message_id: str
 
@@ -54,7 +54,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     sessions that led here, *secrets* values that are not to be shown."""
 
     CSS_PATH = "review.tcss"
-    AUTO_FOCUS = "#review-marks"
+    AUTO_FOCUS = "#review-rows"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close"),
         Binding("tab", "other", "Other side", priority=True),
@@ -92,23 +92,23 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self._at_message = at_message
         self._above = above
         self._secrets = secrets
-        self._held: dict[str, Reviewed] = {}
+        self._held: dict[str, LoadedSession] = {}
         self._places: dict[str, str] = {}
-        self._marks: dict[str, Mark] = {}
-        self._shown = Shown()
+        self._marks: dict[str, TimelineRow] = {}
+        self._shown = TimelineFilter()
         self._hits: list[tuple[str, str]] = []
         self._at_hit = -1
 
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("History", "bold"), id="review-top")
         with Horizontal(id="review-body"):
-            yield OptionList(id="review-marks", markup=False, compact=True)
+            yield OptionList(id="review-rows", markup=False, compact=True)
             with Vertical(id="review-right"):
                 yield Static(
                     Content.styled("Reading the session", "$tone-muted"), id="review-facts"
                 )
                 yield Transcript(id="review-transcript")
-        yield Field(placeholder="Search in this session", id="review-search")
+        yield TextField(placeholder="Search in this session", id="review-search")
         yield Static(id="review-keys")
 
     def on_mount(self) -> None:
@@ -118,24 +118,24 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     # --- reading ---
 
     async def _read(self) -> None:
-        reviewed = await read(self._runtime.store, self._session_id)
+        reviewed = await load_session(self._runtime.store, self._session_id)
         if not self.is_attached:
             return
         self._held[self._session_id] = reviewed
         self.query_one(Transcript).show(reviewed.view())
         at = reviewed.turn_of(self._at_message)
         last = len(reviewed.turns) - 1 if at is None else at
-        self._shown = Shown(unfolded=frozenset((last,)) if last >= 0 else frozenset())
+        self._shown = TimelineFilter(unfolded=frozenset((last,)) if last >= 0 else frozenset())
         self._show_top()
         self._fill(f"turn {last}")
 
     @property
-    def _reviewed(self) -> Reviewed | None:
+    def _reviewed(self) -> LoadedSession | None:
         """The session that is reviewed, once it was read."""
         return self._held.get(self._session_id)
 
     @property
-    def _below(self) -> dict[str, Reviewed]:
+    def _below(self) -> dict[str, LoadedSession]:
         """What is unfolded, by the part that it stands below."""
         return {place: self._held[session_id] for session_id, place in self._places.items()}
 
@@ -144,16 +144,16 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         or no longer. It stands in one place at a time."""
         held = self._held.pop(session_id, None)
         if self._places.pop(session_id, "") != place:
-            self._held[session_id] = held or await read(self._runtime.store, session_id)
+            self._held[session_id] = held or await load_session(self._runtime.store, session_id)
             self._places[session_id] = place
         if self.is_attached:
             transcript = self.query_one(Transcript)
-            transcript.inner = {place: one.view() for place, one in self._below.items()}
+            transcript.nested = {place: one.view() for place, one in self._below.items()}
             transcript.show(transcript.view)
             self._fill("")
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= ROOMY, "-roomy")
+        self.set_class(self.size.width >= WIDE_FROM, "-roomy")
         self._show_top()
         self._show_keys()
         self.call_after_refresh(self._fill, "")
@@ -164,7 +164,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         width = max(10, listing.scrollable_content_region.width - 2)
         held = keep or (self._mark.key if self._mark is not None else "")
         reviewed = self._reviewed
-        found = list(marks(reviewed, self._shown, width, self._below)) if reviewed else []
+        found = list(timeline_rows(reviewed, self._shown, width, self._below)) if reviewed else []
         self._marks = {mark.key: mark for mark in found}
         listing.set_options([Option(mark.line, id=mark.key) for mark in found])
         at = next((n for n, mark in enumerate(found) if mark.key == held), 0)
@@ -176,7 +176,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.query_one("#review-facts", Static).update(Content.styled(text, "$tone-muted"))
 
     @property
-    def _mark(self) -> Mark | None:
+    def _mark(self) -> TimelineRow | None:
         option = self.query_one(OptionList).highlighted_option
         return self._marks.get(option.id or "") if option is not None else None
 
@@ -184,19 +184,19 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def _show_top(self) -> None:
         if (reviewed := self._reviewed) is not None:
-            top = top_line(reviewed, self._above, self._shown)
+            top = header_line(reviewed, self._above, self._shown)
             self.query_one("#review-top", Static).update(top)
 
     def _show_keys(self, note: str = "") -> None:
         width = max(20, self.size.width - 4)
-        self.query_one("#review-keys", Static).update(keys_lines(note, width))
+        self.query_one("#review-keys", Static).update(key_hints(note, width))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         mark = self._marks.get(event.option_id or "")
         if mark is None:
             return
-        facts = facts_line(self._held[mark.session_id], mark)
+        facts = row_facts(self._held[mark.session_id], mark)
         self.query_one("#review-facts", Static).update(facts)
         self.query_one(Transcript).go_to(mark.message_id, mark.part_id)
 
@@ -206,7 +206,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         mark = self._marks.get(event.option_id or "")
         if mark is None:
             return
-        if mark.heads:
+        if mark.is_turn:
             self._shown = self._shown.toggled(mark.turn)
             self._fill(mark.key)
         elif mark.child is not None:
@@ -233,7 +233,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         )
 
         async def show() -> None:
-            chosen = await ask(app_of(self), child)
+            chosen = await show_dialog(app_of(self), child)
             if chosen is not None:
                 self.dismiss(chosen)
 
@@ -270,18 +270,18 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         message_id, part_id = self._hits[self._at_hit]
         mark = self._mark_at(message_id, part_id)
         if mark is not None:
-            self._shown = Shown(unfolded=self._shown.unfolded | {mark.turn})
+            self._shown = TimelineFilter(unfolded=self._shown.unfolded | {mark.turn})
             self._show_top()
             self._fill(mark.key)
         self.query_one(Transcript).go_to(message_id, part_id)
         self._show_keys(f"{self._at_hit + 1} of {len(self._hits)}, n next")
 
-    def _mark_at(self, message_id: str, part_id: str) -> Mark | None:
+    def _mark_at(self, message_id: str, part_id: str) -> TimelineRow | None:
         """The row of a part, else of its message."""
         if (reviewed := self._reviewed) is None:
             return None
-        everything = Shown(unfolded=frozenset(range(len(reviewed.turns))))
-        found = list(marks(reviewed, everything, 20, self._below))
+        everything = TimelineFilter(unfolded=frozenset(range(len(reviewed.turns))))
+        found = list(timeline_rows(reviewed, everything, 20, self._below))
         part = next((mark for mark in found if mark.part_id == part_id), None)
         return part or next((mark for mark in found if mark.message_id == message_id), None)
 
@@ -305,7 +305,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def action_copy(self) -> None:
         mark = self._mark
-        text = copied(self._held[mark.session_id], mark) if mark is not None else ""
+        text = text_to_copy(self._held[mark.session_id], mark) if mark is not None else ""
         if text:
             app_of(self).copy_to_clipboard(text)
 
@@ -313,13 +313,13 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if (mark := self._mark) is not None:
             self._spawn(lambda: self._save(mark), "saving a part of a session")
 
-    async def _save(self, mark: Mark) -> None:
+    async def _save(self, mark: TimelineRow) -> None:
         """Write what is chosen to a file of its own; what looks like a key is left out."""
         from agent.transfer.writing import write_text  # when it is asked for
 
-        taken = saved(self._held[mark.session_id], mark)
+        taken = file_to_save(self._held[mark.session_id], mark)
         folder = self._runtime.directory
-        name = await ask(app_of(self), TextScreen("Save this to which file?", taken.name))
+        name = await show_dialog(app_of(self), TextScreen("Save this to which file?", taken.name))
         if not name:
             return
         text = redacted(taken.text, self._secrets)
@@ -349,7 +349,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
         blocks = await self._runtime.sessions.undo.changes.of(messages, until)
         if blocks:
-            await ask(app_of(self), ChangesScreen(title, blocks))
+            await show_dialog(app_of(self), ChangesScreen(title, blocks))
         else:
             self._show_keys("No file was changed")
 
@@ -358,13 +358,13 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if mark is None or mark.step is None:
             self._show_keys("Choose a step: a call or an answer")
             return
-        from app.screens.review.request import SentScreen  # when it is asked for
+        from app.screens.review.request import PastRequestScreen  # when it is asked for
 
         messages = self._held[mark.session_id].messages
-        screen = SentScreen(messages, mark.step.message, self._secrets)
-        self._spawn(lambda: ask(app_of(self), screen), "showing a request")
+        screen = PastRequestScreen(messages, mark.step.message, self._secrets)
+        self._spawn(lambda: show_dialog(app_of(self), screen), "showing a request")
 
-    def action_go(self, how: How) -> None:
+    def action_go(self, how: ReviewAction) -> None:
         mark = self._mark
         if self._reviewed is None:
             return

@@ -5,42 +5,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.commands.registry import Action
-from app.widgets.activity import WorkingLine
+from app.widgets.activity import ActivityLine
 from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.sidebar import Sidebar
-from app.widgets.slash import Entry, SlashList
+from app.widgets.slash import CommandEntry, CompletionList
 from app.widgets.transcript.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SessionWidgets:
     """Widgets of ``SessionScreen``, which puts them in their places."""
 
     breadcrumbs: Breadcrumbs
     transcript: Transcript
     sidebar: Sidebar
-    slash: SlashList
-    working: WorkingLine
+    completions: CompletionList
+    activity: ActivityLine
 
     def list_actions(self, actions: Sequence[Action]) -> None:
         """Other commands to list."""
-        self.slash.set_entries(entries_of(actions))
+        self.completions.set_entries(command_entries(actions))
 
 
-def parts_for(actions: Sequence[Action]) -> Parts:
+def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
     """The parts of a screen where *actions* can be called."""
     transcript = Transcript(id="transcript")
     transcript.can_focus = False
     transcript.display = False
-    return Parts(
+    return SessionWidgets(
         breadcrumbs=Breadcrumbs(id="breadcrumbs"),
         transcript=transcript,
         sidebar=Sidebar(id="sidebar"),
-        slash=SlashList(entries_of(actions), id="slash"),
-        working=WorkingLine(id="working"),
+        completions=CompletionList(command_entries(actions), id="completions"),
+        activity=ActivityLine(id="activity"),
     )
 
 
-def entries_of(actions: Sequence[Action]) -> list[Entry]:
+def command_entries(actions: Sequence[Action]) -> list[CommandEntry]:
     """The rows of the list of commands."""
-    return [Entry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
+    return [CommandEntry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]

@@ -13,14 +13,14 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.commands.registry import TAKE_BACK, Action, by_slash, find, parse
-from app.text.mentions import TYPED, quoted
+from app.text.mentions import TYPED_MENTION, mention_of
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.prompt import Prompt
 from app.widgets.input.textarea import TextArea
-from app.widgets.status import StatusLine, tone_of
+from app.widgets.status import StatusLine, agent_tone
 
 if TYPE_CHECKING:  # the first frame is without
-    from app.screens.session.layout import Parts
+    from app.screens.session.layout import SessionWidgets
     from app.session.view import Change, SessionView
     from app.widgets.transcript.transcript import Transcript
 
@@ -67,8 +67,8 @@ class SessionScreen(Screen[None]):
 
     def __init__(self, facts: HomeFacts) -> None:
         super().__init__()
-        self._parts: Parts | None = None
-        self.stands = False
+        self._parts: SessionWidgets | None = None
+        self.first_frame_ready = False
         """Whether the first frame's widgets are there; the prompt takes keys from then on."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
@@ -86,23 +86,23 @@ class SessionScreen(Screen[None]):
             yield Prompt(id="prompt")
         yield StatusLine(id="status")
 
-    def complete(self, parts: "Parts") -> None:
+    def add_widgets(self, parts: "SessionWidgets") -> None:
         """Take in what the first frame does without."""
         self._parts = parts
-        if self.stands:
+        if self.first_frame_ready:
             self._place(parts)
 
     def on_mount(self) -> None:
-        self.stands = True
+        self.first_frame_ready = True
         if self._parts is not None:  # somebody was faster than the first frame
             self._place(self._parts)
 
-    def _place(self, parts: "Parts") -> None:
+    def _place(self, parts: "SessionWidgets") -> None:
         """Nothing of *parts* shows yet, so nothing moves. What was typed until now is completed."""
         mounts = (
             self.mount(parts.breadcrumbs, before="#session-body"),
             self.query_one("#session-body").mount(parts.transcript, parts.sidebar),
-            self.mount(parts.slash, parts.working, before="#prompt-box"),
+            self.mount(parts.completions, parts.activity, before="#prompt-box"),
         )
         self.call_next(self._placed, mounts)
         self._offer()
@@ -114,7 +114,7 @@ class SessionScreen(Screen[None]):
                 await one
 
     @property
-    def parts(self) -> "Parts":
+    def widgets(self) -> "SessionWidgets":
         """What ``complete`` brought: not to be asked for before it."""
         assert self._parts is not None  # a fault of the caller
         return self._parts
@@ -125,20 +125,20 @@ class SessionScreen(Screen[None]):
 
     @property
     def transcript(self) -> "Transcript":
-        return self.parts.transcript
+        return self.widgets.transcript
 
     @property
     def status(self) -> StatusLine:
         return self.query_one(StatusLine)
 
     @property
-    def completing(self) -> bool:
+    def is_completing(self) -> bool:
         """Whether the list of commands is open."""
-        return self._parts is not None and self._parts.slash.is_open
+        return self._parts is not None and self._parts.completions.is_open
 
     def set_actions(self, actions: Sequence[Action]) -> None:
         """Other commands to list."""
-        self.parts.list_actions(actions)
+        self.widgets.list_actions(actions)
 
     def show_home(self, facts: HomeFacts) -> None:
         """Bring the first-run page up to date, or keep what is to be on it: a page that nobody
@@ -155,7 +155,7 @@ class SessionScreen(Screen[None]):
             draft = self._drafts.pop(self._session_id, None)
             if before is not None or draft is not None:
                 self._drafts[before] = typed
-                self.prompt.put(draft or "")
+                self.prompt.set_text(draft or "")
         if view is not None:
             self.transcript.show(view)
         self._show_page(view)
@@ -163,20 +163,20 @@ class SessionScreen(Screen[None]):
     def show_change(self, view: "SessionView | None", change: "Change") -> None:
         """Show what events changed in the open session."""
         if view is not None and change:
-            self.parts.working.heard_in(view)
+            self.widgets.activity.note_output_of(view)
             if change.messages and self.transcript.following:
                 view.let_go()
             self.transcript.update(change)
             if change.messages:
                 self._show_page(view)
 
-    def show_agent(self, colour: str) -> None:
+    def show_agent(self, color: str) -> None:
         """The prompt's edge has the colour of the agent that would get it."""
-        shown = (colour, cast("App[object]", self.app).theme)
+        shown = (color, cast("App[object]", self.app).theme)
         if shown == self._edge:
             return
         self._edge = shown
-        tone = tone_of(colour)
+        tone = agent_tone(color)
         box = self.query_one("#prompt-box")
         box.set_class(tone == "$tone-plan", "-plan")
         variables = cast("App[object]", self.app).get_css_variables()
@@ -189,7 +189,9 @@ class SessionScreen(Screen[None]):
     def show_work(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
         """Bring the line above the prompt up to date; *preparing* is since when a command is
         made ready to be sent, 0 for none."""
-        self.prompt.waiting = self.parts.working.follow(view, to_send, preparing)
+        self.prompt.has_queued_messages = self.widgets.activity.show_session(
+            view, to_send, preparing
+        )
 
     def _show_page(self, view: "SessionView | None") -> None:
         filled = view is not None and bool(view.message_ids)
@@ -205,9 +207,9 @@ class SessionScreen(Screen[None]):
         if command is None:
             if event.text.strip():
                 self.prompt.remember(event.text)
-                self.post_message(self.Sent(self.prompt.unfolded(event.text)))
+                self.post_message(self.Sent(self.prompt.expand_pastes(event.text)))
         elif command.action is None:
-            self.prompt.put(event.text + self.prompt.text)
+            self.prompt.set_text(event.text + self.prompt.text)
             self.notify(
                 f"There is no command /{command.name}. Type / to see them all.",
                 severity="warning",
@@ -215,12 +217,12 @@ class SessionScreen(Screen[None]):
             )
         else:
             self.prompt.remember(event.text)
-            argument = self.prompt.unfolded(command.argument)
+            argument = self.prompt.expand_pastes(command.argument)
             self.post_message(self.Called(command.action, argument))
 
-    def on_prompt_steer(self, event: Prompt.Steer) -> None:
+    def on_prompt_completion_key(self, event: Prompt.CompletionKey) -> None:
         event.stop()
-        listing = self.parts.slash
+        listing = self.widgets.completions
         if event.move in {"up", "down"}:
             listing.move(1 if event.move == "down" else -1)
             return
@@ -232,21 +234,21 @@ class SessionScreen(Screen[None]):
             return
         known = by_slash(chosen)
         if known is None or event.move == "tab":
-            self.prompt.put(f"/{chosen} ")
+            self.prompt.set_text(f"/{chosen} ")
             return
         # A name that was typed in full is meant as it stands.
         whole = self.prompt.text.strip() == f"/{chosen}"
         if known.needs_words if whole else known.takes_words:
-            self.prompt.put(f"/{chosen} ")
+            self.prompt.set_text(f"/{chosen} ")
         else:
-            self.prompt.take()
+            self.prompt.take_text()
             self.post_message(self.Called(known, ""))
 
     def on_prompt_mode_changed(self, event: Prompt.ModeChanged) -> None:
         event.stop()
         self.status.show(normal=event.mode == "normal")
 
-    def on_prompt_take_back(self, event: Prompt.TakeBack) -> None:
+    def on_prompt_edit_queued(self, event: Prompt.EditQueued) -> None:
         event.stop()
         known = find(TAKE_BACK)
         if known is not None:
@@ -268,8 +270,8 @@ class SessionScreen(Screen[None]):
         """Complete what is being typed."""
         text = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
-        typed = text[1:] if NAME.fullmatch(text) else None
-        mention = TYPED.search(self.prompt.before_cursor)
+        typed = text[1:] if COMMAND_NAME.fullmatch(text) else None
+        mention = TYPED_MENTION.search(self.prompt.before_cursor)
         self._file_typed = mention[1] if mention else None
         if mention is not None and typed is None:
             self.post_message(self.FilesWanted(mention[1]))
@@ -282,26 +284,26 @@ class SessionScreen(Screen[None]):
         """The files and *agents* (with what they are for) that fit *typed*; out of date once
         something else is typed."""
         if typed == self._file_typed:
-            self.prompt.completing = self.parts.slash.show_files(paths, agents)
+            self.prompt.is_completing = self.widgets.completions.show_files(paths, agents)
 
     def _put_file(self, path: str) -> None:
         """Complete the mention; a folder stays open for what is in it."""
-        typed = TYPED.search(self.prompt.before_cursor)
+        typed = TYPED_MENTION.search(self.prompt.before_cursor)
         if typed is not None:
             self._complete(None)
             end = "" if path.endswith("/") else " "
-            self.prompt.replace_before_cursor(len(typed[0]), quoted(path) + end)
+            self.prompt.replace_before_cursor(len(typed[0]), mention_of(path) + end)
 
     def _complete(self, typed: str | None) -> None:
         self._file_typed = None  # files that come late would open the list again
         if self._parts is not None:
-            self.prompt.completing = self._parts.slash.filter(typed)
+            self.prompt.is_completing = self._parts.completions.show_commands(typed)
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
 
     def action_escape(self) -> None:
-        if self.completing:
+        if self.is_completing:
             self._complete(None)
         elif self.get_selected_text():
             self.clear_selection()
@@ -320,5 +322,5 @@ class SessionScreen(Screen[None]):
         moves[key](animate=False)
 
 
-NAME = re.compile(r"/[\w/:.-]+")
+COMMAND_NAME = re.compile(r"/[\w/:.-]+")
 """A command's name while it is typed."""

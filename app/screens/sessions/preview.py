@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # brings the harness
 
 BEFORE, AFTER = 160, 600
 """Characters of a text that are shown around the first word that was searched for."""
-LOOKED_AT = 12
+NEWEST_MESSAGES = 12
 """Newest messages of a session that are looked at for its last answer."""
 
 
@@ -38,7 +38,7 @@ async def preview(store: "Store", key: str, typed: str) -> Content:
         who = "You" if item and isinstance(item.message, UserMessage) else "Agent"
         lines.append(_said(who, text_around(text, words), words))
     else:
-        lines += _ends(await store.messages(session_id, limit=LOOKED_AT))
+        lines += _ends(await store.messages(session_id, limit=NEWEST_MESSAGES))
     return Content("\n").join(lines)
 
 
@@ -52,9 +52,9 @@ def _ends(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
         else:
             answered = answered or text
     if asked:
-        yield _said("You", flat(asked, 200), ())
+        yield _said("You", single_line(asked, 200), ())
     if answered:
-        yield _said("Agent", flat(excerpt(answered), AFTER), ())
+        yield _said("Agent", single_line(excerpt(answered), AFTER), ())
 
 
 def _texts(item: MessageWithParts | None) -> list[str]:
@@ -64,18 +64,18 @@ def _texts(item: MessageWithParts | None) -> list[str]:
 
 def _said(who: str, text: str, words: Sequence[str]) -> Content:
     tone = "$tone-blue" if who == "You" else "$tone-accent"
-    return Content.assemble((f"{who}  ", f"bold {tone}"), marked(text, words))
+    return Content.assemble((f"{who}  ", f"bold {tone}"), highlight_words(text, words))
 
 
 def text_around(text: str, words: Sequence[str]) -> str:
     """*text* around the first of *words*, on one line."""
     at = max(0, _at(text, words))
     start, end = max(0, at - BEFORE), at + AFTER
-    cut = flat(text[start:end], BEFORE + AFTER)
+    cut = single_line(text[start:end], BEFORE + AFTER)
     return f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"
 
 
-def flat(text: str, most: int) -> str:
+def single_line(text: str, most: int) -> str:
     """At most *most* characters of *text*, with single blanks."""
     return " ".join(sanitize(text[: 4 * most]).split())[:most]
 
@@ -85,7 +85,7 @@ def _at(text: str, words: Iterable[str]) -> int:
     return min(found, default=-1)
 
 
-def marked(text: str, words: Sequence[str]) -> Content:
+def highlight_words(text: str, words: Sequence[str]) -> Content:
     """*text* with every one of *words* set off."""
     content, lowered = Content(text), text.lower()
     for word in words if len(lowered) == len(text) else ():

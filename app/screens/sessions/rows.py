@@ -7,42 +7,42 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.screens.base.picker import LIMIT, Row
+from app.screens.base.picker import MAX_ROWS, Row
 from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # brings the harness
     from agent.store.listing import SessionHit, SessionLine
 
-ENOUGH = 20
+ENOUGH_MATCHES = 20
 """Titles that fit from which on none are looked for that nearly do."""
-ALIKE = 75
+MIN_SIMILARITY = 75
 """How alike a title must be to what is typed (0 to 100) to be told as one that nearly fits."""
-NAMED = 24
+MAX_TITLE = 24
 """Cells of a title before the words that were found in its session."""
 FUZZY_FROM = 4
 """Characters below which nearly everything is alike."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionFilter:
     """What the list is to show."""
 
     typed: str = ""
     everywhere: bool = False
     archived: bool = False
 
-    def typing(self, text: str) -> "Wanted":
+    def with_text(self, text: str) -> "SessionFilter":
         return replace(self, typed=text.strip())
 
-    def switched(self, *, everywhere: bool = False, archived: bool = False) -> "Wanted":
+    def toggled(self, *, everywhere: bool = False, archived: bool = False) -> "SessionFilter":
         """With the named switches turned over."""
         return replace(
             self, everywhere=self.everywhere ^ everywhere, archived=self.archived ^ archived
         )
 
 
-def facts(line: "SessionLine", *, everywhere: bool) -> str:
+def session_facts(line: "SessionLine", *, everywhere: bool) -> str:
     """The words at the right of a session's row."""
     found = [clock(line.updated), count(line.turns, "turn")]
     if line.cost is not None:
@@ -63,29 +63,29 @@ def session_row(line: "SessionLine", now: float, *, everywhere: bool = False) ->
     return Row(
         key=line.id,
         title=line.title or "Untitled",
-        note=facts(line, everywhere=everywhere),
+        note=session_facts(line, everywhere=everywhere),
         group="Pinned" if line.pinned else day(line.updated, now),
     )
 
 
-def fits(line: "SessionLine", words: Sequence[str]) -> bool:
+def matches(line: "SessionLine", words: Sequence[str]) -> bool:
     """Whether every word stands in the title, the folder or the id."""
     text = f"{line.title}\n{line.directory}\n{line.id}".lower()
     return all(word in text for word in words)
 
 
-def arranged(
+def session_rows(
     lines: Sequence["SessionLine"],
     hits: Sequence["SessionHit"],
     near: Sequence["SessionLine"],
     *,
     typed: str,
-    wanted: Wanted,
+    wanted: SessionFilter,
     now: float,
 ) -> list[Row]:
     """The rows for what is *typed*: those that fit by day, then *near* ones, then *hits*."""
     words = typed.lower().split()
-    fitting = list(islice((line for line in lines if fits(line, words)), LIMIT))
+    fitting = list(islice((line for line in lines if matches(line, words)), MAX_ROWS))
     rows = [session_row(line, now, everywhere=wanted.everywhere) for line in fitting]
     shown = {line.id for line in fitting}
     for line in near:
@@ -102,16 +102,16 @@ def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> I
         when = day(line.updated, now)
         if everywhere:
             when += f"  {_folder(line)}"
-        name = cut(line.title or "Untitled", NAMED)
+        name = cut(line.title or "Untitled", MAX_TITLE)
         title = f"{name}: {' '.join(hit.snippet.split())}"
         yield Row(f"{line.id} {hit.message_id}", title, when, "Written in a message")
 
 
-async def close(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
+async def similar_titles(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
     """Sessions whose titles are nearly what is *typed*, the closest first."""
     words = typed.lower().split()
-    fitting = islice((line for line in lines if fits(line, words)), ENOUGH)
-    if len(typed) < FUZZY_FROM or len(list(fitting)) == ENOUGH:
+    fitting = islice((line for line in lines if matches(line, words)), ENOUGH_MATCHES)
+    if len(typed) < FUZZY_FROM or len(list(fitting)) == ENOUGH_MATCHES:
         return []
     return await asyncio.to_thread(_closest, typed.lower(), lines)
 
@@ -120,6 +120,8 @@ def _closest(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
     from rapidfuzz import fuzz, process  # kept off the start-up path
 
     titles = [line.title.lower() for line in lines]
-    found = process.extract(typed, titles, scorer=fuzz.partial_ratio, limit=10, score_cutoff=ALIKE)
+    found = process.extract(
+        typed, titles, scorer=fuzz.partial_ratio, limit=10, score_cutoff=MIN_SIMILARITY
+    )
     # A title much shorter than what is typed is alike only in a piece of it.
     return [lines[at] for title, _, at in found if len(title) >= len(typed) // 2]

@@ -14,19 +14,19 @@ from textual.widgets.option_list import Option
 from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.text_input import TextScreen
-from app.screens.sessions.rows import Wanted, arranged, close
+from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
 from app.text.sanitize import sanitize_line
 from app.text.units import count
 from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, ask
-from app.widgets.two_column_row import Sided
+from app.toolkit.tasks import Tasks, show_dialog
+from app.widgets.two_column_row import TwoColumnRow
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime.runtime import Runtime
     from agent.store.listing import SessionHit, SessionLine
 
-How = Literal["open", "review", "fork"]
-SEARCHED_FROM = 2
+OpenMode = Literal["open", "review", "fork"]
+MIN_SEARCH = 2
 """Characters from which on texts are searched; scripts without spaces need no more."""
 
 
@@ -63,19 +63,19 @@ class SessionsScreen(Picker):
             ),
             empty="Reading the sessions",
         )
-        self.how: How = "open"
+        self.open_mode: OpenMode = "open"
         self._runtime = runtime
         self._tasks = tasks
         self._now = time.time() if now is None else now
-        self._wanted = Wanted()
+        self._wanted = SessionFilter()
         self._lines: Sequence[SessionLine] = ()
         self._hits: Sequence[SessionHit] = ()
         self._near: Sequence[SessionLine] = ()
-        self._searched: Wanted | None = None
+        self._searched: SessionFilter | None = None
         self._searching = False
         self._previewing = ""
 
-    def below(self) -> ComposeResult:
+    def compose_below_list(self) -> ComposeResult:
         yield Static(id="sessions-preview")
 
     def on_mount(self) -> None:
@@ -85,8 +85,8 @@ class SessionsScreen(Picker):
 
     # --- what is listed ---
 
-    def found(self, typed: str) -> Sequence[Row]:
-        return arranged(
+    def matching_rows(self, typed: str) -> Sequence[Row]:
+        return session_rows(
             self._lines, self._hits, self._near, typed=typed, wanted=self._wanted, now=self._now
         )
 
@@ -97,7 +97,7 @@ class SessionsScreen(Picker):
             everywhere=wanted.everywhere, archived=wanted.archived
         )
         # What was typed meanwhile only filters; other switches are read for on their own.
-        if not self.is_attached or wanted.typing("") != self._wanted.typing(""):
+        if not self.is_attached or wanted.with_text("") != self._wanted.with_text(""):
             return
         self._lines = lines
         self._searched = None
@@ -105,7 +105,7 @@ class SessionsScreen(Picker):
         await self._search()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._wanted = self._wanted.typing(event.value)
+        self._wanted = self._wanted.with_text(event.value)
         self._hits, self._near = (), ()
         super().on_input_changed(event)
         self._tasks.spawn(self._search(), "searching the sessions")
@@ -119,11 +119,11 @@ class SessionsScreen(Picker):
             while self.is_attached and self._wanted != self._searched:
                 wanted = self._wanted
                 hits: Sequence[SessionHit] = ()
-                if len(wanted.typed) >= SEARCHED_FROM or not wanted.typed.isascii():
+                if len(wanted.typed) >= MIN_SEARCH or not wanted.typed.isascii():
                     hits = await self._runtime.sessions.directory.search(
                         wanted.typed, everywhere=wanted.everywhere, archived=wanted.archived
                     )
-                near = await close(wanted.typed, self._lines)
+                near = await similar_titles(wanted.typed, self._lines)
                 self._searched = wanted
                 if wanted == self._wanted and self.is_attached:
                     self._hits, self._near = hits, near
@@ -135,18 +135,18 @@ class SessionsScreen(Picker):
         held = self.highlighted_key
         empty = "No session fits" if self._wanted.typed else "There are no sessions here yet"
         self.query_one("#picker-empty", Static).update(Content.styled(empty, "$tone-muted"))
-        self.set_rows(self.found(self._wanted.typed), keep=held or self.current)
+        self.set_rows(self.matching_rows(self._wanted.typed), keep=held or self.current)
 
     def _option(self, row: Row) -> Option:
         """One line: what does not fit of the title goes, the facts at the right stay."""
         note = Content.styled(sanitize_line(row.note), "$tone-muted")
         mark = "● " if row.key == self.current else "  "
         title = Content.assemble((mark, "$tone-accent"), sanitize_line(row.title))
-        return Option(Sided(title, note), id=row.key)
+        return Option(TwoColumnRow(title, note), id=row.key)
 
     # --- the preview ---
 
-    def previewed(self, key: str) -> None:
+    def preview_row(self, key: str) -> None:
         if key != self._previewing:
             self._previewing = key
             self._tasks.spawn(self._preview(key), "reading a preview")
@@ -175,20 +175,20 @@ class SessionsScreen(Picker):
     # --- what can be done with them ---
 
     def action_everywhere(self) -> None:
-        self._change(self._wanted.switched(everywhere=True))
+        self._change(self._wanted.toggled(everywhere=True))
 
     def action_archived(self) -> None:
-        self._change(self._wanted.switched(archived=True))
+        self._change(self._wanted.toggled(archived=True))
 
-    def _change(self, wanted: Wanted) -> None:
+    def _change(self, wanted: SessionFilter) -> None:
         self._wanted = wanted
         self._show_title()
         self._tasks.spawn(self._read(), "reading the sessions")
 
-    def action_leave(self, how: How) -> None:
-        row = self.highlighted()
+    def action_leave(self, how: OpenMode) -> None:
+        row = self.highlighted_row()
         if row is not None:
-            self.how = how
+            self.open_mode = how
             self.dismiss(row.key)
 
     def action_pin(self) -> None:
@@ -212,7 +212,7 @@ class SessionsScreen(Picker):
 
     def _line(self) -> "SessionLine | None":
         """The session under the bar."""
-        row = self.highlighted()
+        row = self.highlighted_row()
         id_ = row.key.partition(" ")[0] if row is not None else None
         every = (*self._lines, *(hit.line for hit in self._hits))
         return next((line for line in every if line.id == id_), None)
@@ -229,10 +229,10 @@ class SessionsScreen(Picker):
         also = f", with {count(children, 'session')} of its sub-agents" if children else ""
         detail = f"It is removed for good{also}."
         question = ConfirmScreen(f"Delete “{line.title or 'Untitled'}”?", detail)
-        if await ask(app_of(self), question):
+        if await show_dialog(app_of(self), question):
             await self._runtime.sessions.delete(line.id)
 
     async def _ask_name(self, line: "SessionLine") -> None:
-        title = await ask(app_of(self), TextScreen("Name this session", line.title))
+        title = await show_dialog(app_of(self), TextScreen("Name this session", line.title))
         if title is not None:
             await self._runtime.sessions.directory.rename(line.id, title)

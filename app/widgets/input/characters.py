@@ -7,7 +7,7 @@ _FLAGS = range(0x1F1E6, 0x1F200)
 """The letters of which two make a flag, which Rich takes for one each."""
 
 
-def edges(line: str) -> list[int]:
+def grapheme_boundaries(line: str) -> list[int]:
     """Where a character of *line* begins, and its end."""
     if line.isascii():
         return list(range(len(line) + 1))
@@ -21,11 +21,11 @@ def edges(line: str) -> list[int]:
     return [*found, len(line)]
 
 
-def before(line: str, at: int) -> int:
+def previous_boundary(line: str, at: int) -> int:
     """The edge of *line* before *at*; 0 at its begin."""
-    return max((edge for edge in edges(line) if edge < at), default=0)
+    return max((edge for edge in grapheme_boundaries(line) if edge < at), default=0)
 
 
-def after(line: str, at: int) -> int:
+def next_boundary(line: str, at: int) -> int:
     """The edge of *line* behind *at*; its length at its end."""
-    return next((edge for edge in edges(line) if edge > at), len(line))
+    return next((edge for edge in grapheme_boundaries(line) if edge > at), len(line))

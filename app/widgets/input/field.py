@@ -9,10 +9,10 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
-from app.widgets.input.characters import after, before
+from app.widgets.input.characters import next_boundary, previous_boundary
 
 
-async def at_once(editor: Widget, bound: BindingsMap, event: events.Key) -> None:
+async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key) -> None:
     """Run what *editor* has *bound* the key to, if anything, before the next key comes."""
     for binding in bound.key_to_bindings.get(event.key, ()):
         if not binding.priority:
@@ -22,39 +22,39 @@ async def at_once(editor: Widget, bound: BindingsMap, event: events.Key) -> None
             return
 
 
-class Field(Input):
+class TextField(Input):
     """A line to type in, whose cursor goes by characters as they are seen (Textual's own goes
     by code points)."""
 
     async def _on_key(self, event: events.Key) -> None:
-        await at_once(self, self._bindings, event)
+        await run_bound_action(self, self._bindings, event)
 
     def action_cursor_left(self, select: bool = False) -> None:
         start, end = self.selection
         if select:
-            self.selection = Selection(start, before(self.value, end))
+            self.selection = Selection(start, previous_boundary(self.value, end))
         elif self.selection.is_empty:
-            self.cursor_position = before(self.value, end)
+            self.cursor_position = previous_boundary(self.value, end)
         else:
             self.cursor_position = min(start, end)
 
     def action_cursor_right(self, select: bool = False) -> None:
         start, end = self.selection
         if select:
-            self.selection = Selection(start, after(self.value, end))
+            self.selection = Selection(start, next_boundary(self.value, end))
         elif self.selection.is_empty:
-            self.cursor_position = after(self.value, end)
+            self.cursor_position = next_boundary(self.value, end)
         else:
             self.cursor_position = max(start, end)
 
     def action_delete_left(self) -> None:
         if self.selection.is_empty:
-            self.delete(before(self.value, self.cursor_position), self.cursor_position)
+            self.delete(previous_boundary(self.value, self.cursor_position), self.cursor_position)
         else:
             self.delete_selection()
 
     def action_delete_right(self) -> None:
         if self.selection.is_empty:
-            self.delete(self.cursor_position, after(self.value, self.cursor_position))
+            self.delete(self.cursor_position, next_boundary(self.value, self.cursor_position))
         else:
             self.delete_selection()

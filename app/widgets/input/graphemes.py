@@ -4,8 +4,8 @@ in the order in which they were typed."""
 
 from textual import events
 
-from app.widgets.input.characters import after, before
-from app.widgets.input.field import at_once
+from app.widgets.input.characters import next_boundary, previous_boundary
+from app.widgets.input.field import run_bound_action
 from app.widgets.input.textarea import Location, TextArea
 
 
@@ -13,17 +13,17 @@ class GraphemeArea(TextArea):
     """Textual's own goes by code points."""
 
     async def _on_key(self, event: events.Key) -> None:
-        await at_once(self, self._bindings, event)
+        await run_bound_action(self, self._bindings, event)
 
     def get_cursor_left_location(self) -> Location:
         row, column = self.cursor_location
         if column == 0:
             return super().get_cursor_left_location()
-        return row, before(self.document.get_line(row), column)
+        return row, previous_boundary(self.document.get_line(row), column)
 
     def get_cursor_right_location(self) -> Location:
         row, column = self.cursor_location
         line = self.document.get_line(row)
         if column == len(line):
             return super().get_cursor_right_location()
-        return row, after(line, column)
+        return row, next_boundary(line, column)

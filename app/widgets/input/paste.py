@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from app.text.mentions import quoted
+from app.text.mentions import mention_of
 from app.text.units import count
 
-LINES = 5
+MAX_LINES = 5
 """Lines of pasted text up to which it is shown as it is."""
 
-CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 """The same for its length: a long single line folds too."""
 
-LONGEST_PATH = 4_096
+MAX_PATH = 4_096
 """Characters above which nothing pasted is tried as a path (Linux' PATH_MAX)."""
 
 MEDIA = ("image/", "application/pdf")
@@ -26,7 +26,7 @@ _ESCAPED = re.compile(r"\\.")
 
 
 @dataclass(slots=True)
-class Pasted:
+class PastedTexts:
     """The texts behind the labels of one prompt. They stay for the program's life, so that a
     label that comes back from the history still means its text."""
 
@@ -35,7 +35,7 @@ class Pasted:
     def fold(self, text: str) -> str:
         """*text* itself if it is short, else the label that stands for it."""
         lines = text.count("\n") + (not text.endswith("\n"))
-        if lines <= LINES and len(text) <= CHARACTERS:
+        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
         for label, held in self._texts.items():
             if held == text:
@@ -56,14 +56,14 @@ class Pasted:
         return next((label for label in self._texts if text.endswith(label)), "")
 
 
-def dropped(text: str, directory: Path) -> str | None:
+def mentions_of_dropped(text: str, directory: Path) -> str | None:
     """The mentions that a paste stands for, if it is nothing but paths of files there are.
 
     Images and PDFs are taken in any spelling, other files only as terminals write a dropped
     one (quoted, escaped or as a URL): a bare path may just be part of the sentence.
     """
     text = text.strip()
-    if not text or len(text) > LONGEST_PATH or "\n" in text:
+    if not text or len(text) > MAX_PATH or "\n" in text:
         return None
     given = text[0] in "'\"" or text.startswith("file://") or bool(_ESCAPED.search(text))
     found = [_file(word) for word in _words(text)]
@@ -72,7 +72,7 @@ def dropped(text: str, directory: Path) -> str | None:
     paths = [path for path in found if path is not None]
     if not given and not all(_is_media(path) for path in paths):
         return None
-    return " ".join(quoted(_shown(path, directory)) for path in paths) + " "
+    return " ".join(mention_of(_shown(path, directory)) for path in paths) + " "
 
 
 def _words(text: str) -> list[str]:

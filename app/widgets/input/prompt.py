@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from app.widgets.input.graphemes import GraphemeArea
-from app.widgets.input.paste import Pasted, dropped
+from app.widgets.input.paste import PastedTexts, mentions_of_dropped
 
 if TYPE_CHECKING:  # for those who want them
     from app.widgets.input.vim.keys import Mode, Vim
@@ -46,7 +46,7 @@ class Prompt(GraphemeArea):
         text: str
 
     @dataclass
-    class Steer(Message):
+    class CompletionKey(Message):
         """A key for the popup: up, down, accept (enter) or complete (tab)."""
 
         move: str
@@ -57,7 +57,7 @@ class Prompt(GraphemeArea):
 
         mode: "Mode"
 
-    class TakeBack(Message):
+    class EditQueued(Message):
         """Up on an empty prompt while messages wait: the newest is to be edited."""
 
     class Leave(Message):
@@ -80,15 +80,15 @@ class Prompt(GraphemeArea):
             tab_behavior="focus",
         )
         self.cursor_blink = False  # a blinking cursor is a timer (spec 9, Q1: idle)
-        self.completing = False
-        self.waiting = False
+        self.is_completing = False
+        self.has_queued_messages = False
         """Whether messages wait that were sent during the turn."""
         self.vim: Vim | None = None
         """Vim's keys, where the settings want them."""
         self.stashed: list[str] = []
         self.directory = Path()
         """The opened folder: what is dropped is named from there."""
-        self._pasted = Pasted()
+        self._pasted = PastedTexts()
         self._history: tuple[str, ...] = ()
         self._place: int | None = None
         self._draft = ""
@@ -104,20 +104,20 @@ class Prompt(GraphemeArea):
         if text.strip():
             self._history = (text, *(old for old in self._history if old != text))
 
-    def take(self) -> str:
+    def take_text(self) -> str:
         """The text, leaving the prompt empty."""
         text = self.text
-        self.put("")
+        self.set_text("")
         return text
 
-    def put(self, text: str, *, recalled: bool = False) -> None:
+    def set_text(self, text: str, *, recalled: bool = False) -> None:
         """Replace the text, with the cursor at its end. Can be undone. One that is *recalled*
         goes as it came while nothing was changed in it: whole, whatever its lines."""
         self._place = None
         self._show(text)
         self._recalled = text if recalled else ""
 
-    def unfolded(self, text: str) -> str:
+    def expand_pastes(self, text: str) -> str:
         """*text* with what was pasted into it, whole (U9)."""
         return self._pasted.unfold(text)
 
@@ -134,15 +134,15 @@ class Prompt(GraphemeArea):
         """Put the text aside, or bring the last one put aside back into the empty prompt.
         False if there is nothing to do either with."""
         if self.text.strip():
-            self.stashed.append(self.take())
+            self.stashed.append(self.take_text())
         elif self.stashed:
-            self.put(self.stashed.pop())
+            self.set_text(self.stashed.pop())
         else:
             return False
         return True
 
     @property
-    def sent_before(self) -> tuple[str, ...]:
+    def sent_prompts(self) -> tuple[str, ...]:
         """The prompts sent before, newest first."""
         return self._history
 
@@ -175,7 +175,7 @@ class Prompt(GraphemeArea):
     def _vim_takes(self, event: events.Key) -> bool:
         """Whether the key is Vim's; then it is done."""
         vim = self.vim
-        if vim is None or (self.completing and vim.mode == "insert"):
+        if vim is None or (self.is_completing and vim.mode == "insert"):
             return False
         mode, text = vim.mode, self.text
         row, column = self.cursor_location
@@ -196,14 +196,14 @@ class Prompt(GraphemeArea):
         return True
 
     def _handled(self, key: str) -> bool:
-        if self.completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
-            self.post_message(self.Steer({"ctrl+n": "down"}.get(key, key)))
+        if self.is_completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
+            self.post_message(self.CompletionKey({"ctrl+n": "down"}.get(key, key)))
         elif key in NEWLINE_KEYS:
             self._insert("\n")
         elif key == "enter":
             self._enter()
-        elif key == "up" and self.waiting and not self.text:
-            self.post_message(self.TakeBack())
+        elif key == "up" and self.has_queued_messages and not self.text:
+            self.post_message(self.EditQueued())
         elif key == "up":
             return self._older()
         elif key == "down":
@@ -213,7 +213,7 @@ class Prompt(GraphemeArea):
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
         elif key == "ctrl+u" and self.text and self.text == self._recalled:
-            self.put("")
+            self.set_text("")
         elif key == "backspace" and (label := self._pasted.label_before(self.before_cursor)):
             self.replace_before_cursor(len(label), "")
         else:
@@ -233,7 +233,7 @@ class Prompt(GraphemeArea):
             self.move_cursor((row + 1, 0))
         else:
             # Taken at once: what is typed before the message is read is no part of it.
-            self.post_message(self.Submitted(self.take()))
+            self.post_message(self.Submitted(self.take_text()))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """A paste is one unit, whatever line ends it came with."""
@@ -241,7 +241,7 @@ class Prompt(GraphemeArea):
         event.prevent_default()
         self._place = None
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        self._insert(dropped(text, self.directory) or self._pasted.fold(text))
+        self._insert(mentions_of_dropped(text, self.directory) or self._pasted.fold(text))
         self.focus()
 
     def _cursor_row(self) -> int:

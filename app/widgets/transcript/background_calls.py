@@ -21,13 +21,13 @@ _WHY = {
 }
 
 
-def opens(part: ToolPart) -> str | None:
+def session_of_call(part: ToolPart) -> str | None:
     """The session that a call leads to, None for one that leads nowhere."""
     block = _subtask(part)
     return block.session_id if block is not None else None
 
 
-def as_it_stands(part: ToolPart, errands: Errands) -> ToolPart:
+def with_background_state(part: ToolPart, errands: Errands) -> ToolPart:
     """*part* with what has become of its work in the background."""
     block = _subtask(part)
     if block is None or not block.background or not isinstance(part.state, Completed):

@@ -27,7 +27,7 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
-from app.theme.themes import Tones, readable
+from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
 from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
@@ -42,7 +42,7 @@ DIFF_LINES = 40
 """Rows of a diff before it folds."""
 TEXT_LINES = 10
 TABLE_ROWS = 12
-OPEN_LINES = 2_000
+MAX_OPEN_LINES = 2_000
 """Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
 
 _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
@@ -50,7 +50,7 @@ _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BlockContext:
     """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs. *titled*:
     it is one of several, so that it says what it is of. *asked*: it is what a question is about,
     and must be seen whole."""
@@ -60,116 +60,122 @@ class Shown:
     open: bool = False
     live: bool = False
     titled: bool = False
-    asked: bool = False
+    uncut: bool = False
 
     @property
-    def most(self) -> int:
+    def max_lines(self) -> int:
         """Rows that are shown at most."""
-        return sys.maxsize if self.asked else OPEN_LINES
+        return sys.maxsize if self.uncut else MAX_OPEN_LINES
 
     @property
-    def tones(self) -> Tones:
-        return self.page.tones
+    def palette(self) -> Palette:
+        return self.page.palette
 
     @property
     def gutter(self) -> tuple[Segment, ...]:
         return gutter(self.page, self.indent)
 
     @property
-    def room(self) -> int:
+    def width(self) -> int:
         return self.page.columns(self.indent)
 
 
-Drawn = tuple[list[Line], bool]
+DrawnBlock = tuple[list[Line], bool]
 """The lines of a block, and whether folding makes a difference to it."""
 
 
-def draw(block: Block, shown: Shown) -> Drawn:
+def draw_block(block: Block, shown: BlockContext) -> DrawnBlock:
     """Draw *block* by the renderer of its kind."""
     return RENDERERS[type(block)](block, shown)
 
 
-def more(shown: Shown, count: int, what: str = "lines") -> Line:
+def hidden_lines_row(shown: BlockContext, count: int, what: str = "lines") -> Line:
     """The line that stands for *count* hidden ones; a click unfolds."""
     word = what.removesuffix("s") if count == 1 else what
-    text = Segment(f"… {count} {word}", shown.tones.style("faint"))
+    text = Segment(f"… {count} {word}", shown.palette.style("faint"))
     return make_line([text], prefix=shown.gutter, toggles=True)
 
 
-def _head(lines: list[Line], shown: Shown, limit: int) -> Drawn:
+def _head(lines: list[Line], shown: BlockContext, limit: int) -> DrawnBlock:
     """The first *limit* lines, all of them when unfolded."""
     if len(lines) <= limit + 1:
         return lines, False
     if shown.open:
         return _capped(lines, shown), True
-    return [*lines[:limit], more(shown, len(lines) - limit, "more lines")], True
+    return [*lines[:limit], hidden_lines_row(shown, len(lines) - limit, "more lines")], True
 
 
-def _capped(lines: list[Line], shown: Shown) -> list[Line]:
-    if len(lines) <= shown.most:
+def _capped(lines: list[Line], shown: BlockContext) -> list[Line]:
+    if len(lines) <= shown.max_lines:
         return lines
-    return [*lines[: shown.most], more(shown, len(lines) - shown.most, "lines left out")]
+    return [
+        *lines[: shown.max_lines],
+        hidden_lines_row(shown, len(lines) - shown.max_lines, "lines left out"),
+    ]
 
 
-def _diff(block: DiffBlock, shown: Shown) -> Drawn:
-    limit = shown.most if shown.open else DIFF_LINES
+def _diff(block: DiffBlock, shown: BlockContext) -> DrawnBlock:
+    limit = shown.max_lines if shown.open else DIFF_LINES
     lines, left = diff_head(block, shown.page, shown.indent, limit, titled=shown.titled)
     if left:
-        return [*lines, more(shown, left, "lines left out" if shown.open else "more lines")], True
+        return [
+            *lines,
+            hidden_lines_row(shown, left, "lines left out" if shown.open else "more lines"),
+        ], True
     return lines, shown.open and len(lines) > DIFF_LINES + 1
 
 
-def _shell(block: ShellBlock, shown: Shown) -> Drawn:
+def _shell(block: ShellBlock, shown: BlockContext) -> DrawnBlock:
     """The command where its row cannot hold it, then the end of its output."""
     lines: list[Line] = []
-    command = sanitize(with_blanks(block.command) if shown.asked else block.command).strip("\n")
-    long = shown.asked or "\n" in command or len(command) > shown.room - 8
+    command = sanitize(show_blanks(block.command) if shown.uncut else block.command).strip("\n")
+    long = shown.uncut or "\n" in command or len(command) > shown.width - 8
     if long and (shown.open or "\n" in command):
-        code = highlight(command, shown.tones, language="bash")
-        limit = shown.most if shown.open else 6
+        code = highlight(command, shown.palette, language="bash")
+        limit = shown.max_lines if shown.open else 6
         for text in code[:limit]:
             lines += _folded(text, shown, shown.gutter)
         if len(code) > limit:
-            lines.append(more(shown, len(code) - limit, "more lines"))
+            lines.append(hidden_lines_row(shown, len(code) - limit, "more lines"))
     raw = block.output.rstrip("\n").split("\n") if block.output.strip() else []
-    limit = OPEN_LINES if shown.open else LIVE_LINES if shown.live else SHELL_LINES
+    limit = MAX_OPEN_LINES if shown.open else LIVE_LINES if shown.live else SHELL_LINES
     hidden = len(raw) - limit if len(raw) > limit + (not shown.live) else 0
     prefix = _ruled(shown)
     if hidden or block.earlier:
         lines.append(_earlier(hidden + block.earlier, shown, prefix))
     for spans in sanitize_ansi("\n".join(raw[hidden:])) if raw else []:
-        lines += _folded(ansi_text(spans, shown.tones), shown, prefix)
+        lines += _folded(ansi_text(spans, shown.palette), shown, prefix)
     if block.note:
-        note = Text(sanitize_line(block.note), style=shown.tones.style("warn"))
+        note = Text(sanitize_line(block.note), style=shown.palette.style("warn"))
         lines += _wrapped(note, shown, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
 
 
-def _earlier(count: int, shown: Shown, prefix: tuple[Segment, ...]) -> Line:
+def _earlier(count: int, shown: BlockContext, prefix: tuple[Segment, ...]) -> Line:
     """The line for *count* lines before those shown. Of what still runs only the end is told, so
     that nobody knows how many there were."""
     number = "" if shown.live else f"{count} "
     word = "line" if count == 1 and number else "lines"
-    text = Segment(f"… {number}earlier {word}", shown.tones.style("faint"))
+    text = Segment(f"… {number}earlier {word}", shown.palette.style("faint"))
     return make_line([text], prefix=prefix, toggles=True)
 
 
-def with_blanks(command: str) -> str:
+def show_blanks(command: str) -> str:
     """*command* with tabs and long runs of blanks made visible: what stands behind them must
     not be overlooked (spec 4, M6)."""
     dotted = _BLANKS.sub(lambda run: "·" * len(run.group()), command)
     return dotted.replace("\t", "→\t")
 
 
-def _ruled(shown: Shown) -> tuple[Segment, ...]:
+def _ruled(shown: BlockContext) -> tuple[Segment, ...]:
     """A thin rule in the column of the state glyphs, then the indent."""
     left = shown.page.left
     space = max(1, shown.indent - left - 1)
-    rule = Segment("│" + " " * space, shown.tones.style("rule"))
+    rule = Segment("│" + " " * space, shown.palette.style("rule"))
     return (*gutter(shown.page, left), rule)
 
 
-def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], tones: Tones) -> Text:
+def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], tones: Palette) -> Text:
     """Command output with its colours in our tones; what can't be read on our page is not kept."""
     text = Text(style=tones.style("muted"))
     for piece, style in spans:
@@ -189,7 +195,7 @@ _ANSI_TONES = {
 }
 
 
-def _ansi_style(style: AnsiStyle, tones: Tones) -> Style:
+def _ansi_style(style: AnsiStyle, tones: Palette) -> Style:
     base = "faint" if style.dim else "text" if style.bold else "muted"
     color = getattr(tones, base)
     if style.color is not None:
@@ -206,46 +212,46 @@ def _ansi_style(style: AnsiStyle, tones: Tones) -> Style:
     )
 
 
-def _folded(text: Text, shown: Shown, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = fold(text, shown.room)
+def _folded(text: Text, shown: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
+    rows = fold(text, shown.width)
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
-def _wrapped(text: Text, shown: Shown, prefix: tuple[Segment, ...]) -> list[Line]:
+def _wrapped(text: Text, shown: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
     rows = wrap(text, shown.page.prose(shown.indent))
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
-def _code(block: CodeBlock, shown: Shown) -> Drawn:
+def _code(block: CodeBlock, shown: BlockContext) -> DrawnBlock:
     """Nothing while folded: the row of the tool says what was read."""
     code = sanitize(block.text).removesuffix("\n")
     if not shown.open or not code:
         return [], bool(code)
-    rows = highlight(code, shown.tones, language=block.language, path=block.path)
+    rows = highlight(code, shown.palette, language=block.language, path=block.path)
     digits = max(4, len(str(block.first_line + len(rows))))
-    narrow = Shown(shown.page, shown.indent + digits + 2)
+    narrow = BlockContext(shown.page, shown.indent + digits + 2)
     lines: list[Line] = []
-    for number, text in enumerate(rows[: shown.most], block.first_line):
-        mark = Segment(f"{number:>{digits}}  ", shown.tones.style("faint"))
-        space = Segment(" " * (digits + 2), shown.tones.style())
-        for row, join in fold(text, narrow.room):
+    for number, text in enumerate(rows[: shown.max_lines], block.first_line):
+        mark = Segment(f"{number:>{digits}}  ", shown.palette.style("faint"))
+        space = Segment(" " * (digits + 2), shown.palette.style())
+        for row, join in fold(text, narrow.width):
             prefix = (*shown.gutter, mark if join == "\n" else space)
             lines.append(make_line(row, prefix=prefix, join=join))
-    if len(rows) > shown.most:
-        lines.append(more(shown, len(rows) - shown.most, "lines left out"))
+    if len(rows) > shown.max_lines:
+        lines.append(hidden_lines_row(shown, len(rows) - shown.max_lines, "lines left out"))
     return lines, True
 
 
-def _listing(block: ListingBlock, shown: Shown) -> Drawn:
+def _listing(block: ListingBlock, shown: BlockContext) -> DrawnBlock:
     if not shown.open or not block.items:
         return [], bool(block.items)
     lines: list[Line] = []
-    for item in block.items[:OPEN_LINES]:
+    for item in block.items[:MAX_OPEN_LINES]:
         lines += _folded(
-            Text(sanitize_line(item), style=shown.tones.style("muted")), shown, shown.gutter
+            Text(sanitize_line(item), style=shown.palette.style("muted")), shown, shown.gutter
         )
-    left = max(block.total, len(block.items)) - min(len(block.items), OPEN_LINES)
-    return [*lines, more(shown, left, "more")] if left > 0 else lines, True
+    left = max(block.total, len(block.items)) - min(len(block.items), MAX_OPEN_LINES)
+    return [*lines, hidden_lines_row(shown, left, "more")] if left > 0 else lines, True
 
 
 _TODO = {
@@ -256,15 +262,15 @@ _TODO = {
 }
 
 
-def _todo(block: TodoBlock, shown: Shown) -> Drawn:
+def _todo(block: TodoBlock, shown: BlockContext) -> DrawnBlock:
     lines: list[Line] = []
-    inner = Shown(shown.page, shown.indent + 2)
+    inner = BlockContext(shown.page, shown.indent + 2)
     for item in block.items:
         glyph, mark, tone, attributes = _TODO[item.status]
         text = Text(
-            sanitize_line(item.content), style=shown.tones.style(tone, attributes=attributes)
+            sanitize_line(item.content), style=shown.palette.style(tone, attributes=attributes)
         )
-        bullet = (*shown.gutter, Segment(f"{glyph} ", shown.tones.style(mark)))
+        bullet = (*shown.gutter, Segment(f"{glyph} ", shown.palette.style(mark)))
         rows = wrap(text, inner.page.prose(inner.indent))
         for index, (row, join) in enumerate(rows):
             prefix = inner.gutter if index else bullet
@@ -272,8 +278,8 @@ def _todo(block: TodoBlock, shown: Shown) -> Drawn:
     return lines, False
 
 
-def _table(block: TableBlock, shown: Shown) -> Drawn:
-    head, body = shown.tones.style(attributes="bold"), shown.tones.style("muted")
+def _table(block: TableBlock, shown: BlockContext) -> DrawnBlock:
+    head, body = shown.palette.style(attributes="bold"), shown.palette.style("muted")
     rows = block.rows if shown.open else block.rows[:TABLE_ROWS]
     table = Table(
         tuple(Text(sanitize_line(name), style=head) for name in block.columns),
@@ -281,26 +287,26 @@ def _table(block: TableBlock, shown: Shown) -> Drawn:
     )
     if not table.header:
         return [], False
-    drawn = table_rows(table, shown.page, shown.room)
+    drawn = table_rows(table, shown.page, shown.width)
     lines = [make_line(row, prefix=shown.gutter) for row in drawn]
     hidden = len(block.rows) - len(rows)
-    return [*lines, more(shown, hidden, "more rows")] if hidden else lines, (
+    return [*lines, hidden_lines_row(shown, hidden, "more rows")] if hidden else lines, (
         len(block.rows) > TABLE_ROWS
     )
 
 
-def _image(block: ImageBlock, shown: Shown) -> Drawn:
+def _image(block: ImageBlock, shown: BlockContext) -> DrawnBlock:
     facts = [sanitize_line(block.mime)]
     if block.width and block.height:
         facts.append(f"{block.width}×{block.height}")
     if block.size:
         facts.append(f"{block.size / 1024:.0f} KB" if block.size >= 1024 else f"{block.size} B")
-    text = Text(sanitize_line(block.path), style=shown.tones.style("muted"))
-    text.append("  " + "  ".join(facts), shown.tones.style("faint"))
+    text = Text(sanitize_line(block.path), style=shown.palette.style("muted"))
+    text.append("  " + "  ".join(facts), shown.palette.style("faint"))
     return _wrapped(text, shown, shown.gutter), False
 
 
-def _text(block: TextBlock, shown: Shown) -> Drawn:
+def _text(block: TextBlock, shown: BlockContext) -> DrawnBlock:
     if block.markdown:
         view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
         view.update(block.text.strip("\n"), final=True)
@@ -308,22 +314,22 @@ def _text(block: TextBlock, shown: Shown) -> Drawn:
     return _head(_plain(block.text, shown), shown, TEXT_LINES)
 
 
-def _plain(text: str, shown: Shown) -> list[Line]:
+def _plain(text: str, shown: BlockContext) -> list[Line]:
     lines: list[Line] = []
-    printed = sanitize(text, overwriting=not shown.asked).strip("\n")
+    printed = sanitize(text, overwriting=not shown.uncut).strip("\n")
     for line in printed.split("\n") if printed.strip() else []:
-        lines += _folded(Text(line, style=shown.tones.style("muted")), shown, shown.gutter)
+        lines += _folded(Text(line, style=shown.palette.style("muted")), shown, shown.gutter)
     return lines
 
 
-def _subtask(block: SubtaskBlock, shown: Shown) -> Drawn:
+def _subtask(block: SubtaskBlock, shown: BlockContext) -> DrawnBlock:
     """What a sub-agent does at the moment, or the report that it gave."""
-    if shown.asked:
+    if shown.uncut:
         return _capped(_plain(block.prompt, shown), shown), True
     if not block.text:
         if not block.activity:
             return [], False
-        text = Text(sanitize_line(block.activity), style=shown.tones.style("muted"))
+        text = Text(sanitize_line(block.activity), style=shown.palette.style("muted"))
         return _folded(text, shown, shown.gutter)[:1], False
     view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
     view.update(block.text.strip("\n"), final=True)
@@ -331,7 +337,7 @@ def _subtask(block: SubtaskBlock, shown: Shown) -> Drawn:
 
 
 # The renderers take the one class they are filed under, which a dict cannot say.
-RENDERERS: dict[type[Block], Callable[[Any, Shown], Drawn]] = {
+RENDERERS: dict[type[Block], Callable[[Any, BlockContext], DrawnBlock]] = {
     DiffBlock: _diff,
     ShellBlock: _shell,
     CodeBlock: _code,

@@ -14,10 +14,10 @@ from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.selection import copied_text
 from app.widgets.transcript.transcript import Transcript
 
-WIDEST = 100_000
+ROW_END = 100_000
 """A column behind the end of every row."""
 
-Place = tuple[str, int]
+CursorPlace = tuple[str, int]
 """A row by the item it belongs to, and how far below its first row it is: rows move when what
 is above them turns out higher than was guessed."""
 
@@ -46,8 +46,8 @@ class CopyTranscript(Transcript):
             super().__init__()
             self.text = text
 
-    _spot: Place | None = None
-    _mark: Place | None = None
+    _spot: CursorPlace | None = None
+    _mark: CursorPlace | None = None
 
     @property
     def marking(self) -> bool:
@@ -95,7 +95,7 @@ class CopyTranscript(Transcript):
         if layout is None or not layout.items:
             return
         index = layout.find(self.row)
-        layout.lay(index)
+        layout.lay_out(index)
         self._mark = (layout.items[index].key, 0)
         self._go(layout.top(index) + max(0, layout.items[index].height - 1))
 
@@ -114,9 +114,9 @@ class CopyTranscript(Transcript):
         layout = self._layout_now
         if layout is None or y + self.scroll_offset.y != self.row:
             return strip
-        ground = Style(bgcolor=layout.page.tones.style("text", "raised").bgcolor)
+        ground = Style(bgcolor=layout.page.palette.style("text", "raised").bgcolor)
         rest = strip.crop(1, strip.cell_length)
-        pointer = Segment("›", layout.page.tones.style("accent", "raised", "bold"))
+        pointer = Segment("›", layout.page.palette.style("accent", "raised", "bold"))
         marked = [Segment(part.text, (part.style or Style()) + ground) for part in rest]
         return Strip([pointer, *(rest if self._mark is not None else marked)], strip.cell_length)
 
@@ -127,7 +127,7 @@ class CopyTranscript(Transcript):
         row = max(layout.lead, min(row, layout.height - 1))
         index = layout.find(row)
         place = _place(layout, row)
-        layout.lay(index)
+        layout.lay_out(index)
         self._spot = place
         top, height = self.scroll_offset.y, self.size.height
         if not top <= row < top + height:
@@ -144,14 +144,14 @@ class CopyTranscript(Transcript):
         if self._mark is None:
             return None
         first, last = sorted((_row(layout, self._mark), self.row))
-        return Selection(Offset(0, first), Offset(WIDEST, last))
+        return Selection(Offset(0, first), Offset(ROW_END, last))
 
 
-def _place(layout: Layout, row: int) -> Place:
+def _place(layout: Layout, row: int) -> CursorPlace:
     index = layout.find(row)
     return (layout.items[index].key, row - layout.top(index)) if index >= 0 else ("", row)
 
 
-def _row(layout: Layout, place: Place) -> int:
+def _row(layout: Layout, place: CursorPlace) -> int:
     index = layout.index_of(place[0])
     return layout.top(index) + place[1] if index is not None else place[1]

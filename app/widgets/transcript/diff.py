@@ -15,18 +15,18 @@ from agent.records.blocks import DiffBlock, Hunk
 from app.text.sanitize import sanitize_line
 from app.widgets.transcript.diff_code import DiffCode
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
-from app.widgets.transcript.word_diff import Marked, WordMarks
+from app.widgets.transcript.word_diff import MarkedLine, WordDiffer
 
-SPLIT_FROM = 112
+MIN_SPLIT_WIDTH = 112
 """Cells for a diff from which its sides stand beside each other: a terminal of about 120."""
 
-BETWEEN = 1
+SIDE_GAP = 1
 """Cells between the sides."""
 
 _GROUND = {"context": "ground", "add": "added", "remove": "removed"}
 _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")}
 
-_Code = tuple[Marked, Text]
+_Code = tuple[MarkedLine, Text]
 
 Row = tuple[int, Line]
 """How many lines of the diff are done with this row, and the row."""
@@ -58,11 +58,11 @@ def diff_head(
 
 def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False) -> Iterator[Row]:
     """The rows of *block*, each drawn when it is asked for."""
-    faint = page.tones.style("faint")
+    faint = page.palette.style("faint")
     if titled:
         yield 0, title_line(block, page, indent)
     elif block.change == "move" and block.moved_from:
-        note = Segment(f"moved from {sanitize_line(block.moved_from)}", page.tones.style("muted"))
+        note = Segment(f"moved from {sanitize_line(block.moved_from)}", page.palette.style("muted"))
         yield 0, make_line([note], prefix=gutter(page, indent))
     split = split_fits(block, page, indent)
     drawing: _Drawing = (_Split if split else _Unified)(block, page, indent)
@@ -80,7 +80,7 @@ def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
     """Whether *block* is drawn side by side: both sides have something, and there is room."""
     if page.diffs == "unified" or not block.added or not block.removed:
         return False
-    least = SPLIT_FROM if page.diffs == "auto" else SPLIT_FROM // 2
+    least = MIN_SPLIT_WIDTH if page.diffs == "auto" else MIN_SPLIT_WIDTH // 2
     return page.columns(indent) >= least
 
 
@@ -92,10 +92,10 @@ def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
     note = f"  {what}  {counts}" if what else f"  {counts}"
     room = max(1, page.columns(indent) - cell_len(note))
     path = Segment(
-        cut(sanitize_line(block.path), room), page.tones.style("text", attributes="bold")
+        cut(sanitize_line(block.path), room), page.palette.style("text", attributes="bold")
     )
     return make_line(
-        [path, Segment(cut(note, page.columns(indent)), page.tones.style("muted"))],
+        [path, Segment(cut(note, page.columns(indent)), page.palette.style("muted"))],
         prefix=gutter(page, indent),
     )
 
@@ -110,16 +110,18 @@ class _Drawing(ABC):
             (line.new or line.old or 0 for hunk in block.hunks for line in hunk.lines), default=0
         )
         self.digits = max(4 if page.width >= 60 else 2, len(str(highest)))
-        self.code = DiffCode(block.path, page.tones)
-        self.marks = WordMarks()
+        self.code = DiffCode(block.path, page.palette)
+        self.marks = WordDiffer()
 
     @abstractmethod
     def rows(self, hunk: Hunk) -> Iterator[Row]:
         """The rows of one hunk; hunks come in order."""
 
-    def margin(self, marked: Marked | None, number: int | None, *, first: bool) -> list[Segment]:
+    def margin(
+        self, marked: MarkedLine | None, number: int | None, *, first: bool
+    ) -> list[Segment]:
         """The line number and the sign before a row; blank where a line goes on."""
-        tones = self.page.tones
+        tones = self.page.palette
         if marked is None:
             return [Segment(" " * (self.digits + 3), tones.style("faint", "panel"))]
         kind = marked.line.kind
@@ -146,9 +148,9 @@ class _Unified(_Drawing):
             for marked in run.added:
                 yield from self._line(marked, code.new(marked))
 
-    def _line(self, marked: Marked, text: Text) -> Iterator[Row]:
+    def _line(self, marked: MarkedLine, text: Text) -> Iterator[Row]:
         page, line = self.page, marked.line
-        ground = page.tones.style("text", _GROUND[line.kind])
+        ground = page.palette.style("text", _GROUND[line.kind])
         number = line.old if line.kind == "remove" else line.new
         self.done += 1
         for row, join in fold(text, page.columns(self.indent + self.digits + 3)):
@@ -163,7 +165,7 @@ class _Split(_Drawing):
 
     def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
         super().__init__(block, page, indent)
-        room = page.columns(indent) - BETWEEN
+        room = page.columns(indent) - SIDE_GAP
         margin = self.digits + 3
         self._texts = (max(1, room // 2 - margin), max(1, room - room // 2 - margin))
 
@@ -192,7 +194,7 @@ class _Split(_Drawing):
 
     def _row(self, before: "_Half", after: "_Half", *, copies_new: bool, join: str) -> Line:
         edge = gutter(self.page, self.indent)
-        gap = Segment(" " * BETWEEN, self.page.tones.style())
+        gap = Segment(" " * SIDE_GAP, self.page.palette.style())
         left = [*edge, *before.margin]
         middle = [*before.text, before.fill, gap, *after.margin]
         skip = _characters([*left, *middle] if copies_new else left)
@@ -213,7 +215,7 @@ class _Split(_Drawing):
         ground = _GROUND[marked.line.kind] if marked is not None else "panel"
         text = row[0] if row is not None else []
         room = self._texts[place] - sum(segment.cell_length for segment in text)
-        fill = Segment(" " * room, self.page.tones.style("text", ground))
+        fill = Segment(" " * room, self.page.palette.style("text", ground))
         return _Half(self.margin(marked, number, first=first), text, fill)
 
 

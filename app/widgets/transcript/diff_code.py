@@ -6,9 +6,9 @@ from rich.text import Text
 
 from agent.records.blocks import DiffLine, Hunk
 from app.text.sanitize import sanitize_line
-from app.theme.themes import Tones
-from app.widgets.transcript.highlight import LIMIT, Piece, token_lines, token_style
-from app.widgets.transcript.word_diff import Marked
+from app.theme.themes import Palette
+from app.widgets.transcript.highlight import MAX_CHARACTERS, Piece, token_lines, token_style
+from app.widgets.transcript.word_diff import MarkedLine
 
 _GROUND = {"context": "ground", "add": "added", "remove": "removed"}
 _PLAIN = {"context": "muted", "add": "added_text", "remove": "removed_text"}
@@ -18,10 +18,10 @@ class DiffCode:
     """Colours the lines of one diff, at most ``LIMIT`` characters of it: a long one is plain
     from there on. Lines are lexed when they are drawn."""
 
-    def __init__(self, path: str, tones: Tones) -> None:
+    def __init__(self, path: str, tones: Palette) -> None:
         self._path = path
         self._tones = tones
-        self._left = LIMIT
+        self._left = MAX_CHARACTERS
 
     def hunk(self, hunk: Hunk) -> "HunkCode":
         # What stands before a hunk is not known: a text that began there is taken for code.
@@ -44,24 +44,24 @@ class HunkCode:
     """The lines of a hunk's two sides. Ask for them in order."""
 
     def __init__(
-        self, old: Iterator[list[Piece]], new: Iterator[list[Piece]], tones: Tones
+        self, old: Iterator[list[Piece]], new: Iterator[list[Piece]], tones: Palette
     ) -> None:
         self._old = old
         self._new = new
         self._tones = tones
 
-    def old(self, marked: Marked) -> Text:
+    def old(self, marked: MarkedLine) -> Text:
         return self._text(marked, next(self._old, None))
 
-    def new(self, marked: Marked) -> Text:
+    def new(self, marked: MarkedLine) -> Text:
         return self._text(marked, next(self._new, None))
 
-    def both(self, marked: Marked) -> Text:
+    def both(self, marked: MarkedLine) -> Text:
         """A line that both sides have."""
         next(self._old, None)
         return self.new(marked)
 
-    def _text(self, marked: Marked, pieces: list[Piece] | None) -> Text:
+    def _text(self, marked: MarkedLine, pieces: list[Piece] | None) -> Text:
         tones, kind = self._tones, marked.line.kind
         ground = _GROUND[kind]
         # Without grounds of its own a theme tells what was added by the colour of the text.

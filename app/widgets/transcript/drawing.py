@@ -13,12 +13,12 @@ from app.widgets.transcript.messages import (
     reasoning_view,
     user_lines,
 )
-from app.widgets.transcript.nested import narrowed, set_in
+from app.widgets.transcript.nested import indent_nested, nested_page
 from app.widgets.transcript.tools import Moment, tool_lines, tool_row
 
 
 @dataclass(slots=True)
-class Folds:
+class FoldState:
     """What is unfolded: a switch for reasoning, one for the rest, and single items."""
 
     reasoning: bool = False
@@ -35,15 +35,15 @@ class Folds:
 
 def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
     """The lines of *item*; notes in it whether it folds and which lines are new."""
-    lines = _draw(item, narrowed(page, item.depth), moment, unfolded=unfolded)
-    return set_in(lines, page, item.depth) if item.depth else lines
+    lines = _draw(item, nested_page(page, item.depth), moment, unfolded=unfolded)
+    return indent_nested(lines, page, item.depth) if item.depth else lines
 
 
 def _draw(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
     record = item.record
     if isinstance(record, UserRecord):
         lines, item.foldable = user_lines(
-            record.message, record.parts, page, waits=record.waits, unfolded=unfolded
+            record.message, record.parts, page, queue_note=record.queue_note, unfolded=unfolded
         )
         return lines
     if isinstance(record, AssistantMessage):
@@ -78,11 +78,11 @@ def _draw_reasoning(
 
 def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
     """The first row of an item that shows a spinner or a clock."""
-    record, inner = item.record, narrowed(page, item.depth)
+    record, inner = item.record, nested_page(page, item.depth)
     if isinstance(record, ToolPart):
         line = tool_row(record, inner, moment)
     elif isinstance(record, ReasoningPart):
         line = reasoning_lines(record, inner, moment, (), unfolded=unfolded)[0]
     else:
         return None
-    return set_in((line,), page, item.depth)[0] if item.depth else line
+    return indent_nested((line,), page, item.depth)[0] if item.depth else line

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from rich.text import Text
 
-from app.theme.themes import Tones
+from app.theme.themes import Palette
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-LIMIT = 60_000
+MAX_CHARACTERS = 60_000
 """Characters beyond which code is shown without colours: lexing is about 1 ms per 1,000."""
 
 # The first of these that a token's name begins with decides its tone and attributes.
@@ -38,11 +38,11 @@ _TOKENS = (
 
 
 @lru_cache(1024)
-def token_style(token: str, tones: Tones, on: str) -> Style:
+def token_style(token: str, tones: Palette, on: str) -> Style:
     """The style of a token (a Pygments name) on a ground, readable there."""
     for prefix, tone, attributes in _TOKENS:
         if token.startswith(prefix):
-            return tones.style(tones.legible(tone, on), on, attributes)
+            return tones.style(tones.legible_tone(tone, on), on, attributes)
     return tones.style("text", on)
 
 
@@ -90,11 +90,11 @@ def _lines(lexer: "Lexer", code: str) -> Iterator[list[Piece]]:
 
 @lru_cache(32)
 def highlight(
-    code: str, tones: Tones, *, language: str = "", path: str = "", on: str = "ground"
+    code: str, tones: Palette, *, language: str = "", path: str = "", on: str = "ground"
 ) -> tuple[Text, ...]:
     """Lines of *code* (already cleaned), coloured where its language is known."""
     base = tones.style("text", on)
-    lexer = _lexer(language.lower(), path) if len(code) <= LIMIT else None
+    lexer = _lexer(language.lower(), path) if len(code) <= MAX_CHARACTERS else None
     if lexer is None:
         return tuple(Text(line, style=base) for line in code.split("\n"))
     lines = [Text(style=base)]

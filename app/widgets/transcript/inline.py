@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from app.text.sanitize import sanitize, sanitize_line
-from app.theme.themes import Tones
+from app.theme.themes import Palette
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -20,13 +20,13 @@ _ATTRIBUTES = {
 }
 
 
-def reference_definitions(source: str) -> bool:
+def has_reference_definitions(source: str) -> bool:
     """Whether *source* may define link targets that text before it uses."""
     return _DEFINITION.search(source) is not None
 
 
 def inline_text(
-    tokens: "list[Token]", tones: Tones, *, tone: str = "text", bold: bool = False
+    tokens: "list[Token]", tones: Palette, *, tone: str = "text", bold: bool = False
 ) -> Text:
     """The text of an inline token's children; line breaks stay line feeds."""
     attributes: list[str] = ["bold"] if bold else []
@@ -62,7 +62,7 @@ def inline_text(
     return text
 
 
-def _target(text: Text, target: str, start: int, tones: Tones) -> None:
+def _target(text: Text, target: str, start: int, tones: Palette) -> None:
     """Say where a link goes, unless its text says so already."""
     shown = text.plain[start:]
     if target and target.removeprefix("mailto:") != shown:

@@ -34,7 +34,7 @@ from agent.records.messages import (
 )
 from app.session.queue_text import standing, when_told
 from app.session.view import Entry, SessionView
-from app.widgets.transcript.background_calls import as_it_stands, opens
+from app.widgets.transcript.background_calls import session_of_call, with_background_state
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
@@ -50,7 +50,7 @@ class UserRecord:
 
     message: UserMessage
     parts: tuple[Part, ...]
-    waits: str
+    queue_note: str
 
 
 Record: TypeAlias = UserRecord | AssistantMessage | Part
@@ -86,36 +86,36 @@ class Item:
         return isinstance(record, ReasoningPart) and record.ended is None
 
 
-def leads_to(item: Item) -> str | None:
+def linked_session(item: Item) -> str | None:
     """The session of a sub-agent that *item* is about."""
     record = item.record
     if isinstance(record, SubtaskPart | ReportPart):
         return record.child_id
-    return opens(record) if isinstance(record, ToolPart) else None
+    return session_of_call(record) if isinstance(record, ToolPart) else None
 
 
 def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
     """The items of one message; nothing for what only the harness needs."""
-    asking = askers(view)
+    asking = asking_sessions(view)
     for item in _items_of(entry, view):
         if isinstance(item.record, ToolPart):
-            item.record = as_it_stands(item.record, view.errands)
+            item.record = with_background_state(item.record, view.errands)
         record = item.record
         if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
             # The call of a sub-agent that asks waits for the user as one that asks itself.
-            waiting = record.state.waiting or asking.get(opens(record) or "")
+            waiting = record.state.waiting or asking.get(session_of_call(record) or "")
             item.record = replace(record, state=replace(record.state, waiting=waiting))
         yield item
 
 
-def calls_of(items: Sequence[Item], sessions: AbstractSet[str]) -> set[str]:
+def messages_of_calls(items: Sequence[Item], sessions: AbstractSet[str]) -> set[str]:
     """The messages with the calls that *sessions* of sub-agents belong to."""
     if not sessions:
         return set()
-    return {item.message_id for item in items if leads_to(item) in sessions}
+    return {item.message_id for item in items if linked_session(item) in sessions}
 
 
-def askers(view: SessionView | None) -> dict[str, str]:
+def asking_sessions(view: SessionView | None) -> dict[str, str]:
     """The sessions below this one with a question that is open, and its id."""
     if view is None:
         return {}
@@ -182,7 +182,7 @@ def _is_drawn(part: Part) -> bool:
             return False
 
 
-def gap(before: Item | None, item: Item) -> int:
+def blank_rows_above(before: Item | None, item: Item) -> int:
     """Blank lines above *item*: one between things, none inside a run of tool rows."""
     if item.height == 0:
         return 0
@@ -191,7 +191,7 @@ def gap(before: Item | None, item: Item) -> int:
     return 1
 
 
-def estimate(item: Item, page: Page) -> int:
+def estimate_height(item: Item, page: Page) -> int:
     """About how many lines *item* will have, without laying it out."""
     record = item.record
     match record:

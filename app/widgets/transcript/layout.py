@@ -14,15 +14,23 @@ from rich.segment import Segment
 
 from agent.records.messages import ReportPart
 from app.session.view import Change, Entry, SessionView
-from app.widgets.transcript.drawing import Folds, draw_first, draw_item
-from app.widgets.transcript.items import Item, UserRecord, askers, calls_of, estimate, gap, items_of
+from app.widgets.transcript.drawing import FoldState, draw_first, draw_item
+from app.widgets.transcript.items import (
+    Item,
+    UserRecord,
+    asking_sessions,
+    blank_rows_above,
+    estimate_height,
+    items_of,
+    messages_of_calls,
+)
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
-from app.widgets.transcript.nested import NOTHING_INNER, Inner, items_within, set_in
+from app.widgets.transcript.nested import NO_NESTED, NestedSessions, indent_nested, nested_items
 from app.widgets.transcript.tools import Moment
 
-CACHED = 600
+MAX_CACHED = 600
 """Items whose lines are kept; beyond that, those far from what is seen are dropped."""
-NEAR = 150
+KEPT_AROUND = 150
 """Items on either side of what is seen that keep their lines."""
 
 
@@ -30,11 +38,13 @@ class Layout:
     """The items of one session on one page, with those of the sessions *inner* below the calls
     that lead there. *moment* is the time that clocks show."""
 
-    def __init__(self, view: SessionView | None, page: Page, inner: Inner = NOTHING_INNER) -> None:
+    def __init__(
+        self, view: SessionView | None, page: Page, inner: NestedSessions = NO_NESTED
+    ) -> None:
         self.page = page
-        self.inner = inner
+        self.nested = inner
         self.moment = Moment()
-        self.folds = Folds()
+        self.folds = FoldState()
         self.items: list[Item] = []
         self._view = view
         self._starts: dict[str, int] = {}
@@ -46,7 +56,7 @@ class Layout:
         self._laid = 0
         self._lead: tuple[int, int] = (0, 0)
         self._blank = blank(page)
-        self._asking = askers(view)
+        self._asking = asking_sessions(view)
         self._rebuild()
 
     # --- what is in it ---
@@ -67,8 +77,8 @@ class Layout:
         if self._view is not None and self._view.older != self._lead[0]:
             self._rebuild()
             return set(self._changed)
-        before, self._asking = self._asking, askers(self._view)
-        asked = calls_of(self.items, before.keys() ^ self._asking.keys())
+        before, self._asking = self._asking, asking_sessions(self._view)
+        asked = messages_of_calls(self.items, before.keys() ^ self._asking.keys())
         for message_id in sorted(change.messages | change.parts_of | asked):
             if self._refresh(message_id):
                 break
@@ -76,7 +86,7 @@ class Layout:
 
     def _refresh(self, message_id: str) -> bool:
         """Bring one message up to date; true if that brought all of them."""
-        if self.inner:  # what is below a call stands between the items of a message
+        if self.nested:  # what is below a call stands between the items of a message
             self._rebuild()
             return True
         view = self._view
@@ -113,7 +123,7 @@ class Layout:
             return before.facts != now.facts
         if not isinstance(before, UserRecord) or not isinstance(now, UserRecord):
             return False
-        queued = bool(before.waits), bool(now.waits)
+        queued = bool(before.queue_note), bool(now.queue_note)
         return queued[0] != queued[1] or before.message.turn_id != now.message.turn_id
 
     def _rebuild(self) -> None:
@@ -127,7 +137,7 @@ class Layout:
         self._running = {}
         self._last_key = ("", "")
         for entry in entries:
-            found = list(items_within(view, entry, self.inner)) if view is not None else []
+            found = list(nested_items(view, entry, self.nested)) if view is not None else []
             if found:
                 self._starts[entry.message.id] = len(self.items)
                 self._last_key = _key(entry)
@@ -143,7 +153,7 @@ class Layout:
         known = held.get(item.key)
         if known is None:
             known = item
-            known.height = estimate(item, self.page)
+            known.height = estimate_height(item, self.page)
             self._changed[known.key] = known
         elif known.record != item.record or known.final != item.final:
             known.record, known.final = item.record, item.final
@@ -164,7 +174,7 @@ class Layout:
         item.changed = 0
         if guess:
             item.view = None
-            item.height = estimate(item, self.page)
+            item.height = estimate_height(item, self.page)
 
     # --- where it is ---
 
@@ -188,7 +198,7 @@ class Layout:
             at = len(tops)
             before = items[at - 1] if at else None
             end = tops[-1] + before.height if before is not None else self.lead
-            tops.append(end + gap(before, items[at]))
+            tops.append(end + blank_rows_above(before, items[at]))
         return tops[index]
 
     def find(self, row: int) -> int:
@@ -213,14 +223,14 @@ class Layout:
         item = self.items[index]
         place = row - self._tops[index]
         if self.lead and row == self.lead - 1:
-            return earlier(self.page, self._lead[0])
+            return earlier_messages_line(self.page, self._lead[0])
         if item.lines is None or not 0 <= place < len(item.lines):
             following = self.items[index + 1].depth if index + 1 < len(self.items) else 0
             depth = min(item.depth, following)
-            return set_in((self._blank,), self.page, depth)[0] if depth else self._blank
+            return indent_nested((self._blank,), self.page, depth)[0] if depth else self._blank
         return item.lines[place]
 
-    def lay(self, index: int) -> bool:
+    def lay_out(self, index: int) -> bool:
         """Lay out one item; true if that moved what is below it."""
         item = self.items[index]
         if item.lines is not None:
@@ -250,7 +260,7 @@ class Layout:
         self._changed[item.key] = item
         return True
 
-    def switch(self, *, reasoning: bool) -> None:
+    def toggle_all(self, *, reasoning: bool) -> None:
         """Fold or unfold all reasoning, or everything else, and what was set one by one."""
         if reasoning:
             self.folds.reasoning = not self.folds.reasoning
@@ -267,7 +277,7 @@ class Layout:
         """Items whose rows show a spinner or a clock."""
         return list(self._running.values())
 
-    def tick(self, item: Item) -> bool:
+    def update_clock(self, item: Item) -> bool:
         """Bring the clock in an item's first row up to date; false if it is not laid out."""
         if not item.lines:
             return False
@@ -277,7 +287,7 @@ class Layout:
             item.lines[0] = line
         return line is not None
 
-    def take_changed(self) -> int | None:
+    def take_first_changed_row(self) -> int | None:
         """The first row that must be painted again since the last call, None if there is none."""
         if self._all_changed:
             self._all_changed = False
@@ -298,21 +308,24 @@ class Layout:
 
     def trim(self, first: int, last: int) -> None:
         """Drop the lines of items far from those between *first* and *last*; heights stay."""
-        if self._laid <= CACHED:
+        if self._laid <= MAX_CACHED:
             return
         for index, item in enumerate(self.items):
-            if item.lines is not None and not first - NEAR <= index <= last + NEAR:
+            if item.lines is not None and not first - KEPT_AROUND <= index <= last + KEPT_AROUND:
                 item.lines = None
                 item.view = None
                 self._laid -= 1
 
 
-def earlier(page: Page, older: int) -> Line:
+def earlier_messages_line(page: Page, older: int) -> Line:
     """The row above everything that is loaded, while messages before it are not."""
     word = "message" if older == 1 else "messages"
     text = cut(f"… {older:,} earlier {word}", page.columns(page.left))
     return make_line(
-        [Segment(text, page.tones.style("faint"))], prefix=gutter(page, page.left), skip=0, join=""
+        [Segment(text, page.palette.style("faint"))],
+        prefix=gutter(page, page.left),
+        skip=0,
+        join="",
     )
 
 

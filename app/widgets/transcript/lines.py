@@ -17,7 +17,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from app.theme.preferences import DiffStyle
-from app.theme.themes import Tones
+from app.theme.themes import Palette
 
 TEXT_WIDTH = 110
 """Prose never runs wider than this, in cells; code, diffs and tables may."""
@@ -31,7 +31,7 @@ class Page:
     """What lines are laid out for: the width of the widget, the tones, and how diffs stand."""
 
     width: int
-    tones: Tones
+    palette: Palette
     diffs: DiffStyle = "auto"
 
     @cached_property
@@ -99,12 +99,12 @@ def make_line(
 
 
 def blank(page: Page) -> Line:
-    return Line(Strip.blank(page.width, page.tones.style()), stop=0)
+    return Line(Strip.blank(page.width, page.palette.style()), stop=0)
 
 
 def gutter(page: Page, cells: int) -> tuple[Segment, ...]:
     """Empty ground before content that starts at column *cells*."""
-    return (Segment(" " * cells, page.tones.style()),) if cells else ()
+    return (Segment(" " * cells, page.palette.style()),) if cells else ()
 
 
 def segments(text: Text) -> list[Segment]:

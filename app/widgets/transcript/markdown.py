@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from app.text.sanitize import sanitize
-from app.widgets.transcript.inline import reference_definitions
+from app.widgets.transcript.inline import has_reference_definitions
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown_blocks import BlockWriter
 
@@ -25,7 +25,7 @@ _UNDECIDED = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
-CHUNK = 40
+FREEZE_LINES = 40
 """Lines of a code block that are frozen at once while it is still open."""
 
 
@@ -60,7 +60,7 @@ class MarkdownView:
         *final* means that the text is complete. Text that does not extend what was shown
         before is laid out anew.
         """
-        if not source.startswith(self._source) or (final and reference_definitions(source)):
+        if not source.startswith(self._source) or (final and has_reference_definitions(source)):
             self._start = self._frozen = 0
             self._fence = ""
         self._source = source
@@ -91,8 +91,8 @@ class MarkdownView:
         found = None if self._fence else _FENCE.match(tail)
         opening = self._fence or (found.group() if found else "")
         body = tail if self._fence else tail[len(opening) :]
-        count = body.count("\n") // CHUNK * CHUNK - CHUNK
-        if not opening or count < CHUNK or _closes(opening, body):
+        count = body.count("\n") // FREEZE_LINES * FREEZE_LINES - FREEZE_LINES
+        if not opening or count < FREEZE_LINES or _closes(opening, body):
             return
         end = _offset(body, count)
         self._write(_parser().parse(sanitize(opening + body[:end]) + _marker(opening)))

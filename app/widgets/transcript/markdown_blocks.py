@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 RULE_WIDTH = 40
-LEAST_ROOM = 8
+MIN_ITEM_WIDTH = 8
 """Cells that the text of a list item gets at least, where the page has them."""
 BULLETS = ("•", "◦", "▪")
 
@@ -27,7 +27,7 @@ class BlockWriter:
     def __init__(self, page: Page, tone: str, indent: int) -> None:
         self.lines: list[Line] = []
         self._page = page
-        self._tones = page.tones
+        self._tones = page.palette
         self._tone = tone
         self._rest: tuple[Segment, ...] = gutter(page, indent)
         self._first: tuple[Segment, ...] | None = None
@@ -127,7 +127,7 @@ class BlockWriter:
         mark, inner = _task(mark, inner)
         outer, cells = self._rest, self._cells
         before = outer if self._first is None else self._first
-        if self._room - len(mark) < LEAST_ROOM:
+        if self._room - len(mark) < MIN_ITEM_WIDTH:
             # Too deep for the width: what can be read is worth more than the nesting.
             before = self._rest = gutter(self._page, self._page.left)
             self._cells = self._page.left

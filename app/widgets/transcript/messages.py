@@ -24,7 +24,7 @@ from agent.records.messages import (
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import tokens
-from app.widgets.transcript.blocks import Drawn, Shown, draw
+from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tools import Moment, duration
@@ -42,11 +42,11 @@ def user_text(parts: Sequence[Part]) -> str:
 
 
 def user_lines(
-    message: UserMessage, parts: Sequence[Part], page: Page, *, waits: str, unfolded: bool
-) -> Drawn:
+    message: UserMessage, parts: Sequence[Part], page: Page, *, queue_note: str, unfolded: bool
+) -> DrawnBlock:
     """A message of the user on a raised surface, with a bar in the gutter. *waits* says of one
     that waits when it goes, "" of any other."""
-    tones = page.tones
+    tones = page.palette
     fill = (page.width, tones.style("text", "panel"))
     bar = Segment("▌" + " " * max(0, page.left - 1), tones.style("blue", "panel"))
     edge = make_line((), prefix=(bar,), fill=fill)
@@ -71,8 +71,8 @@ def user_lines(
             lines += [row(content, join) for content, join in wrap(text, width)]
     if message.pinned:
         lines.append(row([Segment(cut(PINNED, width), tones.style("muted", "panel"))]))
-    if waits:
-        lines.append(row([Segment(cut(waits, width), tones.style("warn", "panel"))]))
+    if queue_note:
+        lines.append(row([Segment(cut(queue_note, width), tones.style("warn", "panel"))]))
     return [edge, *lines, edge], foldable
 
 
@@ -90,7 +90,7 @@ def reasoning_lines(
     part: ReasoningPart, page: Page, moment: Moment, body: Sequence[Line], *, unfolded: bool
 ) -> list[Line]:
     """One line when finished, with *body* (the rendered text) below it if unfolded or open."""
-    tones = page.tones
+    tones = page.palette
     thinking = part.ended is None
     seconds = (moment.now if part.ended is None else part.ended) - part.started
     timed = part.started > 0 and seconds >= 1
@@ -137,7 +137,7 @@ def _ended_badly(message: AssistantMessage, page: Page) -> list[Line]:
     return []
 
 
-def note_lines(part: Part, page: Page, *, unfolded: bool) -> Drawn:
+def note_lines(part: Part, page: Page, *, unfolded: bool) -> DrawnBlock:
     """Retries, summaries and sub-sessions; nothing for parts that only the harness needs."""
     match part:
         case RetryPart():
@@ -166,12 +166,12 @@ _REPORTED: dict[ErrandState, tuple[str, str]] = {
 """The glyph of a report and its tone."""
 
 
-def _report(part: ReportPart, page: Page, *, unfolded: bool) -> Drawn:
+def _report(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock:
     """What came of work in the background, where the model was told of it."""
     glyph, tone = _REPORTED[part.outcome]
     head = _marker(page, glyph, tone, part.line, "muted", toggles=True)
-    shown = Shown(page, page.indent(), open=unfolded)
-    lines, folds = draw(SubtaskBlock(part.child_id, part.agent, text=part.body), shown)
+    shown = BlockContext(page, page.indent(), open=unfolded)
+    lines, folds = draw_block(SubtaskBlock(part.child_id, part.agent, text=part.body), shown)
     return [*head, *lines], folds
 
 
@@ -190,7 +190,7 @@ def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
 def _marker(
     page: Page, glyph: str, tone: str, said: str, text_tone: str, *, toggles: bool = False
 ) -> list[Line]:
-    tones = page.tones
+    tones = page.palette
     first = (*gutter(page, page.left), Segment(f"{glyph} ", tones.style(tone)))
     rest = gutter(page, page.left + 2)
     lines: list[Line] = []

@@ -10,8 +10,8 @@ MARGIN = 2
 
 
 def _hint(page: Page, count: int) -> Strip:
-    text = Segment(f"  {count} new below  ", page.tones.style("text", "raised", "bold"))
-    key = Segment("end  ", page.tones.style("muted", "raised"))
+    text = Segment(f"  {count} new below  ", page.palette.style("text", "raised", "bold"))
+    key = Segment("end  ", page.palette.style("muted", "raised"))
     parts = [text, key] if page.width >= 40 else [text]
     return Strip(parts).crop(0, page.width)
 
@@ -33,7 +33,7 @@ def with_cursor(strip: Strip, layout: Layout, key: str, row: int) -> Strip:
     index = layout.find(row)
     if index < 0 or layout.items[index].key != key or layout.top(index) != row:
         return strip
-    mark = Segment("›", layout.page.tones.style("accent", attributes="bold"))
+    mark = Segment("›", layout.page.palette.style("accent", attributes="bold"))
     return Strip.join([Strip([mark], 1), strip.crop(1, strip.cell_length)])
 
 
@@ -47,7 +47,7 @@ def keys_below(layout: Layout, keys: set[str], bottom: int) -> set[str]:
     return found
 
 
-def read_at(layout: Layout | None, row: int) -> tuple[str, str] | None:
+def place_at(layout: Layout | None, row: int) -> tuple[str, str] | None:
     """The message and the item at *row*, None where nothing is."""
     index = layout.find(row) if layout is not None else -1
     if layout is None or index < 0:

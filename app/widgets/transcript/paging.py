@@ -8,11 +8,11 @@ from app.session.live import LiveSession
 from app.session.view import Change, SessionView
 from app.widgets.transcript.transcript import Transcript
 
-PAGE = 400
+PAGE_SIZE = 400
 """Messages that are read at once."""
 
 
-class Paging:
+class HistoryPager:
     """Reads what comes before the messages that are held. *changed* is told as of events."""
 
     def __init__(
@@ -46,6 +46,8 @@ class Paging:
             if view is not self._live.view or not view.older:
                 return
             first = view.message_ids[0]
-            page = await self._live.runtime.store.page(view.session_id, before=first, limit=PAGE)
+            page = await self._live.runtime.store.page(
+                view.session_id, before=first, limit=PAGE_SIZE
+            )
             if self._live.view is view:
                 self._changed(view.prepend(page.messages, page.older), ())

@@ -12,11 +12,11 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-PARTS = 2
+THUMB_STEPS = 2
 """Parts of a cell by which the thumb has moved when it is painted again."""
 
 
-def finished(rows: Iterable[Strip], widget: Widget, crop: Region) -> list[Strip]:
+def finished_strips(rows: Iterable[Strip], widget: Widget, crop: Region) -> list[Strip]:
     """*rows* as they leave *widget*: in the terminal's colours, and no wider than *crop*."""
     ground = widget.background_colors[1]
     strips = list(rows)
@@ -47,4 +47,4 @@ def _thumb(bar: ScrollBar) -> tuple[int, int, bool, bool]:
     length = max(1.0, window * size / page)
     start = (size - length) * bar.position / (page - window)
     at_end = bar.position + window >= page
-    return int(start * PARTS), int(length * PARTS), bar.position <= 0, at_end
+    return int(start * THUMB_STEPS), int(length * THUMB_STEPS), bar.position <= 0, at_end

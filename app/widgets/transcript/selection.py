@@ -12,7 +12,7 @@ from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Line
 
 
-def select_in(line: Line, span: tuple[int, int] | None, style: Style) -> Strip:
+def with_selection(line: Line, span: tuple[int, int] | None, style: Style) -> Strip:
     """The strip of *line* with the selected characters on the selection's ground; the
     gutter and other things that are not copied stay as they are."""
     bounds = _bounds(line, span)
@@ -46,7 +46,7 @@ def _bounds(line: Line, span: tuple[int, int] | None) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def moved(selection: Selection, rows: int) -> Selection:
+def moved_selection(selection: Selection, rows: int) -> Selection:
     """*selection* after what it covers moved down by *rows*."""
     by = Offset(0, rows)
     start, end = selection
@@ -61,7 +61,7 @@ def copied_text(layout: Layout, selection: Selection) -> str:
     for row in range(max(layout.lead, first), min(last, layout.height - 1) + 1):
         index = layout.find(row)
         if index >= 0:
-            layout.lay(index)
+            layout.lay_out(index)
         line = layout.line(row)
         bounds = _bounds(line, selection.get_span(row))
         if pieces:

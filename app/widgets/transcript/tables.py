@@ -12,8 +12,8 @@ from app.widgets.transcript.lines import Page, segments, wrap
 
 Align = Literal["left", "center", "right"]
 
-GAP = 2
-LEAST = 5
+COLUMN_GAP = 2
+MIN_COLUMN = 5
 """Cells that a column needs to be readable at all."""
 
 
@@ -27,22 +27,22 @@ class Table:
 def table_rows(table: Table, page: Page, width: int) -> Iterator[list[Segment]]:
     """The rows of *table* within *width* cells."""
     count = len(table.header)
-    room = width - GAP * (count - 1)
+    room = width - COLUMN_GAP * (count - 1)
     natural = [
         max(1, *(cell.cell_len for cell in _column((table.header, *table.rows), index)))
         for index in range(count)
     ]
-    if sum(natural) > room and room < LEAST * count:
+    if sum(natural) > room and room < MIN_COLUMN * count:
         yield from _records(table, page, width)
         return
     widths = _fit(natural, room)
     yield from _row(table.header, widths, table.align, page)
-    rule = "─" * (sum(widths) + GAP * (count - 1))
-    yield [Segment(rule, page.tones.style("rule"))]
+    rule = "─" * (sum(widths) + COLUMN_GAP * (count - 1))
+    yield [Segment(rule, page.palette.style("rule"))]
     parted = sum(natural) > room
     for index, row in enumerate(table.rows):
         if parted and index:
-            yield [Segment(rule, page.tones.style("rule"))]
+            yield [Segment(rule, page.palette.style("rule"))]
         yield from _row(row, widths, table.align, page)
 
 
@@ -70,7 +70,7 @@ def _fit(natural: list[int], room: int) -> list[int]:
 def _row(
     cells: tuple[Text, ...], widths: list[int], align: tuple[Align, ...], page: Page
 ) -> Iterator[list[Segment]]:
-    ground = page.tones.style()
+    ground = page.palette.style()
     columns = [
         [row for row, _ in wrap(cells[index], width)] if index < len(cells) else []
         for index, width in enumerate(widths)
@@ -79,7 +79,7 @@ def _row(
         made: list[Segment] = []
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             if index:
-                made.append(Segment(" " * GAP, ground))
+                made.append(Segment(" " * COLUMN_GAP, ground))
             cell = column[line] if line < len(column) else []
             free = max(0, width - sum(part.cell_length for part in cell))
             side = align[index] if index < len(align) else "left"
@@ -94,11 +94,11 @@ def _row(
 def _records(table: Table, page: Page, width: int) -> Iterator[list[Segment]]:
     for index, row in enumerate(table.rows):
         if index:
-            yield [Segment("─" * max(1, width // 2), page.tones.style("rule"))]
+            yield [Segment("─" * max(1, width // 2), page.palette.style("rule"))]
         for head, cell in zip(table.header, row, strict=False):
             if not cell.plain:
                 continue
-            entry = Text.assemble(head, (": ", page.tones.style("faint")), cell)
+            entry = Text.assemble(head, (": ", page.palette.style("faint")), cell)
             yield from (row for row, _ in wrap(entry, width))
     if not table.rows:
         yield from (segments(head) for head in table.header)

@@ -18,16 +18,16 @@ from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import tokens
-from app.widgets.transcript.blocks import Drawn, Shown, draw, more
+from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 
 FRAMES = "◐◓◑◒"
-FACTS_FROM = 60
+MIN_FACTS_WIDTH = 60
 """Columns from which the facts at the right are shown."""
 ERROR_LINES = 4
-WRONG = "Not run: the input did not fit the tool."
-TOLD = "  … what the model was told"
-RAW_SHOWN = 200
+INVALID_INPUT = "Not run: the input did not fit the tool."
+INVALID_INPUT_MORE = "  … what the model was told"
+MIN_RAW_SHOWN = 200
 """Characters of streaming arguments before their length is told."""
 
 # The argument that best says what a call is about, while its JSON still streams in.
@@ -46,16 +46,16 @@ Fact = tuple[str, str]
 """A word for the right side and its tone."""
 
 
-def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) -> Drawn:
+def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) -> DrawnBlock:
     """The rows of a tool call, and whether folding makes a difference to it."""
     running = isinstance(part.state, Running)
     blocks = shown_blocks(part)
     several = sum(isinstance(block, DiffBlock) for block in blocks) > 1
-    shown = Shown(page, page.indent(), open=unfolded, live=running, titled=several)
+    shown = BlockContext(page, page.indent(), open=unfolded, live=running, titled=several)
     lines = [tool_row(part, page, moment)]
     foldable = False
     for block in blocks:
-        drawn, folds = draw(block, shown)
+        drawn, folds = draw_block(block, shown)
         lines += drawn
         foldable = foldable or folds
     if isinstance(part.state, Failed):
@@ -91,10 +91,10 @@ def _live(block: Block, output: str) -> Block:
 
 def tool_row(part: ToolPart, page: Page, moment: Moment) -> Line:
     """The one row that says what a call does and how it stands."""
-    tones = page.tones
+    tones = page.palette
     glyph, tone = _glyph(part, moment)
     label = _label(part)
-    facts = _facts(part, moment) if page.width >= FACTS_FROM else _short(part)
+    facts = _facts(part, moment) if page.width >= MIN_FACTS_WIDTH else _short(part)
     room = page.columns(page.left + 2)
     right = "  ".join(text for text, _ in facts)
     if cell_len(right) > room // 2:
@@ -169,7 +169,7 @@ def _sentence(label: ToolLabel, room: int, *, pending: bool) -> list[tuple[str, 
 def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
     match part.state:
         case Pending(raw=raw):
-            return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > RAW_SHOWN else []
+            return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > MIN_RAW_SHOWN else []
         case Running(waiting=str()):
             return [("waits for you", "warn")]
         case Running(started=started, blocks=blocks):
@@ -218,13 +218,13 @@ _KINDS: dict[str, Fact] = {
 }
 
 
-def _reason(state: Failed, shown: Shown) -> Drawn:
+def _reason(state: Failed, shown: BlockContext) -> DrawnBlock:
     """Why a call failed. What was cancelled needs no reason."""
     if state.kind in {"aborted", "interrupted"} and not shown.open:
         return [], bool(state.error)
     if state.kind == "invalid" and not shown.open:
         return [_corrected(shown)], True
-    style = shown.tones.style("err" if state.kind in {"error", "invalid"} else "muted")
+    style = shown.palette.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
     for line in sanitize(state.error).strip("\n").split("\n"):
         rows = wrap(Text(line, style=style), shown.page.prose(shown.indent))
@@ -233,15 +233,18 @@ def _reason(state: Failed, shown: Shown) -> Drawn:
         return lines, state.kind in {"aborted", "interrupted", "invalid"}
     if shown.open:
         return lines, True
-    return [*lines[:ERROR_LINES], more(shown, len(lines) - ERROR_LINES, "more lines")], True
+    return [
+        *lines[:ERROR_LINES],
+        hidden_lines_row(shown, len(lines) - ERROR_LINES, "more lines"),
+    ], True
 
 
-def _corrected(shown: Shown) -> Line:
+def _corrected(shown: BlockContext) -> Line:
     """What stands for the lesson that the model got on its input: that is the model's to read."""
-    tones, room = shown.tones, shown.page.columns(shown.indent)
-    said = [Segment(cut(WRONG, room), tones.style("muted"))]
-    if cell_len(WRONG + TOLD) <= room:
-        said.append(Segment(TOLD, tones.style("faint")))
+    tones, room = shown.palette, shown.page.columns(shown.indent)
+    said = [Segment(cut(INVALID_INPUT, room), tones.style("muted"))]
+    if cell_len(INVALID_INPUT + INVALID_INPUT_MORE) <= room:
+        said.append(Segment(INVALID_INPUT_MORE, tones.style("faint")))
     return make_line(said, prefix=shown.gutter, toggles=True)
 
 

@@ -21,26 +21,26 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from app.session.view import Change, SessionView
-from app.theme.preferences import look_of
-from app.theme.themes import tones_for
-from app.widgets.transcript.items import Item, leads_to
-from app.widgets.transcript.layout import Layout, earlier
+from app.theme.preferences import appearance_of
+from app.theme.themes import palette_of
+from app.widgets.transcript.items import Item, linked_session
+from app.widgets.transcript.layout import Layout, earlier_messages_line
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.nested import NOTHING_INNER, Inner
+from app.widgets.transcript.nested import NO_NESTED, NestedSessions
 from app.widgets.transcript.overlay import (
     hint_start,
     key_of,
     keys_below,
-    read_at,
+    place_at,
     with_cursor,
     with_hint,
 )
-from app.widgets.transcript.painting import finished, place_thumb
-from app.widgets.transcript.selection import copied_text, moved, select_in
+from app.widgets.transcript.painting import finished_strips, place_thumb
+from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
 from app.widgets.transcript.tools import Moment
 from app.widgets.transcript.viewport import Viewport
 
-FRAME = 1 / 8
+SPINNER_SECONDS = 1 / 8
 """Seconds between the steps of a spinner."""
 
 
@@ -48,7 +48,7 @@ class Transcript(ScrollView, can_focus=True):
     """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame. *inner* are
     the sessions drawn below the calls that lead there; call ``show`` after changing it."""
 
-    inner: Inner = NOTHING_INNER
+    nested: NestedSessions = NO_NESTED
     ALLOW_SELECT = True
     DEFAULT_CSS = """
     Transcript {
@@ -124,7 +124,7 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def reading(self) -> tuple[str, str] | None:
         """The message and the item at the top of what is read; None at the end of all."""
-        return None if self.following else read_at(self._layout_now, self.scroll_offset.y)
+        return None if self.following else place_at(self._layout_now, self.scroll_offset.y)
 
     def show(self, view: SessionView | None) -> None:
         """Draw another session, or the same one rebuilt: then place and folds are kept."""
@@ -136,14 +136,14 @@ class Transcript(ScrollView, can_focus=True):
         if not same:
             # Who went to a sub-agent's session comes back to where they read.
             self._viewport = self._places.pop(view.session_id if view else "", Viewport())
-        self._viewport.renew()
+        self._viewport.forget_request()
         if not same:
             self._cursor, self._marked, self._target = "", False, ("", "")
             self._set_new(set())
         self._older = view.older if view is not None else 0
         if (layout := self._layout_now) is not None:
             folds = layout.folds
-            self._layout_now = Layout(view, layout.page, self.inner)
+            self._layout_now = Layout(view, layout.page, self.nested)
             if same:
                 self._layout_now.folds = folds
             self._refit()
@@ -168,7 +168,7 @@ class Transcript(ScrollView, can_focus=True):
     def toggle_all(self, *, reasoning: bool) -> None:
         """Unfold all reasoning, or all tool calls and long messages; or fold them."""
         if self._layout_now is not None:
-            self._layout_now.switch(reasoning=reasoning)
+            self._layout_now.toggle_all(reasoning=reasoning)
             self._refit()
 
     def go_to(self, message_id: str, part_id: str = "") -> None:
@@ -187,7 +187,7 @@ class Transcript(ScrollView, can_focus=True):
         if key is not None:
             self._target = ("", "")
             self._cursor, self._marked = key, True
-            self._viewport.hold(layout, key)
+            self._viewport.anchor_to(layout, key)
 
     # --- Textual's hooks ---
 
@@ -195,7 +195,9 @@ class Transcript(ScrollView, can_focus=True):
         super().on_mount()
         app = cast("App[object]", self.app)
         self._animated = app.animation_level != "none"
-        self._timer = self.set_interval(FRAME if self._animated else 1, self._tick, pause=True)
+        self._timer = self.set_interval(
+            SPINNER_SECONDS if self._animated else 1, self._tick, pause=True
+        )
         app.theme_changed_signal.subscribe(self, lambda _: self._refit())
 
     def on_resize(self) -> None:
@@ -220,7 +222,7 @@ class Transcript(ScrollView, can_focus=True):
         """Go to the bottom and stay there."""
         del how
         self._viewport.following = True
-        self._viewport.rising = False
+        self._viewport.going_home = False
         self._settle()
 
     def scroll_home(self, **how: object) -> None:
@@ -228,13 +230,13 @@ class Transcript(ScrollView, can_focus=True):
         del how
         before = self.scroll_offset.y
         self._viewport.following = False
-        self._viewport.rising = True
+        self._viewport.going_home = True
         self._settle()
         if self.scroll_offset.y != before:
             self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return finished(map(self.render_line, crop.line_range), self, crop)
+        return finished_strips(map(self.render_line, crop.line_range), self, crop)
 
     def render_line(self, y: int) -> Strip:
         layout, width = self._layout_now, self.size.width
@@ -242,14 +244,14 @@ class Transcript(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         row = y + self.scroll_offset.y
         unread = y == 0 and row < layout.lead
-        line = earlier(layout.page, self._older) if unread else layout.line(row)
+        line = earlier_messages_line(layout.page, self._older) if unread else layout.line(row)
         strip = line.strip
         if (selection := self.text_selection) is not None:
-            selected = layout.page.tones.style("text", "selection")
-            strip = select_in(line, selection.get_span(row), selected)
+            selected = layout.page.palette.style("text", "selection")
+            strip = with_selection(line, selection.get_span(row), selected)
         if self._cursor and (self.has_focus or self._marked):
             strip = with_cursor(strip, layout, self._cursor, row)
-        strip = strip.crop_extend(0, width, layout.page.tones.style()).apply_offsets(0, row)
+        strip = strip.crop_extend(0, width, layout.page.palette.style()).apply_offsets(0, row)
         if self._new and y == self.size.height - 1:
             strip = with_hint(strip, layout.page, len(self._new))
         return strip
@@ -311,17 +313,17 @@ class Transcript(ScrollView, can_focus=True):
         if not self.size:
             return
         app = cast("App[object]", self.app)
-        width, tones = self.scrollable_content_region.width, tones_for(app.current_theme)
-        page = Page(width, tones, look_of(self).diffs)
+        width, tones = self.scrollable_content_region.width, palette_of(app.current_theme)
+        page = Page(width, tones, appearance_of(self).diffs)
         self._animated = app.animation_level != "none"
         if self._layout_now is None:
-            self._layout_now = Layout(self._view, page, self.inner)
+            self._layout_now = Layout(self._view, page, self.nested)
         layout = self._layout_now
         layout.resize(page)
         layout.moment = Moment(self._clock(), self._frame)
         self._seek()
         self._settle()
-        layout.take_changed()
+        layout.take_first_changed_row()
         self.refresh()
         self._run_clock()
 
@@ -335,10 +337,10 @@ class Transcript(ScrollView, can_focus=True):
         if self._viewport.following:
             self._set_new(set())
         if self._viewport.shift and (selection := self.text_selection) is not None:
-            selected = {self: moved(selection, self._viewport.shift)}
+            selected = {self: moved_selection(selection, self._viewport.shift)}
             self.screen.selections = {**self.screen.selections, **selected}
         older = self._view.older if self._view is not None else 0
-        if self._viewport.wants(layout, older, height, again=step is not None):
+        if self._viewport.needs_earlier(layout, older, height, again=step is not None):
             self.post_message(self.Earlier())
 
     def _place(self, layout: Layout, row: int) -> None:
@@ -355,7 +357,7 @@ class Transcript(ScrollView, can_focus=True):
     def _paint(self, before: int) -> None:
         """Paint the rows that changed; a page that scrolled is painted whole already."""
         layout = self._layout_now
-        row = layout.take_changed() if layout is not None else None
+        row = layout.take_first_changed_row() if layout is not None else None
         if layout is None or row is None or self.scroll_offset.y != before:
             return
         top = max(0, row - before)
@@ -367,7 +369,7 @@ class Transcript(ScrollView, can_focus=True):
         layout = self._layout_now
         if layout is None:
             return
-        if opens and (session_id := leads_to(item)) is not None:
+        if opens and (session_id := linked_session(item)) is not None:
             self.post_message(self.OpenSession(session_id, item.key))
             return
         if layout.toggle(item):
@@ -396,5 +398,5 @@ class Transcript(ScrollView, can_focus=True):
         layout.moment = Moment(self._clock(), self._frame)
         for item in layout.running:
             index = layout.index_of(item.key)
-            if index is not None and layout.tick(item):
+            if index is not None and layout.update_clock(item):
                 self.refresh_line(layout.top(index))

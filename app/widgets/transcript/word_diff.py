@@ -10,21 +10,21 @@ from app.text.sanitize import sanitize_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
-WORDS_LIMIT = 500
+MAX_WORD_LINE = 500
 """Characters of a line beyond which changed words are not looked for (it takes quadratic time)."""
 
-WORDS_BUDGET = 40_000
+WORD_BUDGET = 40_000
 """Characters of one diff that are compared word by word, about 0.1 s; what comes after shows
 its lines only."""
 
-ALIKE = 0.4
+MIN_SIMILARITY = 0.4
 """How alike two lines must be (0 to 1) for their words to be compared."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedLine:
     """A line of a diff, cleaned, with the spans of its changed words."""
 
     line: DiffLine
@@ -33,28 +33,28 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LineRun:
     """Lines that belong side by side: one unchanged line on both sides, or lines that were
     *removed* and those *added* in their place."""
 
-    context: Marked | None = None
-    removed: tuple[Marked, ...] = ()
-    added: tuple[Marked, ...] = ()
+    context: MarkedLine | None = None
+    removed: tuple[MarkedLine, ...] = ()
+    added: tuple[MarkedLine, ...] = ()
 
 
-class WordMarks:
+class WordDiffer:
     """Finds the changed words of one diff, within ``WORDS_BUDGET``."""
 
     def __init__(self) -> None:
-        self._left = WORDS_BUDGET
+        self._left = WORD_BUDGET
 
-    def runs(self, lines: Sequence[DiffLine]) -> Iterator[Run]:
+    def runs(self, lines: Sequence[DiffLine]) -> Iterator[LineRun]:
         """The lines of a hunk in runs: removed lines are compared with the added ones that
         follow them, pair by pair."""
         index = 0
         while index < len(lines):
             if lines[index].kind == "context":
-                yield Run(context=Marked(lines[index], sanitize_line(lines[index].text)))
+                yield LineRun(context=MarkedLine(lines[index], sanitize_line(lines[index].text)))
                 index += 1
                 continue
             gone = _same(lines, index, "remove")
@@ -62,16 +62,16 @@ class WordMarks:
             index += len(gone) + len(came)
             yield self._run(gone, came)
 
-    def _run(self, gone: Sequence[DiffLine], came: Sequence[DiffLine]) -> Run:
+    def _run(self, gone: Sequence[DiffLine], came: Sequence[DiffLine]) -> LineRun:
         before = [sanitize_line(line.text) for line in gone]
         after = [sanitize_line(line.text) for line in came]
         pairs = [self._compare(*pair) for pair in zip(before, after, strict=False)]
-        marks: tuple[list[Marked], list[Marked]] = ([], [])
+        marks: tuple[list[MarkedLine], list[MarkedLine]] = ([], [])
         for side, (run, texts) in enumerate(((gone, before), (came, after))):
             for place, line in enumerate(run):
                 spans = tuple(pairs[place][side]) if place < len(pairs) else ()
-                marks[side].append(Marked(line, texts[place], spans))
-        return Run(removed=tuple(marks[0]), added=tuple(marks[1]))
+                marks[side].append(MarkedLine(line, texts[place], spans))
+        return LineRun(removed=tuple(marks[0]), added=tuple(marks[1]))
 
     def _compare(self, old: str, new: str) -> tuple[list[Span], list[Span]]:
         self._left -= len(old) + len(new)
@@ -87,11 +87,11 @@ def _same(lines: Sequence[DiffLine], start: int, kind: str) -> Sequence[DiffLine
 
 def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
     """Spans of the words that differ in two lines; none if the lines have little in common."""
-    if max(len(old), len(new)) > WORDS_LIMIT:
+    if max(len(old), len(new)) > MAX_WORD_LINE:
         return [], []
     before, after = _WORD.findall(old), _WORD.findall(new)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < ALIKE:
+    if matcher.ratio() < MIN_SIMILARITY:
         return [], []
     spans: tuple[list[Span], list[Span]] = ([], [])
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

@@ -8,7 +8,7 @@ import pytest
 from agent.records.messages import CompactionPart
 from agent.session.review.context_usage import Contents, Source
 from app.screens.base.page import PageScreen
-from app.screens.context_usage import bar, page
+from app.screens.context_usage import bar, context_usage_text
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
@@ -111,7 +111,7 @@ CONTENTS = Contents(
 
 
 async def test_c11_picture() -> None:
-    host = Host(PageScreen("Context", partial(page, CONTENTS)))
+    host = Host(PageScreen("Context", partial(context_usage_text, CONTENTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-context")
 
@@ -123,7 +123,9 @@ def test_c11_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
     assert {"█", "░", "▒"} == set(drawn.plain)
     unknown = replace(CONTENTS, window=None, reserved=None)
     assert set(bar(unknown, width).plain) == {"█"}
-    assert all(line.cell_length <= width for line in page(unknown, width).split("\n")[2:])
+    assert all(
+        line.cell_length <= width for line in context_usage_text(unknown, width).split("\n")[2:]
+    )
 
 
 async def test_c11_the_command_shows_the_open_session(

@@ -47,7 +47,7 @@ async def test_u8_a_refused_line_comes_back_into_the_prompt(start: Starter, work
 @pytest.mark.parametrize("text", ["#42 is broken", "## A heading", "list #5"])
 async def test_u8_other_texts_with_a_hash_are_prompts(start: Starter, text: str) -> None:
     async with start() as running:
-        running.app.controller.main.prompt.put(text)
+        running.app.controller.main.prompt.set_text(text)
         await running.pilot.press("enter")
         await running.until(lambda: running.app.controller.live.view is not None)
         view = running.app.controller.live.view

@@ -9,10 +9,10 @@ from agent.provider.catalog.keys import AuthFile
 from agent.provider.catalog.model_preferences import FILE, Picks
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
-from app.screens.api_key import KeyScreen
+from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.model import CONNECT, Listed, rows_of
-from app.text.fuzzy import fitting
+from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
+from app.text.fuzzy import fuzzy_filter
 from tests.agent.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
 from tests.app.conftest import LOCAL, Running, Starter
 from tests.support.snapshots import assert_pictures
@@ -23,7 +23,7 @@ JSON = (("content-type", "application/json"),)
 
 def test_what_is_typed_may_be_scattered_or_mistyped() -> None:
     def found(typed: str) -> list[str]:
-        return fitting(typed, NAMES, str)
+        return fuzzy_filter(typed, NAMES, str)
 
     assert found("") == NAMES
     assert found("claude") == NAMES[:2]
@@ -45,9 +45,9 @@ def test_each_model_stands_once_favourites_first() -> None:
         model("a/two", price=Price(0.125, 1)),
         model("b/three"),
     ]
-    missing = Row(f"{CONNECT}c", "C", "needs C_KEY; enter adds it", "Not connected")
-    rows = rows_of(
-        Listed(known, {"a": "Alpha", "b": "Beta"}, ["b/three", "b/gone"], ["a/two"], [missing])
+    missing = Row(f"{CONNECT_PREFIX}c", "C", "needs C_KEY; enter adds it", "Not connected")
+    rows = model_rows(
+        ModelList(known, {"a": "Alpha", "b": "Beta"}, ["b/three", "b/gone"], ["a/two"], [missing])
     )
     assert [(row.group, row.key) for row in rows] == [
         ("Favourites", "a/two"),
@@ -107,7 +107,7 @@ async def test_u11_a_provider_is_connected_and_used_without_a_restart(
         await running.type("/connect", "enter")
         await chosen(running, "Connect a provider")
         await running.type("groq", "enter")
-        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        await running.until(lambda: isinstance(running.app.screen, ApiKeyScreen))
         await running.type("gsk-wrong-key-1234", "enter")
         await running.until_shown("Invalid API Key")
         keys = AuthFile(Path(folders["OPENCODE_PY_DATA"]))
@@ -136,7 +136,7 @@ async def test_u11_a_provider_without_key_says_what_to_do(start: Starter) -> Non
         await running.type("deepseek")
         await running.until_shown("needs DEEPSEEK_API_KEY; enter adds it")
         await running.pilot.press("enter")
-        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        await running.until(lambda: isinstance(running.app.screen, ApiKeyScreen))
         await running.until_shown("platform.deepseek.com/api_keys")
         await running.pilot.press("enter", "escape")
         await chosen(running, "Models")
@@ -221,7 +221,7 @@ async def test_u22_the_pictures(start: Starter, tmp_path: Path) -> None:
         await assert_pictures(running.pilot, "screen-models-picks")
         await running.pilot.press("escape")
         await running.type("/connect anthropic", "enter")
-        await running.until(lambda: isinstance(running.app.screen, KeyScreen))
+        await running.until(lambda: isinstance(running.app.screen, ApiKeyScreen))
         running.app.screen.query_one("Input").cursor_blink = False
         await running.pilot.pause()
         await assert_pictures(running.pilot, "screen-key")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.screens.prompts import prompt_row
-from app.toolkit.external_editor import EditorError, editor_command, written
+from app.toolkit.external_editor import EditorError, editor_command, run_editor
 from app.widgets.transcript.messages import user_text
 from tests.app.conftest import Starter
 
@@ -22,7 +22,7 @@ async def test_ctrl_r_finds_a_prompt_by_any_of_its_words(start: Starter) -> None
         await running.until_shown("Prompts sent before")
         await running.type("tests", "enter")
         await running.until(lambda: running.prompt == "fix the parser\nand its tests")
-        prompt.put("")
+        prompt.set_text("")
         await running.pilot.press("ctrl+s")
         await running.until(lambda: running.prompt == "draft")
 
@@ -82,14 +82,14 @@ def editor(folder: Path, body: str) -> list[str]:
 
 async def test_the_editor_gets_the_text_and_gives_it_back(tmp_path: Path) -> None:
     body = "t = open(path).read()\nopen(path, 'w').write(t.upper() + ' é\\n')"
-    assert await written("hello", editor(tmp_path, body), os.environ) == "HELLO é"
+    assert await run_editor("hello", editor(tmp_path, body), os.environ) == "HELLO é"
 
 
 async def test_an_editor_that_fails_or_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(EditorError, match="ended with code 3"):
-        await written("hello", editor(tmp_path, "sys.exit(3)"), os.environ)
+        await run_editor("hello", editor(tmp_path, "sys.exit(3)"), os.environ)
     with pytest.raises(EditorError, match="cannot be started: no such file"):
-        await written("hello", ["/nowhere/editor"], os.environ)
+        await run_editor("hello", ["/nowhere/editor"], os.environ)
 
 
 async def test_where_no_screen_can_be_lent_the_prompt_stays(start: Starter) -> None:

@@ -6,8 +6,8 @@ import app.actions  # noqa: F401 - fills the registry
 from app.commands.keymap import build
 from app.commands.registry import FIRST, GROUPS, action, actions, by_slash, parse
 from app.screens.help import help_text
-from app.screens.session.layout import entries_of
-from app.widgets.slash import Entry, matching
+from app.screens.session.layout import command_entries
+from app.widgets.slash import CommandEntry, matching_commands
 from tests.app.conftest import Starter
 
 
@@ -81,10 +81,10 @@ def test_what_is_wanted_most_stands_on_top() -> None:
 
 
 def test_enter_runs_the_name_that_was_written_out() -> None:
-    listed = entries_of(actions())
+    listed = command_entries(actions())
     for entry in listed:
         for name in (entry.name, *entry.aliases):
-            assert matching(listed, name)[0] is entry
+            assert matching_commands(listed, name)[0] is entry
 
 
 def test_a_name_is_given_once() -> None:
@@ -98,13 +98,13 @@ def test_a_name_is_given_once() -> None:
 
 def test_the_list_ranks_names_before_aliases_before_titles() -> None:
     entries = [
-        Entry("exit", ("quit",), "Leave"),
-        Entry("sessions", ("resume",), "Sessions"),
-        Entry("rename", (), "Rename the session"),
+        CommandEntry("exit", ("quit",), "Leave"),
+        CommandEntry("sessions", ("resume",), "Sessions"),
+        CommandEntry("rename", (), "Rename the session"),
     ]
-    assert [entry.name for entry in matching(entries, "re")] == ["rename", "sessions"]
-    assert [entry.name for entry in matching(entries, "sess")] == ["sessions", "rename"]
-    assert matching(entries, "zzz") == []
+    assert [entry.name for entry in matching_commands(entries, "re")] == ["rename", "sessions"]
+    assert [entry.name for entry in matching_commands(entries, "sess")] == ["sessions", "rename"]
+    assert matching_commands(entries, "zzz") == []
 
 
 async def test_the_first_page_says_what_it_is_and_what_to_try(start: Starter) -> None:
@@ -137,7 +137,7 @@ async def test_a_slash_opens_the_list_and_tab_completes(start: Starter) -> None:
         assert running.prompt == "/thinking "
         await running.pilot.press("ctrl+u")
         await running.type("/th", "escape")
-        assert not running.app.controller.main.completing
+        assert not running.app.controller.main.is_completing
         assert running.prompt == "/th"
 
 

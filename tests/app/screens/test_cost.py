@@ -8,9 +8,9 @@ import pytest
 from agent.records.usage import Usage
 from agent.session.review.costs import Costs, Spent
 from app.screens.base.page import PageScreen
-from app.screens.cost import page
+from app.screens.cost import cost_text
 from app.session.usage import cached_of, spent_of
-from app.widgets.status import Status, lay_out
+from app.widgets.status import Status, status_text
 from tests.app.actions.test_context_usage import Host
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
@@ -40,21 +40,21 @@ COSTS = Costs(
 
 
 async def test_r8_picture() -> None:
-    host = Host(PageScreen("Cost", partial(page, COSTS)))
+    host = Host(PageScreen("Cost", partial(cost_text, COSTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-cost")
 
 
 @pytest.mark.parametrize("width", [40, 67, 95])
 def test_r8_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
-    shown = page(COSTS, width)
+    shown = cost_text(COSTS, width)
     assert all(line.cell_length <= width for line in shown.split("\n")[2:-2])
     assert "> $1.19" in shown.plain
-    assert "Set one" not in page(replace(COSTS, total=TALK), width).plain
+    assert "Set one" not in cost_text(replace(COSTS, total=TALK), width).plain
 
 
 def test_r8_without_usage_it_says_so() -> None:
-    assert "no usage" in page(Costs(Spent(), (), ()), 67).plain
+    assert "no usage" in cost_text(Costs(Spent(), (), ()), 67).plain
 
 
 async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
@@ -70,9 +70,9 @@ async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, star
 
 def test_c10_the_hit_rate_is_shown_where_there_is_room() -> None:
     status = Status(model="p/m", context=1_000, limit=10_000, cost=1.0, cached=0.874)
-    assert "87% cached" in lay_out(status, 120).plain
-    assert "cached" not in lay_out(status, 80).plain
-    assert "cached" not in lay_out(replace(status, cached=None), 120).plain
+    assert "87% cached" in status_text(status, 120).plain
+    assert "cached" not in status_text(status, 80).plain
+    assert "cached" not in status_text(replace(status, cached=None), 120).plain
 
 
 def test_r8_the_status_line_counts_sub_agents() -> None:

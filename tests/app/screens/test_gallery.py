@@ -19,10 +19,10 @@ from app.screens.lsp import LspScreen, lsp_text
 from app.screens.mcp import LoginScreen, McpScreen
 from app.screens.prompts import PromptsScreen
 from app.screens.queue import QueuedMessage, QueueScreen
-from app.screens.quick_question import AsideScreen
+from app.screens.quick_question import QuickQuestionScreen
 from app.screens.review.changes import ChangesScreen
 from app.screens.shells import ShellsScreen
-from app.screens.status import Fact, standing_text, todo_text
+from app.screens.status import Fact, status_text, todo_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.app.screens.test_shells import info
@@ -101,7 +101,7 @@ def status() -> PageScreen:
         Fact("MCP", "1 of 2 connected"),
         Fact("", "shop", "$tone-warn"),
     )
-    return PageScreen("Status", standing_text(facts))
+    return PageScreen("Status", status_text(facts))
 
 
 def todo() -> PageScreen:
@@ -133,7 +133,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "status": status,
     "todo": todo,
     "changes": changes,
-    "aside": lambda: AsideScreen("Where is the header read?", spoken(), lambda _: None),
+    "aside": lambda: QuickQuestionScreen("Where is the header read?", spoken(), lambda _: None),
     "rename": lambda: TextScreen("Name this session", "Fix empty CSV import"),
     "delete": lambda: ConfirmScreen("Delete “Fix the import”?", "It is removed for good."),
     "error": lambda: ErrorScreen("ValueError: a fault [/x]", "~/log/opencode-py.log"),

@@ -13,7 +13,7 @@ from agent.records.errors import ToolError
 from app.actions.custom import filled
 from app.screens.mcp import McpScreen, ServerScreen, server_row
 from app.session.server_status import Servers, servers_of
-from app.widgets.status import Status, lay_out
+from app.widgets.status import Status, status_text
 from tests.agent.mcp.shop import SERVERS
 from tests.app.conftest import Starter, configure
 from tests.support.hosting import Host
@@ -65,11 +65,11 @@ def test_rows_tell_how_each_server_stands() -> None:
 
 def test_u5_the_status_line_names_what_is_ill() -> None:
     assert servers_of(STANDINGS) == Servers(4, 1, ("github", "shop"))
-    assert "mcp" not in lay_out(Status(), 100).plain
-    assert "mcp 2" in lay_out(Status(servers=Servers(2, 2)), 100).plain
-    assert "mcp 1/2" in lay_out(Status(servers=Servers(2, 1)), 100).plain
-    assert "mcp ✕ shop" in lay_out(Status(servers=Servers(2, 1, ("shop",))), 80).plain
-    assert "mcp ✕ 2" in lay_out(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
+    assert "mcp" not in status_text(Status(), 100).plain
+    assert "mcp 2" in status_text(Status(servers=Servers(2, 2)), 100).plain
+    assert "mcp 1/2" in status_text(Status(servers=Servers(2, 1)), 100).plain
+    assert "mcp ✕ shop" in status_text(Status(servers=Servers(2, 1, ("shop",))), 80).plain
+    assert "mcp ✕ 2" in status_text(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
 
 
 async def test_the_list_as_a_picture() -> None:
@@ -207,7 +207,7 @@ async def test_x4_a_prompt_is_a_command_and_a_resource_is_named(
         await running.until_shown("mcp 1/2")
         await running.type("/shop:rev")
         await running.until_shown("Reviews a drawing.")
-        running.app.controller.main.prompt.put("/shop:review chair stern")
+        running.app.controller.main.prompt.set_text("/shop:review chair stern")
         await running.pilot.press("enter")
         await running.until_shown("first")
         await running.until_idle()

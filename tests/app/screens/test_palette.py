@@ -28,7 +28,7 @@ def listed() -> list[Row]:
 def test_u13_everything_that_has_a_name_is_in_it_with_name_and_key() -> None:
     rows = {row.key: row for row in listed()}
     assert rows.keys() == {known.id for known in actions()} - {"app.palette"}
-    assert (rows["session.new"].note, rows["session.new"].aside) == ("/new", "ctrl+x n")
+    assert (rows["session.new"].note, rows["session.new"].right) == ("/new", "ctrl+x n")
     assert "/clear" in rows["session.new"].text
     groups = [row.group for row in rows.values()]
     assert sorted(groups, key=[*GROUPS].index) == groups

@@ -134,7 +134,7 @@ def dialog(heading: str, block: ShellBlock | DiffBlock, *needs: JudgedNeed) -> P
         always=(("bash", "npm run build *"),) if isinstance(block, ShellBlock) else (),
         created=0.0,
     )
-    return PermissionScreen(request, waiting=3, grace=0.0)
+    return PermissionScreen(request, pending=3, grace=0.0)
 
 
 def command_dialog() -> PermissionScreen:

@@ -9,8 +9,8 @@ from agent.files import FileTracker
 from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
 from agent.records.shells import ShellInfo
 from agent.tools.core.base import ToolContext
-from app.screens.shells import ShellScreen, shell_rows, standing
-from app.widgets.activity import WorkingLine
+from app.screens.shells import ShellScreen, shell_rows, shell_status
+from app.widgets.activity import ActivityLine
 from tests.app.conftest import Running, Starter
 from tests.support.snapshots import assert_in_light, assert_snapshot
 
@@ -39,7 +39,7 @@ def test_rows_tell_how_each_command_stands() -> None:
     rows = shell_rows(shells, 1_072.0)
     assert [row.group for row in rows] == ["Running"] + ["Ended"] * 4
     assert rows[0].title == "npm run dev"
-    assert [standing(shell, 1_072.0) for shell in shells] == [
+    assert [shell_status(shell, 1_072.0) for shell in shells] == [
         "exit 2 after 3s",
         "running 1m 12s",
         "killed after 1s",
@@ -131,11 +131,11 @@ async def test_ctrl_b_sends_a_running_command_away_from_an_empty_prompt_only(
     """U6: the line above the prompt offers it while the key does it; in a text it moves the
     cursor and the command stays."""
     async with start() as running:
-        line = running.app.controller.main.query_one(WorkingLine)
+        line = running.app.controller.main.query_one(ActivityLine)
         await running.type("!until [ -e go ]; do sleep 0.1; done; echo over", "enter")
-        await running.until(lambda: line.work.background == "ctrl+b")
+        await running.until(lambda: line.activity.background == "ctrl+b")
         await running.type("ac")
-        await running.until(lambda: line.work.background == "")
+        await running.until(lambda: line.activity.background == "")
         await running.pilot.press("ctrl+b", "b")
         assert running.prompt == "abc"
         assert running.runtime.shells.snapshot() == ()

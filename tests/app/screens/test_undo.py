@@ -31,10 +31,10 @@ PLAN = UndoPlan(
 @pytest.mark.parametrize(
     ("keys", "outcome"),
     [
-        (["enter"], UndoChoice(files=True, conversation=True, touched=False)),
-        (["c"], UndoChoice(files=False, conversation=True, touched=False)),
-        (["f"], UndoChoice(files=True, conversation=False, touched=False)),
-        (["o", "b"], UndoChoice(files=True, conversation=True, touched=True)),
+        (["enter"], UndoChoice(files=True, conversation=True, overwrite=False)),
+        (["c"], UndoChoice(files=False, conversation=True, overwrite=False)),
+        (["f"], UndoChoice(files=True, conversation=False, overwrite=False)),
+        (["o", "b"], UndoChoice(files=True, conversation=True, overwrite=True)),
         (["escape"], None),
     ],
 )

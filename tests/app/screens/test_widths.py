@@ -28,9 +28,9 @@ from app.screens.base.text_input import TextScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.screens.prompts import PromptsScreen
-from app.screens.status import Fact, standing_text, todo_text
+from app.screens.status import Fact, status_text, todo_text
 from app.session.view import SessionView
-from app.theme.themes import DARK_TONES
+from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
 from tests.app.screens.permission.test_question import QUESTION
@@ -105,10 +105,10 @@ def view(text: str) -> SessionView:
 
 @given(text=LINES, width=WIDTHS)
 def test_u17_no_line_of_the_transcript_passes_the_page(text: str, width: int) -> None:
-    layout = Layout(view(text), Page(width, DARK_TONES))
+    layout = Layout(view(text), Page(width, DARK_PALETTE))
     for fold in (None, True, False):
         if fold is not None:
-            layout.switch(reasoning=fold)
+            layout.toggle_all(reasoning=fold)
         for row in range(layout.height):
             strip = layout.line(row).strip
             assert strip.cell_length <= width, strip.text
@@ -121,7 +121,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "prompts": lambda: PromptsScreen((*ODD, "\n".join(ODD))),
     "text": lambda: TextScreen(ALL, ALL),
     "confirm": lambda: ConfirmScreen(ALL, ALL),
-    "status": lambda: PageScreen(ALL, standing_text([Fact("Session", ALL)])),
+    "status": lambda: PageScreen(ALL, status_text([Fact("Session", ALL)])),
     "todo": lambda: PageScreen("Todo", todo_text([TodoItem(text) for text in ODD])),
     "permission": lambda: PermissionScreen(
         replace(request(blocks=blocks("\n".join(ODD))), heading=ALL, folder=ALL), grace=0

@@ -12,7 +12,7 @@ from agent.records.requests import PermissionRequest
 from app.session.subagents import Kin
 from app.session.view import SessionView
 from app.theme.themes import DARK, LIGHT
-from app.widgets.breadcrumbs import lay_out
+from app.widgets.breadcrumbs import breadcrumbs_text
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Running, Starter
 from tests.support import records
@@ -106,7 +106,7 @@ KIN = Kin(
 
 @pytest.mark.parametrize("width", [10, 20, 40, 60, 80, 240])
 def test_u17_breadcrumbs_are_one_line_at_any_width(width: int) -> None:
-    line = lay_out(KIN, width)
+    line = breadcrumbs_text(KIN, width)
     assert isinstance(line, Content)
     assert line.cell_length <= width
     if width >= 80:

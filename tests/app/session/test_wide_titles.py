@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from agent.records.messages import Session
 from app.session.subagents import Kin
-from app.widgets.breadcrumbs import lay_out
+from app.widgets.breadcrumbs import breadcrumbs_text
 from tests.app.conftest import Starter
 from tests.support import records
 from tests.support.model_server import ModelServer
@@ -44,7 +44,7 @@ def test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen(width: 
         return replace(records.session(f"ses_{number}"), title=f"{WIDE} {number}")
 
     kin = Kin(named(0), above=(named(1), named(2)), siblings=(named(0), named(3)))
-    shown = lay_out(kin, width)
+    shown = breadcrumbs_text(kin, width)
     assert shown.cell_length == width
     assert "…" in shown.plain
 

@@ -11,7 +11,7 @@ from agent.session.api import Mention
 from agent.session.prompt.mentions import mentions_in
 from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
 from agent.tools.search.searcher import Searcher
-from app.text.mentions import quoted
+from app.text.mentions import mention_of
 from tests.app.conftest import Starter
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
@@ -46,7 +46,7 @@ def test_u8_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Men
 
 
 def test_u8_a_path_with_blanks_is_quoted() -> None:
-    assert (quoted("a.py"), quoted("a b.py")) == ("@a.py", '@"a b.py"')
+    assert (mention_of("a.py"), mention_of("a b.py")) == ("@a.py", '@"a b.py"')
 
 
 def test_u8_the_best_match_comes_first() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from app.theme.preferences import look_of
-from app.theme.themes import DARK, DARK_TONES, LIGHT, OWN_TONES, tones_for
+from app.theme.preferences import appearance_of
+from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, palette_of
 from app.theme.user_themes import load_themes
-from app.toolkit.osc_replies import Replies, TerminalBackground, hinted_dark, is_dark
+from app.toolkit.osc_replies import TerminalBackground, TerminalReplies, colorfgbg_is_dark, is_dark
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter
 from tests.app.screens.test_screens import show_session
@@ -30,9 +30,9 @@ def test_u16_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
     themes, faults = load_themes(tmp_path)
     assert faults == []
     assert [theme.name for theme in themes] == ["mine", "pale"]
-    mine, pale = (tones_for(theme) for theme in themes)
-    assert (mine.ground, mine.added_word, mine.text) == ("#101010", "#004400", DARK_TONES.text)
-    assert (pale.accent, pale.ground, pale.dark) == ("#aa0000", OWN_TONES[LIGHT].ground, False)
+    mine, pale = (palette_of(theme) for theme in themes)
+    assert (mine.ground, mine.added_word, mine.text) == ("#101010", "#004400", DARK_PALETTE.text)
+    assert (pale.accent, pale.ground, pale.dark) == ("#aa0000", OWN_PALETTES[LIGHT].ground, False)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ async def test_u16_without_a_theme_the_terminals_background_decides(start: Start
         await running.type("/theme nord", "enter")
         await running.until(lambda: running.app.theme == "nord")
         told(running, dark=True)
-        await running.until(lambda: look_of(running.app).dark)
+        await running.until(lambda: appearance_of(running.app).dark)
         assert running.app.theme == "nord"
         await running.type("/theme auto", "enter")
         await running.until(lambda: running.app.theme == DARK)
@@ -129,17 +129,17 @@ ANSWER = "\x1b]11;rgb:fbfb/fafa/f7f7\x1b\\"
 
 
 def test_answers_of_the_terminal_are_taken_out_of_what_is_typed() -> None:
-    replies = Replies()
-    rest, found = replies.take(f"a{ANSWER}b")
+    replies = TerminalReplies()
+    rest, found = replies.extract(f"a{ANSWER}b")
     assert (rest, [one.dark for one in found]) == ("ab", [False])
-    assert replies.take("plain \x1b[A text") == ("plain \x1b[A text", [])
+    assert replies.extract("plain \x1b[A text") == ("plain \x1b[A text", [])
 
 
 @pytest.mark.parametrize("at", range(6, len(ANSWER)))
 def test_an_answer_in_two_reads_is_one(at: int) -> None:
-    replies = Replies()
-    first, none = replies.take("x" + ANSWER[:at])
-    second, found = replies.take(ANSWER[at:] + "y")
+    replies = TerminalReplies()
+    first, none = replies.extract("x" + ANSWER[:at])
+    second, found = replies.extract(ANSWER[at:] + "y")
     assert (first + second, none, len(found)) == ("xy", [], 1)
 
 
@@ -155,44 +155,44 @@ def test_an_answer_in_two_reads_is_one(at: int) -> None:
 )
 def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: str) -> None:
     """INPUT-BYTES: nothing of it comes to the prompt, in one read or two."""
-    assert Replies().take(f"a{answer}b") == ("ab", [])
-    replies = Replies()
-    first, _ = replies.take(answer[:7])
-    assert (first + replies.take(answer[7:] + "b")[0]).endswith("b")
-    assert replies.take("c") == ("c", [])
+    assert TerminalReplies().extract(f"a{answer}b") == ("ab", [])
+    replies = TerminalReplies()
+    first, _ = replies.extract(answer[:7])
+    assert (first + replies.extract(answer[7:] + "b")[0]).endswith("b")
+    assert replies.extract("c") == ("c", [])
 
 
 def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
-    replies = Replies()
-    assert replies.take(f"a{ANSWER[:-2]}") == ("a", [])
+    replies = TerminalReplies()
+    assert replies.extract(f"a{ANSWER[:-2]}") == ("a", [])
     assert replies.waiting
     replies.give_up()
     assert not replies.waiting
-    assert replies.take("typed") == ("typed", [])
+    assert replies.extract("typed") == ("typed", [])
 
 
 def test_who_goes_on_typing_waits_for_a_lost_end_no_longer_than_who_rests() -> None:
     """INPUT-BYTES"""
     now = [0.0]
-    replies = Replies(clock=lambda: now[0])
-    replies.take(ANSWER[:-2])
+    replies = TerminalReplies(clock=lambda: now[0])
+    replies.extract(ANSWER[:-2])
     got = ""
     for key in "a word":
         now[0] += 0.2
-        got += replies.take(key)[0]
+        got += replies.extract(key)[0]
     assert got == "word"
 
 
 def test_what_begins_like_an_answer_and_is_none_is_handed_on() -> None:
     text = "\x1b]11;" + "z" * 200
-    assert Replies().take(text) == (text, [])
+    assert TerminalReplies().extract(text) == (text, [])
 
 
 def test_dark_and_light() -> None:
     assert is_dark("00", "00", "00")
     assert is_dark("0e0e", "1111", "1616")
     assert not is_dark("f", "f", "f")
-    assert [hinted_dark(text) for text in ("", "15;0", "0;15", "0;default;7", "x")] == [
+    assert [colorfgbg_is_dark(text) for text in ("", "15;0", "0;15", "0;default;7", "x")] == [
         True,
         True,
         False,
@@ -225,12 +225,15 @@ async def test_u15_the_mouse_is_handed_to_the_terminal_and_taken_back(
 ) -> None:
     settings(folders, ui={"mouse": False, "notifications": "osc777"})
     async with start() as running:
-        assert (look_of(running.app).mouse, look_of(running.app).notify) == (False, "osc777")
+        assert (appearance_of(running.app).mouse, appearance_of(running.app).notify) == (
+            False,
+            "osc777",
+        )
         await running.type("/mouse", "enter")
         await running.until_shown("The mouse scrolls, folds")
         await running.type("/mouse", "enter")
         await running.until_shown("The terminal has the mouse")
-        assert not look_of(running.app).mouse
+        assert not appearance_of(running.app).mouse
 
 
 async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(

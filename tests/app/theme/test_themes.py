@@ -8,7 +8,14 @@ from textual.theme import BUILTIN_THEMES, Theme
 from textual.widgets import Input, OptionList
 
 from app.theme import themes
-from app.theme.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
+from app.theme.themes import (
+    DARK_PALETTE,
+    LIGHT_PALETTE,
+    MIN_CONTRAST,
+    Palette,
+    contrast,
+    palette_of,
+)
 
 TEXTS = ("text", "muted", "accent", "plan", "blue", "ok", "warn", "err")
 PAIRS = [
@@ -26,10 +33,10 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("tones", [DARK_TONES, LIGHT_TONES], ids=["dark", "light"])
+@pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
-def test_own_themes_meet_wcag_aa(tones: Tones, text: str, ground: str) -> None:
-    assert contrast(getattr(tones, text), getattr(tones, ground)) >= CONTRAST
+def test_own_themes_meet_wcag_aa(tones: Palette, text: str, ground: str) -> None:
+    assert contrast(getattr(tones, text), getattr(tones, ground)) >= MIN_CONTRAST
 
 
 def test_contrast_is_wcags() -> None:
@@ -39,16 +46,16 @@ def test_contrast_is_wcags() -> None:
 
 @pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=BUILTIN_THEMES.keys())
 def test_every_theme_has_readable_tones(theme: Theme) -> None:
-    tones = tones_for(theme)
+    tones = palette_of(theme)
     assert tones.dark is theme.dark
     for text in TEXTS:
         tones.style(text, "panel", "bold")
         if not theme.ansi:
-            assert contrast(getattr(tones, text), tones.ground) >= CONTRAST
+            assert contrast(getattr(tones, text), tones.ground) >= MIN_CONTRAST
 
 
 def test_ansi_theme_lays_no_ground_of_ours() -> None:
-    tones = tones_for(BUILTIN_THEMES["ansi-dark"])
+    tones = palette_of(BUILTIN_THEMES["ansi-dark"])
     assert {tones.ground, tones.panel, tones.raised, tones.added, tones.removed} == {"default"}
 
 
@@ -63,7 +70,7 @@ async def test_u20_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
 
     app = Probe()
     themes.register(app)
-    themes.register_others(app)
+    themes.register_textual_themes(app)
     app.theme = name
     async with app.run_test() as pilot:
         rows = app.query_one(OptionList)
@@ -76,7 +83,7 @@ async def test_u20_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
             assert under.underline, "it has no ground of ours"
             return
         assert under.background != other.background
-        tones = tones_for(app.current_theme)
+        tones = palette_of(app.current_theme)
         assert contrast(tones.muted, under.background.hex6) >= 4.4
         if name == "nord":
             return
@@ -93,13 +100,13 @@ async def test_every_registered_theme_has_tones_as_css_variables() -> None:
         def __init__(self) -> None:
             super().__init__()
             themes.register(self, dark=False)
-            themes.register_others(self)
+            themes.register_textual_themes(self)
 
     app = Probe()
     async with app.run_test():
         assert app.theme == themes.LIGHT
         for name in app.available_themes:
             app.theme = name
-            for field in fields(Tones):
+            for field in fields(Palette):
                 if field.name != "dark":
                     assert f"tone-{field.name.replace('_', '-')}" in app.theme_variables

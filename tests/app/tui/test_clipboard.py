@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.screens.copy_mode import CopyScreen
+from app.screens.copy_mode import CopyModeScreen
 from app.tui.clipboard import LARGEST, osc52, writers
 from app.widgets.transcript.copy_cursor import CopyTranscript
 from tests.app.conftest import Running, Starter
@@ -57,7 +57,7 @@ def test_which_tools_are_asked(env: Mapping[str, str], platform: str, first: lis
 async def reading(running: Running) -> CopyTranscript:
     await show_session(running)
     await running.pilot.press("ctrl+x", "v")
-    await running.until(lambda: isinstance(running.app.screen, CopyScreen))
+    await running.until(lambda: isinstance(running.app.screen, CopyModeScreen))
     await running.until_shown("the new test covers")
     return running.app.screen.query_one(CopyTranscript)
 
@@ -96,7 +96,7 @@ async def test_u15_a_block_and_rows_are_copied_by_the_desktops_tool(
         )
         taken.unlink()
         await running.pilot.press("ctrl+x", "v")
-        await running.until(lambda: isinstance(running.app.screen, CopyScreen))
+        await running.until(lambda: isinstance(running.app.screen, CopyModeScreen))
         await running.pilot.press("g", "j", "j", "v", "y")
         await running.until(taken.exists)
         await running.until(lambda: taken.read_text().startswith("Why does the import"))
@@ -121,7 +121,7 @@ async def test_u15_copy_mode_opens_where_is_read_and_goes_through_all_of_it(
         await running.pilot.press("ctrl+home")
         await running.until_shown("Why does the import")
         await running.pilot.press("ctrl+x", "v")
-        await running.until(lambda: isinstance(running.app.screen, CopyScreen))
+        await running.until(lambda: isinstance(running.app.screen, CopyModeScreen))
         await running.until_shown("Why does the import")
         transcript = running.app.screen.query_one(CopyTranscript)
         rows = [transcript.row]

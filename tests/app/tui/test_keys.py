@@ -9,7 +9,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 import app.actions  # noqa: F401 - fills the registry
 from app.commands import keymap
 from app.commands.registry import actions
-from app.toolkit.driver import ALT_ENTER, KeyParser, unmarked_paste
+from app.toolkit.driver import ALT_ENTER, KeyParser, split_unmarked_paste
 from app.widgets.input.prompt import NEWLINE_KEYS
 
 
@@ -78,18 +78,18 @@ def test_text_with_line_breaks_in_one_read_is_a_paste_without_markers() -> None:
     "typed", ["hello\r", "\r", "\n", "\r\r", "a\n", "\x03", "x\x03\n", "", "ab"]
 )
 def test_what_is_typed_is_not_taken_for_a_paste(typed: str) -> None:
-    assert unmarked_paste(typed) is None
+    assert split_unmarked_paste(typed) is None
 
 
 def test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key() -> None:
-    assert unmarked_paste("a\nb\nc\r") == ("a\nb\nc", "\r")
-    assert unmarked_paste("a\rb\rc\r") == ("a\rb\rc\r", "")
+    assert split_unmarked_paste("a\nb\nc\r") == ("a\nb\nc", "\r")
+    assert split_unmarked_paste("a\rb\rc\r") == ("a\rb\rc\r", "")
 
 
 def test_what_is_typed_after_enter_may_come_with_it() -> None:
-    assert unmarked_paste("\r/exit") is None
+    assert split_unmarked_paste("\r/exit") is None
     assert read(KeyParser(), "\rok") == ["enter", "o", "k"]
-    assert unmarked_paste("\ra\rb") == ("\ra\rb", "")
+    assert split_unmarked_paste("\ra\rb") == ("\ra\rb", "")
 
 
 def test_bytes_that_are_no_text_are_dropped() -> None:

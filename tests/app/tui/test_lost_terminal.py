@@ -6,7 +6,7 @@ import threading
 
 from textual.drivers._writer_thread import WriterThread
 
-from app.toolkit.driver import Outlet
+from app.toolkit.driver import TerminalOutput
 
 GUARD = 20.0
 """Seconds after which a write is taken to hang: no figure."""
@@ -15,7 +15,7 @@ GUARD = 20.0
 def test_v04_writes_to_a_terminal_that_is_gone_are_dropped() -> None:
     master, slave = pty.openpty()
     file = os.fdopen(slave, "w", closefd=False)
-    writer = WriterThread(Outlet(file, lambda: None))
+    writer = WriterThread(TerminalOutput(file, lambda: None))
     writer.start()
     os.close(master)
 
@@ -28,5 +28,5 @@ def test_v04_writes_to_a_terminal_that_is_gone_are_dropped() -> None:
     working.start()
     working.join(GUARD)
     assert not working.is_alive()
-    assert Outlet(file, lambda: None).fileno() == slave
+    assert TerminalOutput(file, lambda: None).fileno() == slave
     os.close(slave)

@@ -9,7 +9,7 @@ from textual import events
 from textual.screen import Screen
 
 from agent.records.requests import Question, QuestionOption
-from app.screens.base.auto_dialog import Grace
+from app.screens.base.auto_dialog import GracePeriod
 from app.screens.base.error import ErrorScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
@@ -38,30 +38,30 @@ ANSWERS = {"trust": "n", "permission": "o", "question": "enter", "error": "enter
 
 
 def test_keys_are_heard_once_it_was_quiet() -> None:
-    grace = Grace(0.4)
-    assert grace.swallows(99.0)  # before the dialog was on the screen
-    grace.begin(100.0)
-    assert grace.swallows(99.9)  # pressed before, read behind it
-    assert [grace.swallows(100 + at) for at in (0.1, 0.3, 0.6)] == [True] * 3
-    assert [grace.swallows(100 + at) for at in (1.1, 1.2)] == [False] * 2
+    grace = GracePeriod(0.4)
+    assert grace.ignores(99.0)  # before the dialog was on the screen
+    grace.start(100.0)
+    assert grace.ignores(99.9)  # pressed before, read behind it
+    assert [grace.ignores(100 + at) for at in (0.1, 0.3, 0.6)] == [True] * 3
+    assert [grace.ignores(100 + at) for at in (1.1, 1.2)] == [False] * 2
 
 
 def test_who_goes_on_typing_has_not_read_it() -> None:
     """However long the sentence is: the y of its last word must not trust a folder."""
-    grace = Grace(0.4)
-    grace.begin(0.0)
+    grace = GracePeriod(0.4)
+    grace.start(0.0)
     sentence = "please look at every error and say why the tests keep failing here, sorry"
-    assert all(grace.swallows(at / 10, key) for at, key in enumerate(sentence))
+    assert all(grace.ignores(at / 10, key) for at, key in enumerate(sentence))
 
 
 def test_who_insists_on_one_key_is_heard_after_two_seconds() -> None:
-    grace = Grace(0.4)
-    grace.begin(0.0)
-    assert [grace.swallows(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
+    grace = GracePeriod(0.4)
+    grace.start(0.0)
+    assert [grace.ignores(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
 
 
 def test_no_grace_hears_everything() -> None:
-    assert not Grace(0.0).swallows(0.0)
+    assert not GracePeriod(0.0).ignores(0.0)
 
 
 async def open_over(running: Running, name: str) -> Screen[Any]:

@@ -32,7 +32,7 @@ FOREIGN = (
 async def test_v14_a_click_and_keys_land_on_the_right_cell(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         prompt = running.app.controller.main.prompt
-        prompt.put(MIXED)
+        prompt.set_text(MIXED)
         await running.pilot.pause()
         await running.pilot.click(Prompt, offset=(5, 0))
         column = prompt.cursor_location[1]

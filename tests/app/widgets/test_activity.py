@@ -9,43 +9,43 @@ from textual.content import Content
 
 from agent.records.messages import Busy, Retry
 from app.theme import themes
-from app.widgets.activity import Work, WorkingLine, lay_out
+from app.widgets.activity import Activity, ActivityLine, activity_text
 
 LONG = "the provider's own words, which go on and on and on and on and on and on and on"
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
 def test_u5_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
-    work = Work(status=Retry(2, LONG, 9.0), since=1.0)
-    line = lay_out(work, 5.0, "◐", width)
+    work = Activity(status=Retry(2, LONG, 9.0), since=1.0)
+    line = activity_text(work, 5.0, "◐", width)
     assert line.cell_length == width
     assert line.plain.endswith("esc to interrupt")
     assert "Retry 2 in 4s" in line.plain
 
 
 def test_l12a_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
-    work = Work(status=Busy(1.0), since=1.0, silent=10.0)
-    assert "Working" in lay_out(work, 39.0, "◐", 80).plain
-    assert "silent for 41s" in lay_out(work, 51.0, "◐", 80).plain
-    assert "Working" in lay_out(replace(work, silent=0.0), 51.0, "◐", 80).plain
+    work = Activity(status=Busy(1.0), since=1.0, silent=10.0)
+    assert "Working" in activity_text(work, 39.0, "◐", 80).plain
+    assert "silent for 41s" in activity_text(work, 51.0, "◐", 80).plain
+    assert "Working" in activity_text(replace(work, silent=0.0), 51.0, "◐", 80).plain
 
 
 def test_u6_a_command_that_runs_on_can_go_to_the_background() -> None:
     """Offered once it has run for a while, beside how to stop, which stays where both do not
     fit."""
-    work = Work(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
-    assert "background" not in lay_out(work, 11.0, "◐", 80).plain
-    assert lay_out(work, 12.0, "◐", 100).plain.endswith(
+    work = Activity(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
+    assert "background" not in activity_text(work, 11.0, "◐", 80).plain
+    assert activity_text(work, 12.0, "◐", 100).plain.endswith(
         "2 messages waiting, up to edit   ctrl+b to background   esc to interrupt"
     )
-    middle = lay_out(work, 12.0, "◐", 60).plain
+    middle = activity_text(work, 12.0, "◐", 60).plain
     assert middle.endswith(" ctrl+b to background   esc to interrupt")
-    assert lay_out(work, 12.0, "◐", 40).plain.endswith(" esc to interrupt")
-    assert "background" not in lay_out(replace(work, cancelling=True), 12.0, "◐", 80).plain
+    assert activity_text(work, 12.0, "◐", 40).plain.endswith(" esc to interrupt")
+    assert "background" not in activity_text(replace(work, cancelling=True), 12.0, "◐", 80).plain
 
 
 def test_u5_stopping_no_longer_says_how_to_stop() -> None:
-    line = lay_out(Work(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
+    line = activity_text(Activity(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
     assert "Stopping" in line.plain
     assert "interrupt" not in line.plain
 
@@ -57,26 +57,26 @@ class LineApp(App[None]):
         self.theme = themes.DARK
 
     def compose(self) -> ComposeResult:
-        yield WorkingLine(clock=lambda: 5.0)
+        yield ActivityLine(clock=lambda: 5.0)
 
 
 async def test_u5_tokens_are_told_with_the_next_step_of_the_clock() -> None:
     """Each step of the loop adds some; what else changes is told at once."""
     app = LineApp()
     async with app.run_test(size=(80, 5)) as pilot:
-        line = app.query_one(WorkingLine)
+        line = app.query_one(ActivityLine)
 
         def shown() -> str:
             assert isinstance(line.content, Content)
             return line.content.plain
 
-        line.show(Work(status=Busy(1.0), since=1.0))
+        line.show(Activity(status=Busy(1.0), since=1.0))
         assert "Working" in (before := shown())
-        line.show(replace(line.work, output=500))
+        line.show(replace(line.activity, output=500))
         assert shown() == before
         async with asyncio.timeout(30):
             while "500 tokens" not in shown():
                 await pilot.pause()
-        line.show(replace(line.work, output=600, queued=1))
+        line.show(replace(line.activity, output=600, queued=1))
         assert "600 tokens" in shown()
         assert "1 message waiting" in shown()

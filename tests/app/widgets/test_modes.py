@@ -6,7 +6,7 @@ import pytest
 
 from agent.records.requests import PermissionMode
 from app.session.permission_mode import Modes
-from app.widgets.status import Status, lay_out
+from app.widgets.status import Status, status_text
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
@@ -47,7 +47,7 @@ def test_m15_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mo
 @pytest.mark.parametrize("width", [30, 80, 140])
 def test_m15_the_status_line_always_has_the_mode(mode: PermissionMode, width: int) -> None:
     status = Status(model="x/model", mode=mode, branch="main", context=900, limit=1000, cost=1.0)
-    line = lay_out(status, width)
+    line = status_text(status, width)
     assert mode in line.plain
     assert line.cell_length <= width
 

@@ -11,9 +11,9 @@ from agent.records.events import TodoUpdated
 from agent.records.shells import ShellInfo
 from app.session.server_status import Languages, Servers, languages_of
 from app.session.view import NOTHING, SessionView
-from app.widgets.sidebar import WIDTH, Changes, Side, Sidebar, lay_out
+from app.widgets.sidebar import WIDTH, ChangedFiles, Sidebar, SidebarContent, sidebar_text
 from app.widgets.status import Status
-from app.widgets.status import lay_out as status_line
+from app.widgets.status import status_text as status_line
 from tests.app.conftest import Running, Starter
 from tests.app.screens.test_screens import opened, show_session
 from tests.app.screens.test_shells import run_in_background
@@ -35,7 +35,7 @@ SHELL = ShellInfo(
     directory="/shop",
     started=0.0,
 )
-FULL = Side(
+FULL = SidebarContent(
     context=34_000,
     limit=200_000,
     cost=0.42,
@@ -46,8 +46,8 @@ FULL = Side(
 )
 
 
-def rows(side: Side) -> list[str]:
-    return [line.rstrip() for line in lay_out(side, WIDTH - 4).plain.split("\n")]
+def rows(side: SidebarContent) -> list[str]:
+    return [line.rstrip() for line in sidebar_text(side, WIDTH - 4).plain.split("\n")]
 
 
 def test_u17_it_tells_what_there_is_and_no_more() -> None:
@@ -62,17 +62,17 @@ def test_u17_it_tells_what_there_is_and_no_more() -> None:
         "◐ npm run dev",
     ):
         assert told in text
-    assert rows(Side()) == [""]
+    assert rows(SidebarContent()) == [""]
     assert "Todo" not in "\n".join(rows(replace(FULL, todos=())))
 
 
 def test_u17_every_row_fits() -> None:
-    assert all(line.cell_length <= WIDTH - 4 for line in lay_out(FULL, WIDTH - 4).split("\n"))
+    assert all(line.cell_length <= WIDTH - 4 for line in sidebar_text(FULL, WIDTH - 4).split("\n"))
 
 
 def test_a_long_list_shows_what_is_left_to_do() -> None:
     todos = tuple(TodoItem(f"step {n}", "completed" if n < 20 else "pending") for n in range(40))
-    text = rows(Side(todos=todos))
+    text = rows(SidebarContent(todos=todos))
     assert "☐ step 20" in text
     assert "☑ step 0" not in text
     assert text[-1] == "… 28 more"
@@ -90,7 +90,7 @@ def test_changed_files_add_up_over_the_session_and_follow_it() -> None:
             records.assistant("msg_2", edit("prt_2", "msg_2", "b.py", "+x")),
         )
     )
-    changes = Changes()
+    changes = ChangedFiles()
     changes.update(view, NOTHING)
     assert changes.files() == {"b.py": (1, 0), "a.py": (2, 1)}
     later = records.assistant("msg_3", edit("prt_3", "msg_3", "a.py", "+more"))
@@ -165,11 +165,11 @@ def test_u5_language_servers_and_their_errors() -> None:
         )
     )
     assert found == Languages((("pyright", 3), ("clangd", 0)), ("gopls",))
-    assert rows(Side(languages=found)) == [
+    assert rows(SidebarContent(languages=found)) == [
         "Language servers",
         "● pyright  3 errors",
         "● clangd",
         "✕ gopls",
     ]
-    assert rows(Side(languages=Languages())) == [""]
+    assert rows(SidebarContent(languages=Languages())) == [""]
     assert "lsp ✕ gopls" in status_line(Status(languages=found), 100).plain

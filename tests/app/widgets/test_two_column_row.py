@@ -3,7 +3,7 @@
 import pytest
 from textual.content import Content
 
-from app.widgets.two_column_row import Sided
+from app.widgets.two_column_row import TwoColumnRow
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,6 @@ from app.widgets.two_column_row import Sided
     ],
 )
 def test_the_left_is_cut_and_the_right_stays(left: str, right: str, width: int, shown: str) -> None:
-    line = Sided(Content(left), Content(right)).line(width)
+    line = TwoColumnRow(Content(left), Content(right)).line(width)
     assert line.plain == shown
     assert line.cell_length <= width

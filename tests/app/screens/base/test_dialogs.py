@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 
 import app.screens
 from app.commands.registry import actions
-from app.screens.api_key import KeyScreen
+from app.screens.api_key import ApiKeyScreen
 from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.dialog import Dialog
 from app.screens.base.error import ErrorScreen
@@ -100,10 +100,10 @@ LONG = "a sentence that goes on and on, word after word, " * 6
 ALL: dict[str, Callable[[], Dialog[object]]] = {
     "confirm": lambda: ConfirmScreen(LONG),
     "text": lambda: TextScreen("Name?"),
-    "key": lambda: KeyScreen("Anthropic", "Keys are made at platform.claude.com", LONG),
+    "key": lambda: ApiKeyScreen("Anthropic", "Keys are made at platform.claude.com", LONG),
     "error": lambda: ErrorScreen(LONG, "~/log/opencode-py.log"),
     "permission": lambda: PermissionScreen(request(), grace=0),
-    "picker": lambda: Picker("Models", [Row(str(n), LONG, LONG, aside="$1") for n in range(40)]),
+    "picker": lambda: Picker("Models", [Row(str(n), LONG, LONG, right="$1") for n in range(40)]),
     "page": lambda: PageScreen("Context", Content(LONG)),
     "help": lambda: HelpScreen(actions(), lambda _: ("ctrl+x y",)),
     "palette": lambda: PaletteScreen(actions(), lambda _: ("ctrl+x y",)),

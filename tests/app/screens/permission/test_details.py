@@ -6,7 +6,13 @@ import pytest
 from textual.content import Content
 
 from agent.records.requests import JudgedNeed, Need
-from app.screens.permission.details import VERDICT, hung, need_rows, offer, reach
+from app.screens.permission.details import (
+    VERDICT,
+    always_text,
+    hanging_indent,
+    needs_text,
+    scope_text,
+)
 from tests.app.screens.permission.test_screen import request
 
 LONG = "uv run pytest tests/app/screens/permission/test_screen.py -q -k 'long or wide' --maxfail=1"
@@ -18,7 +24,7 @@ def judged(text: str, reason: str = "no rule allows it", **more: object) -> Judg
 
 
 def rows(width: int, *needs: JudgedNeed, above: bool = True) -> list[str]:
-    return need_rows(needs, width, above=above).plain.split("\n")
+    return needs_text(needs, width, above=above).plain.split("\n")
 
 
 @pytest.mark.parametrize("width", [30, 38, 60, 74, 120])
@@ -57,7 +63,7 @@ def test_m6_only_what_stands_whole_above_is_cut() -> None:
 def test_m6_what_always_would_allow_hangs_too() -> None:
     asked = request(always=(("bash", LONG + " *"), ("edit", PATH)))
     for width in (38, 74):
-        shown = offer(asked, width).plain.split("\n")
+        shown = always_text(asked, width).plain.split("\n")
         assert max(Content(row).cell_length for row in shown) <= width
         assert shown[0].startswith("Always would allow")
         assert all(row.startswith("  ") for row in shown[1:])
@@ -65,7 +71,7 @@ def test_m6_what_always_would_allow_hangs_too() -> None:
 
 def test_m6_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None:
     asked = replace(request(always=(("shop_buy", "*"), ("bash", "ls *"))), tool="shop_buy")
-    assert offer(asked, 80).plain.split("\n") == [
+    assert always_text(asked, 80).plain.split("\n") == [
         "Always would allow  every call of shop_buy",
         "                    bash: ls *   for this session",
     ]
@@ -73,12 +79,14 @@ def test_m6_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None
 
 def test_m6_the_reach_wraps_fact_by_fact() -> None:
     needs = (JudgedNeed(Need("external_directory", PATH), "ask", "outside"),)
-    shown = reach(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
+    shown = scope_text(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
     assert shown[0].startswith("outside  ")
     assert any(row.startswith("folder  ~/shop") for row in shown)
     assert max(len(row) for row in shown) <= 60
 
 
 def test_a_label_that_leaves_no_room_stands_above() -> None:
-    shown = hung(Content("a label of many words  "), Content("one two three four five"), 26)
+    shown = hanging_indent(
+        Content("a label of many words  "), Content("one two three four five"), 26
+    )
     assert shown.plain.split("\n")[1:] == ["  one two three four five"]

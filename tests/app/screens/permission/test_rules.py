@@ -62,7 +62,7 @@ async def test_m14_an_always_is_taken_back(start: Starter) -> None:
     async with start() as running:
         root = await with_always(running)
         screen = await opened(running)
-        top = screen.highlighted()
+        top = screen.highlighted_row()
         assert top is not None
         assert "npm run build *" in top.title
         await running.pilot.press("ctrl+d")
@@ -91,7 +91,7 @@ async def test_m14_an_always_is_saved_to_the_users_settings(
     async with start() as running:
         screen = await opened(running)
         await running.type("push")
-        row = screen.highlighted()
+        row = screen.highlighted_row()
         assert row is not None
         assert row.group.startswith("From ")
         assert "config.json" in row.group

@@ -7,7 +7,7 @@ from textual.app import App
 
 from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
-from app.screens.permission.details import look_alikes
+from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
 from app.tui.dialogs import Asking
@@ -103,7 +103,7 @@ async def test_while_something_is_written_its_own_keys_are_told() -> None:
 
 
 async def test_everything_asked_about_is_shown() -> None:
-    host = Host(PermissionScreen(request(), waiting=3, grace=0))
+    host = Host(PermissionScreen(request(), pending=3, grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
         text = screen_text(host)
@@ -174,7 +174,7 @@ async def test_m6_nothing_in_a_command_hides(command: str, shown_as: str) -> Non
     "text", ["git commit -m 'привет, мир'", "echo 表の幅", "naïve café", "👩‍👩‍👧"]
 )
 def test_other_scripts_are_no_look_alikes(text: str) -> None:
-    assert look_alikes(text) == ()
+    assert lookalikes(text) == ()
 
 
 @pytest.mark.parametrize("patterns", [1, 12])

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from agent.store.listing import SessionHit, SessionLine
 from agent.store.search import SearchHit
-from app.screens.sessions.preview import marked, text_around
-from app.screens.sessions.rows import Wanted, arranged, close, session_row
+from app.screens.sessions.preview import highlight_words, text_around
+from app.screens.sessions.rows import SessionFilter, session_row, session_rows, similar_titles
 from app.text.units import day, duration
 from tests.app.conftest import Running, Starter
 from tests.support import records
@@ -48,24 +48,26 @@ def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:
     now = 1_000_000.0
     lines = [line("Fix the reader", now), line("Write docs", now - 200_000, pinned=True)]
     hit = SessionHit(lines[0], SearchHit("ses_Fix the reader", "msg_1", "prt_1", "a reader"))
-    wanted = Wanted()
-    rows = arranged(lines, [hit], lines, typed="reader", wanted=wanted, now=now)
+    wanted = SessionFilter()
+    rows = session_rows(lines, [hit], lines, typed="reader", wanted=wanted, now=now)
     assert [(row.group, row.key) for row in rows] == [
         ("Today", "ses_Fix the reader"),
         ("Similar titles", "ses_Write docs"),
         ("Written in a message", "ses_Fix the reader msg_1"),
     ]
-    assert [row.group for row in arranged(lines, [], [], typed="", wanted=wanted, now=now)] == [
+    assert [row.group for row in session_rows(lines, [], [], typed="", wanted=wanted, now=now)] == [
         "Today",
         "Pinned",
     ]
-    assert arranged(lines, [], [], typed="zebra", wanted=wanted, now=now) == []
+    assert session_rows(lines, [], [], typed="zebra", wanted=wanted, now=now) == []
 
 
 async def test_a_misspelt_title_is_found() -> None:
     lines = [line("Fix the import of empty files", 1.0), line("Write docs", 2.0)]
-    assert [found.title for found in await close("imprt of empty", lines)] == [lines[0].title]
-    assert await close("zebra", lines) == []
+    assert [found.title for found in await similar_titles("imprt of empty", lines)] == [
+        lines[0].title
+    ]
+    assert await similar_titles("zebra", lines) == []
 
 
 def test_an_excerpt_is_around_the_word_and_marks_it() -> None:
@@ -73,7 +75,7 @@ def test_an_excerpt_is_around_the_word_and_marks_it() -> None:
     shown = text_around(text, ["needle"])
     assert shown.startswith("…")
     assert shown.endswith("the needle is here")
-    spans = marked(shown, ["needle"]).spans
+    spans = highlight_words(shown, ["needle"]).spans
     assert [shown[span.start : span.end] for span in spans] == ["needle"]
 
 

@@ -4,8 +4,8 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from app.widgets.input.characters import edges
-from app.widgets.input.field import Field
+from app.widgets.input.characters import grapheme_boundaries
+from app.widgets.input.field import TextField
 from app.widgets.input.graphemes import GraphemeArea
 
 FAMILY, ACCENTED, FLAG = (
@@ -17,7 +17,7 @@ FAMILY, ACCENTED, FLAG = (
 
 class Host(App[None]):
     def compose(self) -> ComposeResult:
-        yield Field()
+        yield TextField()
 
 
 async def test_keys_that_come_at_once_work_in_their_order() -> None:
@@ -26,14 +26,14 @@ async def test_keys_that_come_at_once_work_in_their_order() -> None:
         for key in ("a", "b", "backspace", "c", "left", "x", "home", "y"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await pilot.pause()
-        assert app.query_one(Field).value == "yaxc"
+        assert app.query_one(TextField).value == "yaxc"
 
 
 class Both(App[None]):
     """The line of the dialogs and the editor of the prompt."""
 
     def compose(self) -> ComposeResult:
-        yield Field()
+        yield TextField()
         yield GraphemeArea()
 
 
@@ -45,7 +45,7 @@ async def test_u17_a_character_that_is_seen_as_one_goes_as_one(
     """WIDE-CHARS, in dialogs as in the prompt."""
     app = Both()
     async with app.run_test() as pilot:
-        line, area = app.query_one(Field), app.query_one(GraphemeArea)
+        line, area = app.query_one(TextField), app.query_one(GraphemeArea)
         line.value = area.text = f"a{whole}"
         for widget in (line, area):
             widget.focus()
@@ -57,11 +57,11 @@ async def test_u17_a_character_that_is_seen_as_one_goes_as_one(
 async def test_u17_the_cursor_steps_over_a_whole_character(whole: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
-        line = app.query_one(Field)
+        line = app.query_one(TextField)
         line.value = f"{whole}b"
         await pilot.press("home", "right", "x", "left", "left", "y", "shift+right", "delete")
         assert line.value == "yxb"
 
 
 def test_two_flags_are_two_characters() -> None:
-    assert edges(f"{FLAG}{FLAG}x{FLAG}") == [0, 2, 4, 5, 7]
+    assert grapheme_boundaries(f"{FLAG}{FLAG}x{FLAG}") == [0, 2, 4, 5, 7]

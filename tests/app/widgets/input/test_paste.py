@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from app.toolkit.clipboard_images import PNG, image, readers
-from app.widgets.input.paste import CHARACTERS, LINES, Pasted, dropped
+from app.toolkit.clipboard_images import PNG, reader_commands, save_clipboard_image
+from app.widgets.input.paste import MAX_CHARACTERS, MAX_LINES, PastedTexts, mentions_of_dropped
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
@@ -16,15 +16,15 @@ LONG = "".join(f"line {number}\n" for number in range(40))
 
 
 def test_short_text_stays_and_long_text_folds() -> None:
-    pasted = Pasted()
-    short = "\n".join("x" * LINES)
+    pasted = PastedTexts()
+    short = "\n".join("x" * MAX_LINES)
     assert pasted.fold(short) == short
-    assert pasted.fold(short + "\nx") == f"[Pasted 1: {LINES + 1} lines]"
-    assert pasted.fold("y" * (CHARACTERS + 1)) == "[Pasted 2: 1,001 characters]"
+    assert pasted.fold(short + "\nx") == f"[Pasted 1: {MAX_LINES + 1} lines]"
+    assert pasted.fold("y" * (MAX_CHARACTERS + 1)) == "[Pasted 2: 1,001 characters]"
 
 
 def test_a_label_stands_for_its_text_wherever_it_is() -> None:
-    pasted = Pasted()
+    pasted = PastedTexts()
     first, second = pasted.fold(LONG), pasted.fold(LONG + "more")
     assert first != second
     assert pasted.fold(LONG) == first
@@ -44,24 +44,24 @@ def test_paths_of_images_become_mentions_in_every_spelling(files: Path) -> None:
     elsewhere = Path("/nowhere")
     shot, spaced, odd = files / "shot.png", files / "two words.png", files / "it's.png"
     for spelling in (str(shot), f"'{shot}'", f'"{shot}"', f"file://{shot}", f" {shot}\n"):
-        assert dropped(spelling, elsewhere) == f"@{shot} ", spelling
+        assert mentions_of_dropped(spelling, elsewhere) == f"@{shot} ", spelling
     for spelling in (
         str(spaced),
         f"'{spaced}'",
         str(spaced).replace(" ", "\\ "),
         "file://" + str(spaced).replace(" ", "%20"),
     ):
-        assert dropped(spelling, elsewhere) == f'@"{spaced}" ', spelling
-    assert dropped(shlex.quote(str(odd)), elsewhere) == f"@{odd} "
-    assert dropped(f"{shot} {files / 'doc.pdf'}", files) == "@shot.png @doc.pdf "
+        assert mentions_of_dropped(spelling, elsewhere) == f'@"{spaced}" ', spelling
+    assert mentions_of_dropped(shlex.quote(str(odd)), elsewhere) == f"@{odd} "
+    assert mentions_of_dropped(f"{shot} {files / 'doc.pdf'}", files) == "@shot.png @doc.pdf "
 
 
 def test_other_files_only_as_a_terminal_drops_them(files: Path) -> None:
     notes = files / "notes.txt"
-    assert dropped(str(notes), files) is None
-    assert dropped(f"'{notes}'", files) == "@notes.txt "
+    assert mentions_of_dropped(str(notes), files) is None
+    assert mentions_of_dropped(f"'{notes}'", files) == "@notes.txt "
     for text in ("", "hello", f"see {notes}", "/nowhere/at/all.png", "'unclosed", "x" * 9000, "\0"):
-        assert dropped(text, files) is None, text
+        assert mentions_of_dropped(text, files) is None, text
 
 
 async def pasting(running: Running, text: str) -> None:
@@ -101,10 +101,10 @@ async def test_a_dropped_image_is_named_from_the_folder(start: Starter, work: Pa
 
 
 def test_the_desktop_decides_who_is_asked_for_an_image() -> None:
-    assert readers({}, "linux") == []
-    both = readers({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux")
+    assert reader_commands({}, "linux") == []
+    both = reader_commands({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux")
     assert [command[0] for command in both] == ["wl-paste", "xclip"]
-    assert [command[0] for command in readers({}, "darwin")] == ["pngpaste"]
+    assert [command[0] for command in reader_commands({}, "darwin")] == ["pngpaste"]
 
 
 def clipboard_tool(folder: Path, body: str) -> dict[str, str]:
@@ -116,7 +116,7 @@ def clipboard_tool(folder: Path, body: str) -> dict[str, str]:
 
 async def test_an_image_on_the_clipboard_is_kept_in_a_file(tmp_path: Path) -> None:
     env = clipboard_tool(tmp_path, r"printf '\211PNG\r\n\032\nrest'")
-    found = await image(env, tmp_path / "kept")
+    found = await save_clipboard_image(env, tmp_path / "kept")
     assert found is not None
     assert found.read_bytes() == PNG + b"rest"
     assert found.parent == tmp_path / "kept"
@@ -124,7 +124,7 @@ async def test_an_image_on_the_clipboard_is_kept_in_a_file(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("body", ["exit 1", "echo text", "printf ''"])
 async def test_without_an_image_there_is_none(tmp_path: Path, body: str) -> None:
-    assert await image(clipboard_tool(tmp_path, body), tmp_path / "kept") is None
+    assert await save_clipboard_image(clipboard_tool(tmp_path, body), tmp_path / "kept") is None
     assert not (tmp_path / "kept").exists()
 
 

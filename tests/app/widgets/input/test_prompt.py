@@ -19,7 +19,7 @@ class Host(App[None]):
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         self.sent.append(event.text)
-        self.prompt.take()
+        self.prompt.take_text()
 
     @property
     def prompt(self) -> Prompt:
@@ -71,7 +71,7 @@ async def test_up_walks_older_prompts_with_the_same_beginning(host: Host) -> Non
 async def test_up_inside_a_text_of_several_lines_moves_the_cursor_first(host: Host) -> None:
     async with host.run_test() as pilot:
         host.prompt.set_history(["older"])
-        host.prompt.put("one\ntwo")
+        host.prompt.set_text("one\ntwo")
         await pilot.press("up")
         assert host.prompt.text == "one\ntwo"
         assert host.prompt.cursor_location[0] == 0
@@ -92,20 +92,20 @@ async def test_it_grows_with_its_text_and_shows_markup_literally(host: Host) -> 
     async with host.run_test(size=(40, 12)) as pilot:
         host.prompt.styles.height = "auto"
         host.prompt.styles.max_height = 10
-        host.prompt.put("[/] [red\n" * 4)
+        host.prompt.set_text("[/] [red\n" * 4)
         await pilot.pause()
         assert host.prompt.size.height == 5
 
 
 async def test_wide_characters_are_deleted_whole(host: Host) -> None:
     async with host.run_test() as pilot:
-        host.prompt.put("こんにちは")
+        host.prompt.set_text("こんにちは")
         await pilot.press("left", "backspace")
         assert host.prompt.text == "こんには"
-        host.prompt.put("は👩‍👩‍👧e\u0301é")
+        host.prompt.set_text("は👩‍👩‍👧e\u0301é")
         await pilot.press("left", "backspace", "left", "right", "backspace")
         assert host.prompt.text == "はé"
-        host.prompt.put("は👩‍👩‍👧é")
+        host.prompt.set_text("は👩‍👩‍👧é")
         await pilot.press("left", "left", "delete")
         assert host.prompt.text == "はé"
 
@@ -113,12 +113,12 @@ async def test_wide_characters_are_deleted_whole(host: Host) -> None:
 async def test_ctrl_d_leaves_only_an_empty_prompt(host: Host) -> None:
     left: list[object] = []
     async with host.run_test(message_hook=lambda m: left.append(type(m).__name__)) as pilot:
-        host.prompt.put("ab")
+        host.prompt.set_text("ab")
         host.prompt.move_cursor((0, 0))
         await pilot.press("ctrl+d")
         assert host.prompt.text == "b"
         assert "Leave" not in left
-        host.prompt.put("")
+        host.prompt.set_text("")
         await pilot.press("ctrl+d")
         await pilot.pause()
         assert "Leave" in left

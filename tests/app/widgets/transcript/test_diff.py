@@ -6,14 +6,21 @@ import pytest
 from textual.theme import BUILTIN_THEMES
 
 from agent.records.blocks import DiffBlock
-from app.theme.themes import CONTRAST, DARK_TONES, LIGHT_TONES, Tones, contrast, tones_for
-from app.widgets.transcript.blocks import DIFF_LINES, Shown, draw
+from app.theme.themes import (
+    DARK_PALETTE,
+    LIGHT_PALETTE,
+    MIN_CONTRAST,
+    Palette,
+    contrast,
+    palette_of,
+)
+from app.widgets.transcript.blocks import DIFF_LINES, BlockContext, draw_block
 from app.widgets.transcript.diff import diff_head, diff_lines, split_fits
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.word_diff import changed_words
 from tests.support.records import diff
 
-PAGE = Page(80, DARK_TONES)
+PAGE = Page(80, DARK_PALETTE)
 EDIT = diff(
     "a.py",
     " def read_rows(path):",
@@ -60,15 +67,15 @@ def test_one_of_several_diffs_says_what_it_is_of() -> None:
 
 def test_grounds_reach_from_the_indent_to_the_margin() -> None:
     context, removed, added, _ = diff_lines(EDIT, PAGE, 4)
-    assert grounds(context) == {DARK_TONES.ground}
-    assert DARK_TONES.removed in grounds(removed)
-    assert grounds(added) == {DARK_TONES.ground, DARK_TONES.added, DARK_TONES.added_word}
+    assert grounds(context) == {DARK_PALETTE.ground}
+    assert DARK_PALETTE.removed in grounds(removed)
+    assert grounds(added) == {DARK_PALETTE.ground, DARK_PALETTE.added, DARK_PALETTE.added_word}
     assert removed.strip.cell_length == added.strip.cell_length == PAGE.right
 
 
 def test_changed_words_are_marked() -> None:
     added = list(diff_lines(EDIT, PAGE, 4))[2]
-    ground = DARK_TONES.added_word
+    ground = DARK_PALETTE.added_word
     marked = [s.text for s in added.strip if s.style and s.style.bgcolor.name == ground]
     assert "".join(marked) == ", None"
 
@@ -97,7 +104,7 @@ def test_copying_leaves_numbers_and_signs_out() -> None:
 
 @pytest.mark.parametrize("width", [20, 26, 40])
 def test_long_lines_fold_within_the_width(width: int) -> None:
-    page = Page(width, DARK_TONES)
+    page = Page(width, DARK_PALETTE)
     lines = list(diff_lines(diff("a", "+" + "表x" * 60), page, page.indent()))
     assert all(line.strip.cell_length <= page.right for line in lines)
     assert "".join(line.copied for line in lines) == "表x" * 60
@@ -120,7 +127,7 @@ LONG_EDIT = diff(
     '+        return "' + "x" * 70 + '"',
     first=38,
 )
-WIDE = Page(140, DARK_TONES)
+WIDE = Page(140, DARK_PALETTE)
 
 
 def test_wide_pages_show_old_and_new_side_by_side() -> None:
@@ -135,7 +142,7 @@ def test_wide_pages_show_old_and_new_side_by_side() -> None:
 
 @pytest.mark.parametrize("width", [118, 119, 140, 200, 240])
 def test_side_by_side_keeps_its_columns_with_wide_characters(width: int) -> None:
-    page = Page(width, DARK_TONES)
+    page = Page(width, DARK_PALETTE)
     rows = list(diff_lines(LONG_EDIT, page, 4))
     assert {row.strip.cell_length for row in rows} == {page.right}
 
@@ -161,11 +168,11 @@ def test_a_copy_of_side_by_side_is_the_new_text_or_what_was_removed_alone() -> N
     ("page", "block", "split"),
     [
         (WIDE, EDIT, True),
-        (Page(119, DARK_TONES), EDIT, True),
-        (Page(110, DARK_TONES), EDIT, False),
-        (Page(140, DARK_TONES, "unified"), EDIT, False),
-        (Page(80, DARK_TONES, "split"), EDIT, True),
-        (Page(50, DARK_TONES, "split"), EDIT, False),
+        (Page(119, DARK_PALETTE), EDIT, True),
+        (Page(110, DARK_PALETTE), EDIT, False),
+        (Page(140, DARK_PALETTE, "unified"), EDIT, False),
+        (Page(80, DARK_PALETTE, "split"), EDIT, True),
+        (Page(50, DARK_PALETTE, "split"), EDIT, False),
         (WIDE, diff("a.py", "+only", "+added"), False),
     ],
 )
@@ -180,24 +187,24 @@ def colors(line: Line) -> dict[str, str]:
 
 def test_code_has_the_colours_of_its_language() -> None:
     context, removed, *_ = diff_lines(EDIT, PAGE, 4)
-    assert colors(context)["def"] == DARK_TONES.blue
-    assert colors(context)["read_rows"] == DARK_TONES.accent
-    assert colors(removed)["header"] == DARK_TONES.text
+    assert colors(context)["def"] == DARK_PALETTE.blue
+    assert colors(context)["read_rows"] == DARK_PALETTE.accent
+    assert colors(removed)["header"] == DARK_PALETTE.text
     unknown = next(diff_lines(replace(EDIT, path="notes"), PAGE, 4))
-    assert colors(unknown)["def read_rows(path):"] == DARK_TONES.muted
+    assert colors(unknown)["def read_rows(path):"] == DARK_PALETTE.muted
 
 
-@pytest.mark.parametrize("tones", [DARK_TONES, LIGHT_TONES], ids=["dark", "light"])
-def test_u16_code_can_be_read_on_the_grounds_of_a_diff(tones: Tones) -> None:
+@pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
+def test_u16_code_can_be_read_on_the_grounds_of_a_diff(tones: Palette) -> None:
     page = Page(80, tones)
     for line in diff_lines(LONG_EDIT, page, 4):
         for part in line.strip:
             if part.text.strip() and part.style and part.style.color and part.style.bgcolor:
-                assert contrast(part.style.color.name, part.style.bgcolor.name) >= CONTRAST
+                assert contrast(part.style.color.name, part.style.bgcolor.name) >= MIN_CONTRAST
 
 
 def test_a_theme_without_grounds_tells_changes_by_the_colour_of_the_text() -> None:
-    ansi = tones_for(BUILTIN_THEMES["ansi-dark"])
+    ansi = palette_of(BUILTIN_THEMES["ansi-dark"])
     _, removed, added, _ = diff_lines(EDIT, Page(80, ansi), 4)
     assert {"red"} <= set(colors(removed).values()) <= {"red", "default"}
     assert {"green"} <= set(colors(added).values()) <= {"green", "default"}
@@ -209,10 +216,10 @@ def test_a_huge_diff_is_coloured_and_compared_in_part_and_drawn_as_far_as_it_is_
     )
     rows = list(diff_lines(long, PAGE, 4))
     assert len(rows) == 4_000
-    assert colors(rows[0])[f"# {'y' * 40}"] != DARK_TONES.removed_text
-    assert DARK_TONES.removed_text in colors(rows[-2]).values()
-    assert DARK_TONES.removed_word in grounds(rows[2])
-    assert DARK_TONES.removed_word not in grounds(rows[-2])
+    assert colors(rows[0])[f"# {'y' * 40}"] != DARK_PALETTE.removed_text
+    assert DARK_PALETTE.removed_text in colors(rows[-2]).values()
+    assert DARK_PALETTE.removed_word in grounds(rows[2])
+    assert DARK_PALETTE.removed_word not in grounds(rows[-2])
     head, left = diff_head(long, PAGE, 4, 40)
     assert [row.copied for row in head] == [row.copied for row in rows[:40]]
     assert left == 3_960
@@ -220,8 +227,8 @@ def test_a_huge_diff_is_coloured_and_compared_in_part_and_drawn_as_far_as_it_is_
 
 def test_long_diff_folds() -> None:
     block = diff("a", *[f"+line {n}" for n in range(DIFF_LINES + 20)])
-    folded, foldable = draw(block, Shown(PAGE, 4))
-    unfolded, _ = draw(block, Shown(PAGE, 4, open=True))
+    folded, foldable = draw_block(block, BlockContext(PAGE, 4))
+    unfolded, _ = draw_block(block, BlockContext(PAGE, 4, open=True))
     assert foldable
     assert len(folded) == DIFF_LINES + 1
     assert folded[-1].strip.text.strip() == "… 20 more lines"

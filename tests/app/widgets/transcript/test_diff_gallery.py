@@ -5,7 +5,7 @@ import pytest
 
 from app.session.view import SessionView
 from app.theme import themes
-from app.theme.preferences import look_of
+from app.theme.preferences import appearance_of
 from tests.app.conftest import Starter
 from tests.app.screens.test_screens import show_session
 from tests.support.records import completed, diff, open_assistant, snapshot, tool
@@ -67,7 +67,7 @@ async def test_u2_the_user_chooses_how_diffs_stand(start: Starter) -> None:
         rows = [row for row in running.text().splitlines() if beside in row]
         assert [row.count("header = next") for row in rows] == [2]
         await running.type("/diffs unified", "enter")
-        await running.until(lambda: look_of(running.app).diffs == "unified")
+        await running.until(lambda: appearance_of(running.app).diffs == "unified")
         rows = [row for row in running.text().splitlines() if beside in row]
         assert [row.count("header = next") for row in rows] == [1]
         await running.type("/diffs sideways", "enter")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from app.theme.themes import DARK_TONES
+from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 
@@ -55,7 +55,7 @@ The end ![picture](https://example.org/p.png) <b>not html</b>
 
 
 def page(width: int) -> Page:
-    return Page(width, DARK_TONES)
+    return Page(width, DARK_PALETTE)
 
 
 def render(source: str, width: int = 80) -> list[Line]:

@@ -18,7 +18,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Busy, UserMessage
 from app.session.view import NOTHING, SessionView
-from app.theme.themes import DARK_TONES
+from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.tools import Moment
@@ -78,23 +78,23 @@ async def test_removed_message_goes_away() -> None:
 
 def test_a_tick_changes_only_the_row_of_the_tool() -> None:
     part = tool("prt_1", "msg_1", running("Bash", "make", ShellBlock("make"), output="a\nb"))
-    layout = Layout(SessionView(snapshot(open_assistant("msg_1", part))), Page(80, DARK_TONES))
-    layout.lay(0)
+    layout = Layout(SessionView(snapshot(open_assistant("msg_1", part))), Page(80, DARK_PALETTE))
+    layout.lay_out(0)
     before = list(layout.items[0].lines or [])
     layout.moment = Moment(1_065.0, 1)
     (item,) = layout.running
-    assert layout.tick(item)
+    assert layout.update_clock(item)
     after = item.lines or []
     assert "1m 5s  esc to stop" in after[0].strip.text
     assert after[1:] == before[1:]
 
 
-PAGE = Page(60, DARK_TONES)
+PAGE = Page(60, DARK_PALETTE)
 
 
 def drawn(layout: Layout) -> list[str]:
     for index in range(len(layout.items)):
-        layout.lay(index)
+        layout.lay_out(index)
     return [layout.line(row).strip.text for row in range(layout.height)]
 
 

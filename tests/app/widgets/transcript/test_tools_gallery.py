@@ -17,8 +17,8 @@ from agent.records.blocks import (
 )
 from agent.records.messages import Part, ToolState
 from app.session.view import SessionView
-from app.theme.themes import DARK_TONES
-from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, Shown, draw
+from app.theme.themes import DARK_PALETTE
+from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.tools import FRAMES, Moment, duration, tool_lines, tool_row
 from tests.support.records import (
@@ -302,11 +302,11 @@ def test_there_is_one_renderer_for_each_kind_of_block() -> None:
     assert set(RENDERERS) == set(get_args(Block))
 
 
-PAGE = Page(100, DARK_TONES)
+PAGE = Page(100, DARK_PALETTE)
 
 
 def row(state: ToolState, width: int = 100, moment: Moment | None = None) -> str:
-    page = Page(width, DARK_TONES)
+    page = Page(width, DARK_PALETTE)
     return tool_row(tool("prt_1", MESSAGE, state), page, moment or Moment(1_004.0)).strip.text
 
 
@@ -346,7 +346,7 @@ def test_facts_are_at_the_right_and_drop_first() -> None:
 def test_a_row_is_one_row_at_any_width(width: int) -> None:
     for states in GALLERY.values():
         for _, state in states:
-            line = tool_row(tool("p", MESSAGE, state), Page(width, DARK_TONES), Moment(9.0))
+            line = tool_row(tool("p", MESSAGE, state), Page(width, DARK_PALETTE), Moment(9.0))
             assert line.strip.cell_length <= max(width, 5)
 
 
@@ -363,7 +363,7 @@ def test_markup_and_escapes_in_labels_are_literal() -> None:
 
 def shell(lines: int, *, unfolded: bool = False, live: bool = False, earlier: int = 0) -> list[str]:
     block = ShellBlock("x", "\n".join(str(n) for n in range(lines)), earlier=earlier)
-    drawn, _ = draw(block, Shown(PAGE, 4, open=unfolded, live=live))
+    drawn, _ = draw_block(block, BlockContext(PAGE, 4, open=unfolded, live=live))
     return [line.strip.text.strip() for line in drawn]
 
 
@@ -419,6 +419,6 @@ def test_what_the_model_is_taught_is_folded_away() -> None:
     assert folds
     opened, _ = tool_lines(part, PAGE, Moment(), unfolded=True)
     assert "Errors: items: Field required" in " ".join(line.strip.text.strip() for line in opened)
-    narrow = Page(30, DARK_TONES)
+    narrow = Page(30, DARK_PALETTE)
     cut_down, _ = tool_lines(part, narrow, Moment(), unfolded=False)
     assert max(line.strip.cell_length for line in cut_down) <= 30

@@ -11,8 +11,8 @@ from agent.records.events import (
 )
 from app.session.view import SessionView
 from app.theme import themes
-from app.theme.themes import DARK_TONES
-from app.widgets.transcript.layout import CACHED, NEAR, Layout
+from app.theme.themes import DARK_PALETTE
+from app.widgets.transcript.layout import KEPT_AROUND, MAX_CACHED, Layout
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
@@ -80,9 +80,9 @@ async def test_the_line_that_is_read_never_moves() -> None:
 async def test_scrolling_up_shows_every_line_once() -> None:
     """U4: guessed heights are corrected without moving what is read."""
     view = SessionView(snapshot(*history(25)))
-    layout = Layout(view, Page(SIZE[0] - 1, DARK_TONES))
+    layout = Layout(view, Page(SIZE[0] - 1, DARK_PALETTE))
     for index in range(len(layout.items)):
-        layout.lay(index)
+        layout.lay_out(index)
     wanted = [layout.line(row).strip.text.rstrip() for row in range(layout.height)]
     app = TranscriptApp(view)
     async with app.run_test(size=SIZE) as pilot:
@@ -163,7 +163,7 @@ async def test_fewer_than_100_widgets_whatever_the_length() -> None:
 async def test_what_is_off_screen_is_not_laid_out() -> None:
     """U4, Q1: opening a long session costs one page."""
     view = SessionView(snapshot(*history(500)))
-    layout = Layout(view, Page(80, DARK_TONES))
+    layout = Layout(view, Page(80, DARK_PALETTE))
     assert not any(item.lines for item in layout.items)
     app = TranscriptApp(view)
     async with app.run_test(size=SIZE) as pilot:
@@ -176,12 +176,12 @@ async def test_what_is_off_screen_is_not_laid_out() -> None:
 
 def test_lines_far_from_what_is_seen_are_dropped() -> None:
     """Q1: memory stays flat; heights stay known."""
-    layout = Layout(SessionView(snapshot(*history(600))), Page(80, DARK_TONES))
+    layout = Layout(SessionView(snapshot(*history(600))), Page(80, DARK_PALETTE))
     for index in range(len(layout.items)):
-        layout.lay(index)
+        layout.lay_out(index)
     height = layout.height
     layout.trim(0, 20)
-    assert sum(item.lines is not None for item in layout.items) <= 20 + NEAR + 1 < CACHED
+    assert sum(item.lines is not None for item in layout.items) <= 20 + KEPT_AROUND + 1 < MAX_CACHED
     assert layout.height == height
 
 
