@@ -127,7 +127,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
 )
 
 
-CHILD_RULES = tuple(
+SUBAGENT_RULES = tuple(
     Rule(permission, "*", "deny", "sub-agents")
     for permission in ("task", "todowrite", "todoread", "question", "plan_exit")
 )
@@ -151,7 +151,7 @@ def rules_for(
     return (
         *DEFAULT_RULES,
         *map(_rule, config),
-        *(CHILD_RULES if child else ()),
+        *(SUBAGENT_RULES if child else ()),
         *agent.rules,
     )
 
@@ -162,13 +162,13 @@ def _rule(rule: RuleLike) -> Rule:
     return Rule(rule.permission, rule.pattern, rule.action, rule.source)
 
 
-EDITS = frozenset({"write", "edit", "multiedit", "apply_patch"})
+EDIT_TOOLS = frozenset({"write", "edit", "multiedit", "apply_patch"})
 """Tools that the permission ``edit`` covers (spec 4, M4)."""
 
-SHELLS = frozenset({"bash_output", "bash_kill"})
+SHELL_TOOLS = frozenset({"bash_output", "bash_kill"})
 """Tools that are of use only with ``bash``."""
 
-SUBAGENTS = frozenset({"task_output"})
+SUBAGENT_TOOLS = frozenset({"task_output"})
 """Tools that are of use only with ``task``."""
 
 
@@ -243,8 +243,8 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
-    permission = "edit" if tool in EDITS else "bash" if tool in SHELLS else tool
-    permission = "task" if tool in SUBAGENTS else permission
+    permission = "edit" if tool in EDIT_TOOLS else "bash" if tool in SHELL_TOOLS else tool
+    permission = "task" if tool in SUBAGENT_TOOLS else permission
     # What a project allows lifts no deny of the user's, so it does not bring a tool back.
     # What only tightens doesn't either.
     ours = (

@@ -14,7 +14,7 @@ from typing import Self
 
 from agent.records.events import Event, PartDelta, Resync
 
-LIMIT = 5_000
+QUEUE_LIMIT = 5_000
 """Events a subscriber may be behind before it must rebuild (spec 1, L17)."""
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,9 @@ class Bus:
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
 
-    def subscribe(self, accepts: Predicate | None = None, *, limit: int = LIMIT) -> Subscription:
+    def subscribe(
+        self, accepts: Predicate | None = None, *, limit: int = QUEUE_LIMIT
+    ) -> Subscription:
         """A new subscription that gets every event from now on for which *accepts* is true."""
         subscription = Subscription(self, accepts, limit)
         self._subscriptions.append(subscription)

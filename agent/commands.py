@@ -52,14 +52,14 @@ class CommandInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePart:
     """A stretch of a filled-in template: *text* to send, or a command whose output is sent."""
 
     kind: Literal["text", "shell"]
     text: str
 
 
-BUILT_IN = (
+BUILTIN_COMMANDS = (
     CommandInfo(
         name="review",
         description="Have a sub-agent review changes",
@@ -73,9 +73,9 @@ BUILT_IN = (
 )
 
 
-def commands_of(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
+def available_commands(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
     """The commands that come with the program and those of the settings, which win, by name."""
-    found = {known.name: known for known in BUILT_IN}
+    found = {known.name: known for known in BUILTIN_COMMANDS}
     for name, given in loaded.config.command.items():
         if given.template is None or not given.template.strip():
             continue
@@ -93,7 +93,7 @@ def commands_of(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def expand(template: str, argument: str) -> tuple[Piece, ...]:
+def expand_template(template: str, argument: str) -> tuple[TemplatePart, ...]:
     """*template* with *argument* filled in: all of it, or word by word, of which the last place
     takes the rest. Where no place is named it stands at the end."""
     words = [next(filter(None, found.groups()), "") for found in _WORD.finditer(argument)]
@@ -106,26 +106,26 @@ def expand(template: str, argument: str) -> tuple[Piece, ...]:
         number = int(place[1])
         return " ".join(words[number - 1 :] if number == last else words[number - 1 : number])
 
-    pieces: list[Piece] = []
+    pieces: list[TemplatePart] = []
     start = 0
     for shell in _SHELL.finditer(template):
-        pieces.append(Piece("text", _PLACE.sub(filled, template[start : shell.start()])))
-        pieces.append(Piece("shell", _PLACE.sub(filled, shell[1])))
+        pieces.append(TemplatePart("text", _PLACE.sub(filled, template[start : shell.start()])))
+        pieces.append(TemplatePart("shell", _PLACE.sub(filled, shell[1])))
         start = shell.end()
-    pieces.append(Piece("text", _PLACE.sub(filled, template[start:])))
+    pieces.append(TemplatePart("text", _PLACE.sub(filled, template[start:])))
     if argument and not _PLACE.search(template):
-        pieces.append(Piece("text", f"\n\n{argument}"))
+        pieces.append(TemplatePart("text", f"\n\n{argument}"))
     return tuple(piece for piece in pieces if piece.text)
 
 
-def slash(text: str) -> tuple[str, str] | None:
+def parse_slash(text: str) -> tuple[str, str] | None:
     """The name and the argument of a prompt that looks like a slash command. It may be none: a
     path does, too."""
     found = _SLASH.fullmatch(text.strip())
     return (found[1], (found[2] or "").strip()) if found else None
 
 
-def unknown(name: str, known: Iterable[str]) -> CommandError:
+def unknown_command(name: str, known: Iterable[str]) -> CommandError:
     """The error for a command that there is none of."""
     names = ", ".join(f"/{each}" for each in sorted(known))
     return CommandError(f"There is no command /{name} here. There are: {names}.")

@@ -7,9 +7,9 @@ they are. It is a net, not a proof: who shares an export still reads it.
 import re
 from collections.abc import Iterable, Mapping
 
-SHOWN = "[redacted]"
+PLACEHOLDER = "[redacted]"
 
-LEAST = 8
+MIN_LENGTH = 8
 """Characters of an environment's value below which it is no secret worth hiding."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
@@ -42,14 +42,14 @@ _SHAPES = tuple(
 
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """The values in *env* whose names say that they are secret, the longest first."""
-    found = {v for k, v in env.items() if _SECRET_NAME.search(k) and len(v) >= LEAST}
+    found = {v for k, v in env.items() if _SECRET_NAME.search(k) and len(v) >= MIN_LENGTH}
     return tuple(sorted(found, key=len, reverse=True))
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """*text* with known *secrets* and what looks like a key replaced."""
     for secret in secrets:
-        text = text.replace(secret, SHOWN)
+        text = text.replace(secret, PLACEHOLDER)
     for shape in _SHAPES:
         text = shape.sub(_hidden, text)
     return text
@@ -57,4 +57,4 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 
 def _hidden(match: re.Match[str]) -> str:
     kept = match.group(1) if match.re.groups else ""
-    return f"{kept}{SHOWN}"
+    return f"{kept}{PLACEHOLDER}"

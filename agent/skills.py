@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.definitions import (
-    PLACES,
-    files_of,
-    project_tops,
-    skills_in,
-    user_tops,
-    without_skills,
+    DEFINITION_FOLDERS,
+    definition_paths,
+    folders_without_skills,
+    project_folders,
+    skill_paths,
+    user_folders,
 )
 from agent.config.frontmatter import Document, FrontmatterError, read_document
-from agent.config.paths import Paths, expand, shown
+from agent.config.paths import Paths, display_path, expand_home
 
 MAX_DESCRIPTION = 1_024
 """Characters of a description that the model sees."""
@@ -26,7 +26,7 @@ MAX_DESCRIPTION = 1_024
 MAX_LISTED = 16_000
 """Characters of all descriptions together (some 4,000 tokens); the rest only by name."""
 
-SAMPLED = 10
+MAX_SAMPLED = 10
 """Files of a skill's folder that are named when it is loaded."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
@@ -47,7 +47,7 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSkills:
     """The skills by name, sorted, and sentences on what could not be used."""
 
     skills: Mapping[str, Skill]
@@ -74,14 +74,14 @@ class Skills:
         self._env = env
         self._trusted = trusted
         # A trusted project may name its own folders: relative ones start at its root.
-        self._further = tuple(project / expand(path, env) for path in further)
+        self._further = tuple(project / expand_home(path, env) for path in further)
 
-    def find(self) -> Found:
+    def find(self) -> FoundSkills:
         """All skills; of two with one name the later counts. Reads files: for a thread."""
         found: dict[str, Skill] = {}
         notes: list[str] = []
         for path in self._files():
-            place = shown(path, self._env)
+            place = display_path(path, self._env)
             try:
                 skill = _skill(path)
             except (FrontmatterError, OSError, ValueError) as error:
@@ -92,10 +92,10 @@ class Skills:
             if before is not None and before.path.resolve() != path.resolve():
                 notes.append(
                     f"Two skills are named {skill.name}: {place} takes the place of "
-                    f"{shown(before.path, self._env)}."
+                    f"{display_path(before.path, self._env)}."
                 )
             found[skill.name] = skill
-        return Found(dict(sorted(found.items())), tuple(notes))
+        return FoundSkills(dict(sorted(found.items())), tuple(notes))
 
     def load(self, name: str) -> tuple[Skill, str] | None:
         """The skill *name* and its text, None where there is none. Reads files: for a thread.
@@ -107,21 +107,21 @@ class Skills:
 
     def own_folders(self) -> tuple[str, ...]:
         """The folders of the user's own skills, whose files the agent may read unasked."""
-        names, _ = PLACES["skill"]
-        tops = user_tops(self._paths, self._env)
+        names, _ = DEFINITION_FOLDERS["skill"]
+        tops = user_folders(self._paths, self._env)
         return tuple(str(top / name) for top in tops for name in names)
 
     def _files(self) -> Iterable[Path]:
-        unwanted = without_skills(self._env)
-        for top in user_tops(self._paths, self._env):
+        unwanted = folders_without_skills(self._env)
+        for top in user_folders(self._paths, self._env):
             if top.name not in unwanted:
-                yield from files_of("skill", top)
+                yield from definition_paths("skill", top)
         if self._trusted():
-            for top in project_tops(self._directory, self._project, self._env):
+            for top in project_folders(self._directory, self._project, self._env):
                 if top.name not in unwanted:
-                    yield from files_of("skill", top, self._project)
+                    yield from definition_paths("skill", top, self._project)
         for folder in self._further:
-            yield from skills_in(folder)
+            yield from skill_paths(folder)
 
 
 def _skill(path: Path) -> Skill:
@@ -142,7 +142,7 @@ def _first_line(document: Document) -> str:
     return next((line for line in lines if line), "")
 
 
-def listing(skills: Iterable[Skill]) -> str:
+def skill_list(skills: Iterable[Skill]) -> str:
     """The skills as the model is told of them, "" for none."""
     lines: list[str] = []
     used = 0
@@ -155,12 +155,12 @@ def listing(skills: Iterable[Skill]) -> str:
     return "\n".join(lines)
 
 
-def sampled(folder: Path) -> list[str]:
+def sample_files(folder: Path) -> list[str]:
     """A few of the other files of a skill, relative to its *folder*."""
     names: list[str] = []
     for path in sorted(folder.rglob("*")):
         if path.name != "SKILL.md" and path.is_file():
             names.append(path.relative_to(folder).as_posix())
-        if len(names) == SAMPLED:
+        if len(names) == MAX_SAMPLED:
             break
     return names

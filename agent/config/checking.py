@@ -42,14 +42,14 @@ _EXPECTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ConfigFault:
     """A value that was taken out. *message* names the key and what was expected."""
 
     path: KeyPath
     message: str
 
 
-def check(raw: JsonObject) -> list[Fault]:
+def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
     """Take everything out of *raw* that ``Config`` can't hold, and tell what it was."""
     faults = _negative(raw, ())
     for fault in faults:
@@ -65,18 +65,18 @@ def check(raw: JsonObject) -> list[Fault]:
             several = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
             unknown = reasons[0].startswith("there is no")
             said = reasons[0] if unknown else f"expected {several}"
-            faults.append(Fault(path, f"{dotted(path)}: {said}"))
+            faults.append(ConfigFault(path, f"{dotted_key(path)}: {said}"))
         for path in reversed(list(found)):  # from the end of a list, whose places then still hold
             _remove(raw, path)
     return faults
 
 
-def build(raw: Mapping[str, Json]) -> Config:
+def build_config(raw: Mapping[str, Json]) -> Config:
     """The settings from checked and merged values."""
     return _adapter().validate_python(raw)
 
 
-def values_of(config: Config) -> JsonObject:
+def file_values(config: Config) -> JsonObject:
     """*config* in the form of a file, without what stands at its default. Keys and what may hold
     them are hidden."""
     values = _adapter().dump_python(config, mode="json", by_alias=True, exclude_defaults=True)
@@ -97,12 +97,12 @@ def _hidden(values: Mapping[str, Json]) -> JsonObject:
     return shown
 
 
-def schema() -> JsonObject:
+def json_schema() -> JsonObject:
     """The JSON schema of a config file."""
     return _adapter().json_schema()
 
 
-def dotted(path: KeyPath) -> str:
+def dotted_key(path: KeyPath) -> str:
     """A path as people read it, cut where a file made it very long."""
     return ".".join(str(step)[:60] for step in path)
 
@@ -172,11 +172,11 @@ def _remove(raw: JsonObject, path: KeyPath) -> None:
         del parent[last]
 
 
-def _negative(value: Json, path: KeyPath) -> list[Fault]:
+def _negative(value: Json, path: KeyPath) -> list[ConfigFault]:
     if isinstance(value, dict):
         return [fault for key, item in value.items() for fault in _negative(item, (*path, key))]
     if isinstance(value, int | float) and not isinstance(value, bool):
         least = _LEAST.get(cast("tuple[str, str]", path), 0)
         if value < least:
-            return [Fault(path, f"{dotted(path)}: expected a number of at least {least}")]
+            return [ConfigFault(path, f"{dotted_key(path)}: expected a number of at least {least}")]
     return []

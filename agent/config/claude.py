@@ -11,7 +11,7 @@ from agent.config.jsonc import KeyPath
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
 
-TOOLS: Mapping[str, str] = {
+CLAUDE_TOOLS: Mapping[str, str] = {
     "bash": "bash",
     "read": "read",
     "edit": "edit",
@@ -30,19 +30,25 @@ TOOLS: Mapping[str, str] = {
 }
 """Tool there, in small letters → permission here."""
 
-FILES = frozenset({"read", "edit"})
+PATH_PERMISSIONS = frozenset({"read", "edit"})
 """Permissions whose patterns are paths, written there as in a ``.gitignore``."""
 
-AGENTS: Mapping[str, str] = {"Explore": "explore", "Plan": "plan", "general-purpose": "general"}
+CLAUDE_AGENTS: Mapping[str, str] = {
+    "Explore": "explore",
+    "Plan": "plan",
+    "general-purpose": "general",
+}
 
-IN_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
+ACTION_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
 
 EVERY = "allows every command, which only settings of this program's own can (permission.bash)"
 
 MODE = "the mode is chosen with shift+tab, or --auto"
 
 
-def of_claude(raw: JsonObject, base: str) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
+def from_claude_settings(
+    raw: JsonObject, base: str
+) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
     """The rules under ``permissions`` of *raw* and the servers that it switches off, and what of
     the rules has no effect, with the reason.
 
@@ -58,14 +64,14 @@ def of_claude(raw: JsonObject, base: str) -> tuple[JsonObject, list[tuple[KeyPat
     table: JsonObject = {}
     left: list[tuple[KeyPath, str]] = []
     for key in given:
-        if key not in {*IN_ORDER, "additionalDirectories"} and (key, given[key]) != _USUAL:
+        if key not in {*ACTION_ORDER, "additionalDirectories"} and (key, given[key]) != _USUAL:
             reason = MODE if key == "defaultMode" else "there is no such setting here"
             left.append((("permissions", key), reason))
     folders = given.get("additionalDirectories")
     for folder in folders if isinstance(folders, list) else []:
         if isinstance(folder, str) and folder.strip():
             _put(table, "external_directory", f"{folder.rstrip('/')}/*", "allow")
-    for action in IN_ORDER:
+    for action in ACTION_ORDER:
         entries = given.get(action)
         for entry in entries if isinstance(entries, list) else []:
             rules = list(_rules(entry, base))
@@ -106,7 +112,7 @@ def _rules(entry: Json, base: str) -> Iterator[tuple[str, str]]:
         server, _, tool = name.removeprefix("mcp__").partition("__")
         yield f"{server}_{tool or '*'}", "*"
         return
-    permission = TOOLS.get(name.lower())
+    permission = CLAUDE_TOOLS.get(name.lower())
     if permission is None:
         return
     for pattern in _patterns(permission, inner, base):
@@ -118,12 +124,12 @@ def _patterns(permission: str, inner: str, base: str) -> Iterator[str]:
         yield "*"
     elif permission == "bash":
         yield f"{inner[:-2]} *" if inner.endswith(":*") else inner
-    elif permission in FILES:
+    elif permission in PATH_PERMISSIONS:
         yield from _paths(inner, base)
     elif permission == "webfetch":
         yield inner.removeprefix("domain:")
     elif permission == "task":
-        yield AGENTS.get(inner, inner)
+        yield CLAUDE_AGENTS.get(inner, inner)
     else:
         yield inner
 

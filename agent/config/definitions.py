@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import environment
-from agent.config.finding import folders
-from agent.config.paths import Paths, expand, home_of, opencode_folder, shown
+from agent.config.finding import folder_chain
+from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
 
-Kind = Literal["command", "agent", "skill", "plugin", "tool"]
+DefinitionKind = Literal["command", "agent", "skill", "plugin", "tool"]
 
-PLACES: Mapping[Kind, tuple[tuple[str, ...], str]] = {
+DEFINITION_FOLDERS: Mapping[DefinitionKind, tuple[tuple[str, ...], str]] = {
     "command": (("command", "commands"), ".md"),
     "agent": (("agent", "agents", "mode", "modes"), ".md"),
     "skill": (("skill", "skills"), "SKILL.md"),
@@ -26,21 +26,21 @@ PLACES: Mapping[Kind, tuple[tuple[str, ...], str]] = {
 }
 """Folder names of each kind, and what its files' names end in."""
 
-OWN_TOPS = (".opencode", ".opencode-py")
+OWN_FOLDERS = (".opencode", ".opencode-py")
 """Folders of a project that are ours, the reference's first: the later wins."""
 
-FOREIGN_TOPS = (".claude", ".agents")
+FOREIGN_FOLDERS = (".claude", ".agents")
 """Folders of other programs; only their skills, agents and commands are read."""
 
-DEPTH = 5
+MAX_DEPTH = 5
 """Folders that a definition may lie below its kind's folder."""
 
-MOST = 500
+MAX_FILES = 500
 """Files of one kind below one top; what comes after them is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionFile:
     """One file. *name* is the path below its kind's *folder* without the ending; *source* is
     what people read of where it is; *foreign* ones are written for other programs. *project* is
     the project that it came with, None for the user's own."""
@@ -53,80 +53,82 @@ class Definition:
     project: Path | None = None
 
 
-def defined(
-    kind: Kind, tops: Iterable[Path], env: Mapping[str, str], project: Path | None = None
-) -> Iterator[Definition]:
+def find_definitions(
+    kind: DefinitionKind, tops: Iterable[Path], env: Mapping[str, str], project: Path | None = None
+) -> Iterator[DefinitionFile]:
     """The definitions of *kind* below *tops*, in order; later ones win."""
     for top in tops:
-        for path in files_of(kind, top, project):
+        for path in definition_paths(kind, top, project):
             relative = path.relative_to(top)
             inside = project is not None and path.is_relative_to(project)
             source = path.relative_to(project).as_posix() if project and inside else None
-            yield Definition(
+            yield DefinitionFile(
                 name=Path(*relative.parts[1:]).with_suffix("").as_posix(),
                 path=path,
-                source=source or shown(path, env),
+                source=source or display_path(path, env),
                 folder=relative.parts[0],
-                foreign=top.name in FOREIGN_TOPS,
+                foreign=top.name in FOREIGN_FOLDERS,
                 project=project,
             )
 
 
-def user_tops(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
+def user_folders(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
     """The user's own tops, later wins."""
-    home = home_of(env)
+    home = home_folder(env)
     foreign = [home / name for name in _foreign(env)]
-    named = [expand(further, env)] if (further := env.get("OPENCODE_CONFIG_DIR")) else []
+    named = [expand_home(further, env)] if (further := env.get("OPENCODE_CONFIG_DIR")) else []
     return (*foreign, opencode_folder(env), home / ".opencode", *named, paths.config)
 
 
-def project_tops(directory: Path, project: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+def project_folders(directory: Path, project: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
     """The tops of a project from its root down to the opened folder, later wins.
 
     The user's own (a project may be the home folder) are left out.
     """
-    if environment.on(env, "DISABLE_PROJECT_CONFIG"):
+    if environment.is_on(env, "DISABLE_PROJECT_CONFIG"):
         return ()
-    home = home_of(env)
-    own = {home / name for name in (*FOREIGN_TOPS, ".opencode")}
+    home = home_folder(env)
+    own = {home / name for name in (*FOREIGN_FOLDERS, ".opencode")}
     return tuple(
         folder / name
-        for folder in folders(directory, project)
-        for name in (*_foreign(env), *OWN_TOPS)
+        for folder in folder_chain(directory, project)
+        for name in (*_foreign(env), *OWN_FOLDERS)
         if folder / name not in own
     )
 
 
 def _foreign(env: Mapping[str, str]) -> tuple[str, ...]:
     """The folders of other programs that are read at all."""
-    left = {".claude"} if environment.on(env, "DISABLE_CLAUDE_CODE") else set[str]()
-    return tuple(name for name in FOREIGN_TOPS if name not in left)
+    left = {".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE") else set[str]()
+    return tuple(name for name in FOREIGN_FOLDERS if name not in left)
 
 
-def without_skills(env: Mapping[str, str]) -> frozenset[str]:
+def folders_without_skills(env: Mapping[str, str]) -> frozenset[str]:
     """The names of folders of other programs whose skills are not wanted."""
-    if environment.on(env, "DISABLE_EXTERNAL_SKILLS"):
-        return frozenset(FOREIGN_TOPS)
-    return frozenset({".claude"} if environment.on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
+    if environment.is_on(env, "DISABLE_EXTERNAL_SKILLS"):
+        return frozenset(FOREIGN_FOLDERS)
+    return frozenset({".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
 
 
-def files_of(kind: Kind, top: Path, inside: Path | None = None) -> list[Path]:
+def definition_paths(kind: DefinitionKind, top: Path, inside: Path | None = None) -> list[Path]:
     """The files of *kind* below *top*, sorted by name; folders reached twice are entered twice
     at most as deep as ``DEPTH``.
 
     *inside* is the project that they must really lie in, None for the user's own.
     """
-    names, ending = PLACES[kind]
-    if kind in {"plugin", "tool"} and top.name in FOREIGN_TOPS:
+    names, ending = DEFINITION_FOLDERS[kind]
+    if kind in {"plugin", "tool"} and top.name in FOREIGN_FOLDERS:
         return []
     return [
-        path for name in names for path in islice(_walk(top / name, ending, inside, DEPTH), MOST)
+        path
+        for name in names
+        for path in islice(_walk(top / name, ending, inside, MAX_DEPTH), MAX_FILES)
     ]
 
 
-def skills_in(folder: Path) -> list[Path]:
+def skill_paths(folder: Path) -> list[Path]:
     """The ``SKILL.md`` files below a *folder* that the settings name, sorted."""
-    return list(islice(_walk(folder, PLACES["skill"][1], None, DEPTH), MOST))
+    return list(islice(_walk(folder, DEFINITION_FOLDERS["skill"][1], None, MAX_DEPTH), MAX_FILES))
 
 
 def _walk(folder: Path, ending: str, inside: Path | None, depth: int) -> Iterator[Path]:

@@ -19,7 +19,7 @@ SWITCHES: Mapping[str, JsonObject] = {
 }
 """Variables that, set to 1 or true, say what these settings say."""
 
-READ = (
+EFFECTIVE = (
     "CONFIG",
     "CONFIG_DIR",
     "CONFIG_CONTENT",
@@ -35,7 +35,7 @@ READ = (
 )
 """Further variables with an effect."""
 
-ALWAYS_SO = (
+ALWAYS_ON = (
     "DISABLE_AUTOUPDATE",
     "DISABLE_CHANNEL_DB",
     "DISABLE_DEFAULT_PLUGINS",
@@ -52,14 +52,14 @@ ALWAYS_SO = (
 )
 """Variables that ask for what is so here without them."""
 
-NOT_MEANT = ("CALLER", "CLIENT", "EDITOR_SSE_PORT", "TEST_HOME", "FAKE_VCS", "PID", "PROCESS_ROLE")
+INTERNAL = ("CALLER", "CLIENT", "EDITOR_SSE_PORT", "TEST_HOME", "FAKE_VCS", "PID", "PROCESS_ROLE")
 """Variables that programs set for each other."""
 
 _NO_SERVER = "there is no server"
 _LIST = "the list of models comes with the program; add yours under provider"
 _SEARCH = "set websearch.provider"
 
-WITHOUT: Mapping[str, str] = {
+UNSUPPORTED: Mapping[str, str] = {
     "DB": "sessions are kept in a place of their own; opencode-py debug paths says where",
     "MODELS_URL": _LIST,
     "MODELS_PATH": _LIST,
@@ -80,19 +80,19 @@ WITHOUT: Mapping[str, str] = {
 _REST = "it belongs to opencode's own parts"
 
 
-def on(env: Mapping[str, str], name: str) -> bool:
+def is_on(env: Mapping[str, str], name: str) -> bool:
     """Whether the variable *name* (without its prefix) is switched on."""
     return env.get(PREFIX + name, "").strip().lower() in {"1", "true"}
 
 
-def texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def config_texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The variables that hold settings, each with the settings as the text of a file."""
     if content := env.get(f"{PREFIX}CONFIG_CONTENT"):
         yield f"{PREFIX}CONFIG_CONTENT", content
     if permission := env.get(f"{PREFIX}PERMISSION"):
         yield f"{PREFIX}PERMISSION", f'{{"permission": {permission}\n}}'
     for name, settings in SWITCHES.items():
-        if on(env, name):
+        if is_on(env, name):
             yield PREFIX + name, json.dumps(settings)
     name = f"{PREFIX}EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS"
     if timeout := env.get(name):
@@ -104,14 +104,14 @@ def texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def notices(env: Mapping[str, str]) -> tuple[str, ...]:
     """One sentence on the variables that are set and have no effect."""
-    known = {*SWITCHES, *READ, *ALWAYS_SO, *NOT_MEANT}
+    known = {*SWITCHES, *EFFECTIVE, *ALWAYS_ON, *INTERNAL}
     reasons: dict[str, list[str]] = {}
     for variable in sorted(env):
         name = variable.removeprefix(PREFIX)
         ours = name == variable or name.startswith("PY_") or name in known or not env[variable]
         off = env[variable].lower() in {"0", "false"}
         if not ours and not off:
-            reasons.setdefault(WITHOUT.get(name, _REST), []).append(variable)
+            reasons.setdefault(UNSUPPORTED.get(name, _REST), []).append(variable)
     if not reasons:
         return ()
     told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import environment
-from agent.config.paths import Paths, expand, home_of, opencode_folder, shown
+from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
 
 SIZE_LIMIT = 1_048_576
 """Bytes of a config file; a larger one is no config file."""
 
 
-Form = Literal["ours", "tui", "claude", "mcp"]
+SourceForm = Literal["ours", "tui", "claude", "mcp"]
 """How a file says its settings: as ours do, as opencode's ``tui.json``, or as Claude Code's
 settings and ``.mcp.json``."""
 
@@ -39,11 +39,11 @@ class Source:
     text: str = ""
     project: bool = False
     required: bool = False
-    form: Form = "ours"
+    form: SourceForm = "ours"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConfigSources:
     """Sources, later wins: the user's files, the project's, then what was given at the start."""
 
     before: tuple[Source, ...]
@@ -51,28 +51,32 @@ class Found:
     after: tuple[Source, ...]
 
 
-def find(directory: Path, project: Path, paths: Paths, env: Mapping[str, str]) -> Found:
+def find_sources(
+    directory: Path, project: Path, paths: Paths, env: Mapping[str, str]
+) -> ConfigSources:
     """All sources that exist for the opened *directory* below the root *project*."""
     before = [*_present(_own(paths, env), env)]
-    for variable, form in NAMED_BY.items():
+    for variable, form in FILE_VARIABLES.items():
         if named := env.get(variable):
-            path = expand(named, env)
+            path = expand_home(named, env)
             path = path if path.is_absolute() else directory / path
-            before.append(Source(shown(path, env), path.parent, path, required=True, form=form))
+            before.append(
+                Source(display_path(path, env), path.parent, path, required=True, form=form)
+            )
     own = {source.path.resolve() for source in before if source.path is not None}
-    theirs = () if environment.on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
+    theirs = () if environment.is_on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
     files = _present(_of_project(*theirs, env) if theirs else iter(()), env, project=project)
-    after = [Source(name, directory, text=text) for name, text in environment.texts(env)]
+    after = [Source(name, directory, text=text) for name, text in environment.config_texts(env)]
     if content := env.get("OPENCODE_PY_CONFIG_CONTENT"):
         after.append(Source("OPENCODE_PY_CONFIG_CONTENT", directory, text=content))
-    return Found(
+    return ConfigSources(
         before=tuple(before),
         project=tuple(s for s in files if s.path is None or s.path.resolve() not in own),
         after=tuple(after),
     )
 
 
-NAMED_BY: Mapping[str, Form] = {
+FILE_VARIABLES: Mapping[str, SourceForm] = {
     "OPENCODE_CONFIG": "ours",
     "OPENCODE_TUI_CONFIG": "tui",
     "OPENCODE_PY_CONFIG": "ours",
@@ -80,7 +84,7 @@ NAMED_BY: Mapping[str, Form] = {
 """Variables that name a file, in the order in which they count."""
 
 
-def read(source: Source) -> str:
+def read_source(source: Source) -> str:
     """The text of *source*. Raises ``OSError``, or ``ValueError`` with what was expected."""
     if source.path is None:
         return source.text
@@ -105,18 +109,18 @@ def read_text(path: Path) -> str:
 
 
 def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
-    yield from _claude(home_of(env), env)
+    yield from _claude(home_folder(env), env)
     yield from _ours(paths.config)
     shared = opencode_folder(env)
     yield shared / "config.json"
     further = env.get("OPENCODE_CONFIG_DIR")
-    tops = [shared, home_of(env) / ".opencode"]
-    for top in [*tops, expand(further, env)] if further else tops:
+    tops = [shared, home_folder(env) / ".opencode"]
+    for top in [*tops, expand_home(further, env)] if further else tops:
         yield from _both(top, "opencode")
         yield from _both(top, "tui")
 
 
-def folders(directory: Path, project: Path) -> tuple[Path, ...]:
+def folder_chain(directory: Path, project: Path) -> tuple[Path, ...]:
     """The folders from the root *project* down to the opened *directory*."""
     if not directory.is_relative_to(project):
         return (directory,)
@@ -125,9 +129,9 @@ def folders(directory: Path, project: Path) -> tuple[Path, ...]:
 
 
 def _of_project(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    for folder in folders(directory, project):
+    for folder in folder_chain(directory, project):
         yield from _claude(folder, env)
-        if not environment.on(env, "DISABLE_CLAUDE_CODE"):
+        if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
             yield folder / MCP_FILE
         for top in (folder, folder / ".opencode"):
             yield from _both(top, "opencode")
@@ -142,11 +146,11 @@ def _ours(folder: Path) -> Iterator[Path]:
 
 
 def _claude(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    if not environment.on(env, "DISABLE_CLAUDE_CODE"):
+    if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
         yield from (folder / ".claude" / name for name in CLAUDE_FILES)
 
 
-def _form(path: Path) -> Form:
+def _form(path: Path) -> SourceForm:
     if path.parent.name == ".claude":
         return "claude"
     if path.name == MCP_FILE:
@@ -167,5 +171,7 @@ def _present(
         except OSError:
             continue  # not there, or in a folder that can't be entered
         inside = project is not None and path.is_relative_to(project)
-        name = path.relative_to(project).as_posix() if project and inside else shown(path, env)
+        name = (
+            path.relative_to(project).as_posix() if project and inside else display_path(path, env)
+        )
         yield Source(name, path.parent, path, project=project is not None, form=_form(path))

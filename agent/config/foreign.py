@@ -91,7 +91,7 @@ def translate(raw: JsonObject) -> None:
         _translate_server(server)
 
 
-def take_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
+def remove_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
     """Remove the known keys without effect from *raw*; their paths and the reasons."""
     taken: list[tuple[KeyPath, str]] = []
     for pattern, reason in UNSUPPORTED.items():

@@ -2,24 +2,24 @@
 
 from pathlib import PurePosixPath
 
-from agent.config.claude import of_claude
+from agent.config.claude import from_claude_settings
 from agent.config.finding import Source
 from agent.config.jsonc import KeyPath
-from agent.config.mcp_json import of_mcp_json
-from agent.config.tui import of_tui
+from agent.config.mcp_json import from_mcp_json
+from agent.config.tui import from_tui
 from agent.records.json import JsonObject
 
 
-def in_our_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
+def to_own_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
     """What *raw*, the values of *source*, say in our form; and what has no effect, with the
     reason."""
     match source.form:
         case "tui":
-            return of_tui(raw)
+            return from_tui(raw)
         case "mcp":
-            return of_mcp_json(raw)
+            return from_mcp_json(raw)
         case "claude":
-            return of_claude(raw, _base(source))
+            return from_claude_settings(raw, _base(source))
         case _:
             return raw, []
 

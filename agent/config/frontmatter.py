@@ -15,7 +15,7 @@ from typing import cast
 from agent.config.finding import read_text
 from agent.records.json import Json, JsonObject
 
-LIMIT = 64 * 1024
+MAX_FRONTMATTER = 64 * 1024
 """Characters of a frontmatter. A longer one is none."""
 
 _MARK = re.compile(r"---[ \t]*(?:\n|$)")
@@ -47,10 +47,10 @@ def read_document(path: Path) -> Document:
 
     Raises ``FrontmatterError``, ``OSError``, or ``ValueError`` with what was expected.
     """
-    return parse(read_text(path))
+    return parse_document(read_text(path))
 
 
-def parse(text: str) -> Document:
+def parse_document(text: str) -> Document:
     """The document in *text*. Raises ``FrontmatterError``."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = _MARK.match(text)
@@ -58,7 +58,7 @@ def parse(text: str) -> Document:
     if start is None or end is None:
         return Document({}, text.strip())
     head = text[start.end() : end.start()]
-    if len(head) > LIMIT:
+    if len(head) > MAX_FRONTMATTER:
         raise FrontmatterError("its frontmatter is too long")
     return Document(_fields(head), text[end.end() :].strip())
 

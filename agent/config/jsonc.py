@@ -76,7 +76,7 @@ def parse(text: str) -> JsonObject:
     return value
 
 
-def lines(text: str) -> dict[KeyPath, int]:
+def key_lines(text: str) -> dict[KeyPath, int]:
     """The line (from 1) where each key of a readable document stands, by its path."""
     found: dict[KeyPath, int] = {}
     stack: list[_Frame] = []

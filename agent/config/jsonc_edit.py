@@ -13,7 +13,7 @@ from typing import cast
 from agent.config.jsonc import JsoncError, KeyPath, parse, tokens
 from agent.records.json import Json, JsonObject
 
-STEP = "  "
+INDENT = "  "
 """One level of indentation, where the file does not show its own."""
 
 
@@ -49,7 +49,7 @@ class _Places:
     )
 
 
-def with_value(text: str, path: tuple[str, ...], value: Json) -> str:
+def set_value(text: str, path: tuple[str, ...], value: Json) -> str:
     """*text* with *value* at the keys *path*; what lies on the way is made where it is missing.
 
     A plain value on the way becomes an object that keeps it under ``*``, as permission settings
@@ -89,7 +89,7 @@ def _put(text: str, path: tuple[str, ...], value: Json, expected: JsonObject) ->
     places = _places(text)
     if not places.objects:
         # Nothing but comments: the object goes below them.
-        return f"{text.rstrip()}\n{json.dumps(expected, indent=len(STEP))}\n".lstrip()
+        return f"{text.rstrip()}\n{json.dumps(expected, indent=len(INDENT))}\n".lstrip()
     if path in places.values:
         start, end = places.values[path]
         return text[:start] + _written(value, text, _indent(text, start)) + text[end:]
@@ -110,7 +110,7 @@ def _added(text: str, held: _Open, close: int, key: str, value: Json) -> str:
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     own = _indent(text, held.start)
     spread = held.first is None or "\n" in text[held.start : held.first]
-    inner = own + STEP if held.first is None or not spread else _indent(text, held.first)
+    inner = own + INDENT if held.first is None or not spread else _indent(text, held.first)
     entry = (
         f"{json.dumps(key, ensure_ascii=False)}: {_written(value, text, inner if spread else own)}"
     )
@@ -135,7 +135,7 @@ def _below(document: JsonObject, path: tuple[str, ...]) -> Json:
 def _written(value: Json, text: str, indent: str) -> str:
     """*value* as JSON whose further lines begin with *indent*."""
     end_of_line = "\r\n" if "\r\n" in text else "\n"
-    lines = json.dumps(value, indent=len(STEP), ensure_ascii=False).split("\n")
+    lines = json.dumps(value, indent=len(INDENT), ensure_ascii=False).split("\n")
     return f"{end_of_line}{indent}".join(lines)
 
 

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import environment
-from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
-from agent.config.finding import Found, Source, find
+from agent.config.definitions import (
+    DefinitionFile,
+    DefinitionKind,
+    find_definitions,
+    project_folders,
+    user_folders,
+)
+from agent.config.finding import ConfigSources, Source, find_sources
 from agent.config.model import Config
 from agent.config.paths import Paths
 from agent.config.rules import ConfigRule
@@ -69,9 +75,9 @@ def load_config(
     providers that may hold a key of the user's, beside those that their settings name.
     """
     paths = paths or Paths.find(env)
-    found = find(directory, project, paths, env)
-    own = _defined(user_tops(paths, env), env, None)
-    tops = project_tops(directory, project, env) if trusted else ()
+    found = find_sources(directory, project, paths, env)
+    own = _defined(user_folders(paths, env), env, None)
+    tops = project_folders(directory, project, env) if trusted else ()
     theirs = _defined(tops, env, project)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after, own, theirs)):
@@ -80,13 +86,15 @@ def load_config(
     return _load(found, given, Source("command line", directory), env, limits)
 
 
-_Defined = tuple[tuple[Kind, Definition], ...]
+_Defined = tuple[tuple[DefinitionKind, DefinitionFile], ...]
 
 
 def _defined(tops: tuple[Path, ...], env: Mapping[str, str], project: Path | None) -> _Defined:
     """What is defined in markdown that becomes a part of the settings."""
-    kinds: tuple[Kind, ...] = ("agent", "command")
-    return tuple((kind, file) for kind in kinds for file in defined(kind, tops, env, project))
+    kinds: tuple[DefinitionKind, ...] = ("agent", "command")
+    return tuple(
+        (kind, file) for kind in kinds for file in find_definitions(kind, tops, env, project)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class _Limits:
 
 
 def _load(
-    found: Found,
+    found: ConfigSources,
     given: Mapping[str, Json],
     command_line: Source,
     env: Mapping[str, str],
@@ -109,22 +117,22 @@ def _load(
     from agent.config import checking, merging, reading, rules  # see above
 
     before = [reading.read_layer(source, env) for source in found.before]
-    before += [reading.markdown_layer(kind, file) for kind, file in limits.own]
+    before += [reading.definition_layer(kind, file) for kind, file in limits.own]
     after = [reading.read_layer(source, env) for source in found.after]
     if given:
-        after.append(reading.given_layer(given, command_line, env))
+        after.append(reading.command_line_layer(given, command_line, env))
     own: dict[str, Json] = {}
     for layer in (*before, *after):
-        merging.merge(own, deepcopy(layer.values), layer.source.name, {})
-    trust = reading.limits_of(own, limits.keyed, limits.root) if limits.trusted else None
+        merging.merge_values(own, deepcopy(layer.values), layer.source.name, {})
+    trust = reading.trust_limits(own, limits.keyed, limits.root) if limits.trusted else None
     project = [reading.read_layer(source, env, trust) for source in found.project]
-    project += [reading.markdown_layer(kind, file, trust) for kind, file in limits.theirs]
+    project += [reading.definition_layer(kind, file, trust) for kind, file in limits.theirs]
     layers = [*before, *project, *after]
 
     values: dict[str, Json] = {}
     sources: dict[tuple[str | int, ...], str] = {}
     for layer in layers:
-        merging.merge(values, layer.values, layer.source.name, sources)
+        merging.merge_values(values, layer.values, layer.source.name, sources)
 
     def joined(of: list[reading.Layer], agent: str | None) -> tuple[ConfigRule, ...]:
         return tuple(
@@ -136,7 +144,7 @@ def _load(
     def in_order(agent: str | None) -> tuple[ConfigRule, ...]:
         first, second = joined(before, agent), joined(project, agent)
         # What a trusted project may loosen is decided rule by rule (``permission.rules``).
-        start = (*first, *second) if limits.trusted else rules.join(first, second)
+        start = (*first, *second) if limits.trusted else rules.join_rules(first, second)
         return (*start, *joined(after, agent))
 
     names = dict.fromkeys(name for layer in layers for name in layer.agents)
@@ -144,15 +152,15 @@ def _load(
     by_agent = {name: in_order(name) for name in names}
     broken = next((layer.source.name for layer in layers if layer.broken), None)
     if broken is not None:
-        general = rules.fall_to_ask(general, f"{broken} (cannot be read)")
-        by_agent = {name: rules.soften(found) for name, found in by_agent.items()}
+        general = rules.ask_by_default(general, f"{broken} (cannot be read)")
+        by_agent = {name: rules.allow_to_ask(found) for name, found in by_agent.items()}
     return LoadedConfig(
-        config=checking.build(values),
+        config=checking.build_config(values),
         rules=general,
         agent_rules={name: found for name, found in by_agent.items() if found},
         notices=(*(n for layer in layers for n in layer.notices), *environment.notices(env)),
         files=tuple(layer.source.name for layer in layers),
-        sources={checking.dotted(path): source for path, source in sources.items()},
+        sources={checking.dotted_key(path): source for path, source in sources.items()},
         project_files=frozenset(layer.source.name for layer in project),
         project_providers=reading.names_in(values, "provider") - reading.names_in(own, "provider"),
     )

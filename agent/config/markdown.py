@@ -3,7 +3,7 @@ below it; a command's settings and what it sends."""
 
 from collections.abc import Callable, Mapping
 
-from agent.config.definitions import PLACES, Definition, Kind
+from agent.config.definitions import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.frontmatter import Document, read_document
 from agent.records.json import Json, JsonObject
 
@@ -15,7 +15,7 @@ _CALLED = {"write": "edit", "multiedit": "edit", "notebookedit": "edit", "ls": "
            "todoread": "todowrite"}  # fmt: skip
 
 
-def read_agent(file: Definition) -> JsonObject:
+def read_agent(file: DefinitionFile) -> JsonObject:
     """The settings of the agent, as under ``agent.<name>`` of a config file.
 
     Raises ``FrontmatterError``, ``OSError`` or ``ValueError`` for what cannot be read.
@@ -29,7 +29,7 @@ def read_agent(file: Definition) -> JsonObject:
     return _their_agent(values) if file.foreign else values
 
 
-def read_command(file: Definition) -> JsonObject:
+def read_command(file: DefinitionFile) -> JsonObject:
     """The settings of the command, as under ``command.<name>`` of a config file.
 
     Raises as ``read_agent`` does.
@@ -42,15 +42,15 @@ def read_command(file: Definition) -> JsonObject:
     return _their_command(values, document) if file.foreign else values
 
 
-READERS: Mapping[Kind, Callable[[Definition], JsonObject]] = {
+DEFINITION_READERS: Mapping[DefinitionKind, Callable[[DefinitionFile], JsonObject]] = {
     "agent": read_agent,
     "command": read_command,
 }
 """How each kind that becomes a table of the settings is read."""
 
 
-def _mode(file: Definition) -> str:
-    folders, _ = PLACES["agent"]
+def _mode(file: DefinitionFile) -> str:
+    folders, _ = DEFINITION_FOLDERS["agent"]
     if file.folder in folders[2:]:
         return "primary"
     return "subagent" if file.foreign else "all"

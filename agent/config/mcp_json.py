@@ -7,17 +7,17 @@ from pathlib import Path
 
 from agent.config import foreign
 from agent.config.jsonc import KeyPath
-from agent.config.paths import home_of
+from agent.config.paths import home_folder
 from agent.records.json import Json, JsonObject
 
-LARGEST = 64 * 1024 * 1024
+MAX_FILE_SIZE = 64 * 1024 * 1024
 """Bytes of the file that Claude Code keeps everything in; a larger one is not read."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^{}]*)?\}")
 _HELPER = "a command that makes headers is not run; write them under headers"
 
 
-def of_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
+def from_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
     """The servers under ``mcpServers`` of *raw*, and what has no effect, with the reason.
 
     A variable, ``${NAME}`` or ``${NAME:-otherwise}``, becomes a slot of ours, which is filled
@@ -38,12 +38,12 @@ def of_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]
     return ({"mcp": servers} if servers else {}), useless
 
 
-def servers_of_claude_code(env: Mapping[str, str], directory: Path) -> JsonObject:
+def claude_code_servers(env: Mapping[str, str], directory: Path) -> JsonObject:
     """The servers that Claude Code has for its user, everywhere or in *directory*, by name; none
     where there is nothing that can be read."""
-    path = home_of(env) / ".claude.json"
+    path = home_folder(env) / ".claude.json"
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_FILE_SIZE:
             return {}
         kept: Json = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -54,7 +54,7 @@ def servers_of_claude_code(env: Mapping[str, str], directory: Path) -> JsonObjec
     for place in (kept, project):
         servers = place.get("mcpServers") if isinstance(place, dict) else None
         if isinstance(servers, dict):
-            values, _ = of_mcp_json({"mcpServers": servers})
+            values, _ = from_mcp_json({"mcpServers": servers})
             foreign.translate(values)
             table = values.get("mcp")
             found.update(table if isinstance(table, dict) else {})

@@ -8,7 +8,7 @@ JOINED = ("instructions",)
 joined as rules.)"""
 
 
-def merge(
+def merge_values(
     base: JsonObject, later: JsonObject, source: str, sources: dict[KeyPath, str], at: KeyPath = ()
 ) -> None:
     """Lay *later* over *base*, in place, and note *source* for each value it sets.
@@ -21,7 +21,7 @@ def merge(
         if isinstance(value, dict):
             branch = before if isinstance(before, dict) else {}
             base[key] = branch
-            merge(branch, value, source, sources, path)
+            merge_values(branch, value, source, sources, path)
             continue
         joined = path == JOINED or (len(path) == 2 and path[0] == "hooks")
         base[key] = _joined(before, value) if joined else value

@@ -47,7 +47,7 @@ class Paths:
         )
 
 
-def ensure(folder: Path) -> Path:
+def ensure_folder(folder: Path) -> Path:
     """Make *folder* (mode 0700, parents too) if it is missing, and give it back.
 
     Raises ``ConfigError`` when it can't be made or written, or belongs to someone else.
@@ -76,33 +76,33 @@ _HINT = "Set OPENCODE_PY_DATA (OPENCODE_PY_CONFIG_DIR for settings) to a folder 
 def opencode_folder(env: Mapping[str, str]) -> Path:
     """Where opencode keeps its settings."""
     base = env.get("XDG_CONFIG_HOME", "")
-    shared = Path(base) if base and Path(base).is_absolute() else home_of(env) / ".config"
+    shared = Path(base) if base and Path(base).is_absolute() else home_folder(env) / ".config"
     return shared / "opencode"
 
 
-def home_of(env: Mapping[str, str]) -> Path:
+def home_folder(env: Mapping[str, str]) -> Path:
     """The home folder as *env* names it, else the account's."""
     home = env.get("HOME")
     return Path(home) if home else Path.home()
 
 
-def expand(text: str, env: Mapping[str, str]) -> Path:
+def expand_home(text: str, env: Mapping[str, str]) -> Path:
     """*text* as a path, with a leading ``~/`` read as the home folder."""
     if text == "~" or text.startswith("~/"):
-        return home_of(env) / text[2:]
+        return home_folder(env) / text[2:]
     return Path(text)
 
 
-def shown(path: Path, env: Mapping[str, str]) -> str:
+def display_path(path: Path, env: Mapping[str, str]) -> str:
     """*path* as people read it: ``~`` for the home folder."""
-    home = home_of(env)
+    home = home_folder(env)
     if home != Path(home.anchor) and path.is_relative_to(home):
         return f"~/{path.relative_to(home).as_posix()}"
     return str(path)
 
 
 def _chosen(text: str | None, env: Mapping[str, str]) -> Path | None:
-    return expand(text, env).absolute() if text else None
+    return expand_home(text, env).absolute() if text else None
 
 
 def _under(env: Mapping[str, str], variable: str) -> Path | None:

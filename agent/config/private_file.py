@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from agent.config.paths import ensure
+from agent.config.paths import ensure_folder
 from agent.records.errors import StoreUnavailable
 from agent.records.json import Json, JsonObject
 
@@ -35,7 +35,7 @@ class PrivateFile:
         """The object to change, under a lock that other instances of the program heed. It is
         written whole or not at all, and not where an exception leaves the block."""
         try:
-            folder = ensure(self.path.parent)
+            folder = ensure_folder(self.path.parent)
             name = self.path.with_suffix(".lock").name
             lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:

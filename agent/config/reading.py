@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import checking, foreign, forms, jsonc, restraint, rules
-from agent.config.checking import dotted
-from agent.config.definitions import Definition, Kind
-from agent.config.finding import Source, read
+from agent.config.checking import dotted_key
+from agent.config.definitions import DefinitionFile, DefinitionKind
+from agent.config.finding import Source, read_source
 from agent.config.frontmatter import FrontmatterError
 from agent.config.jsonc import KeyPath
-from agent.config.markdown import READERS
-from agent.config.restraint import Own
+from agent.config.markdown import DEFINITION_READERS
+from agent.config.restraint import UserOwned
 from agent.config.rules import ConfigRule
-from agent.config.substitute import Listed, fill
+from agent.config.substitute import AllowedReads, substitute
 from agent.records.json import Json, JsonObject
 
 _SHOWN_KEYS = 8
@@ -38,21 +38,21 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Trusted:
+class TrustLimits:
     """The limits of a project that the user trusts: what is theirs, what it may read."""
 
-    own: Own
-    listed: Listed
+    own: UserOwned
+    listed: AllowedReads
 
 
-def limits_of(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> Trusted:
+def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> TrustLimits:
     """The limits of a trusted project in *root*, given the user's *own* settings together and
     the providers that may hold a key beside those in them."""
     reads = own.get("project_reads")
     entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
-    tables = {table: names_in(own, table) for table in restraint.NAMED}
-    owned = Own(providers=keyed | names_in(own, "provider"), tables=tables)
-    return Trusted(owned, Listed(entries, root))
+    tables = {table: names_in(own, table) for table in restraint.NAMED_TABLES}
+    owned = UserOwned(providers=keyed | names_in(own, "provider"), tables=tables)
+    return TrustLimits(owned, AllowedReads(entries, root))
 
 
 def names_in(values: Mapping[str, Json], table: str) -> frozenset[str]:
@@ -61,15 +61,15 @@ def names_in(values: Mapping[str, Json], table: str) -> frozenset[str]:
     return frozenset(entries) if isinstance(entries, dict) else frozenset()
 
 
-def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None = None) -> Layer:
+def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | None = None) -> Layer:
     """The layer of a file or a text. Never raises for what stands in it.
 
     Of a project's file only what tightens counts unless it is *trusted*.
     """
     layer = Layer(source)
     try:
-        text = read(source)
-        raw, useless = forms.in_our_form(source, jsonc.parse(text))
+        text = read_source(source)
+        raw, useless = forms.to_own_form(source, jsonc.parse(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
         return _give_up(layer, f"{place}: {error.expected}.")
@@ -81,7 +81,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None =
     teller = _Teller(layer, text)
     if not source.project or trusted is not None:
         for path, reason in useless:
-            teller.tell(path, f"{dotted(path)} has no effect: {reason}")
+            teller.tell(path, f"{dotted_key(path)} has no effect: {reason}")
     if not source.project:
         _take_own(layer, raw, teller, env)
     elif trusted is not None:
@@ -91,14 +91,16 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: Trusted | None =
     return layer
 
 
-def given_layer(values: Mapping[str, Json], source: Source, env: Mapping[str, str]) -> Layer:
+def command_line_layer(values: Mapping[str, Json], source: Source, env: Mapping[str, str]) -> Layer:
     """The layer of values that came with the command line."""
     layer = Layer(source)
     _take_own(layer, deepcopy(dict(values)), _Teller(layer, ""), env)
     return layer
 
 
-def markdown_layer(kind: Kind, file: Definition, trusted: Trusted | None = None) -> Layer:
+def definition_layer(
+    kind: DefinitionKind, file: DefinitionFile, trusted: TrustLimits | None = None
+) -> Layer:
     """The layer of a definition in markdown. One that cannot be read is left out, and told.
 
     Only for the user's own, and for those of a *trusted* project.
@@ -106,7 +108,7 @@ def markdown_layer(kind: Kind, file: Definition, trusted: Trusted | None = None)
     source = Source(file.source, file.path.parent, file.path, project=file.project is not None)
     layer = Layer(source)
     try:
-        values: JsonObject = {kind: {file.name: READERS[kind](file)}}
+        values: JsonObject = {kind: {file.name: DEFINITION_READERS[kind](file)}}
     except (FrontmatterError, OSError, ValueError) as error:
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
         layer.notices.append(f"The {kind} {source.name} is left out: {system or error}.")
@@ -114,8 +116,8 @@ def markdown_layer(kind: Kind, file: Definition, trusted: Trusted | None = None)
     teller = _Teller(layer, "")
     foreign.translate(values)
     if trusted is not None:
-        for path, why in restraint.restrain(values, trusted.own):
-            teller.tell(path, f"{dotted(path)} is left out: {why}")
+        for path, why in restraint.restrict(values, trusted.own):
+            teller.tell(path, f"{dotted_key(path)} is left out: {why}")
     _take(layer, values, teller)
     return layer
 
@@ -134,7 +136,7 @@ class _Teller:
 
     def place(self, path: KeyPath) -> str:
         if self._lines is None:
-            self._lines = jsonc.lines(self.text) if self.text else {}
+            self._lines = jsonc.key_lines(self.text) if self.text else {}
         for length in range(len(path), 0, -1):
             line = self._lines.get(path[:length])
             if line is not None:
@@ -155,14 +157,14 @@ def _take_own(layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, 
 
 
 def _take_trusted(
-    layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str], trusted: Trusted
+    layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str], trusted: TrustLimits
 ) -> None:
     """All of a trusted project's file but for what is never a project's to set (9.1)."""
-    taken = restraint.take_keys(raw)
+    taken = restraint.remove_keys(raw)
     values = _filled(layer, raw, teller, env, trusted.listed)
     foreign.translate(values)
-    for path, reason in (*taken, *restraint.restrain(values, trusted.own)):
-        teller.tell(path, f"{dotted(path)} is left out: {reason}")
+    for path, reason in (*taken, *restraint.restrict(values, trusted.own)):
+        teller.tell(path, f"{dotted_key(path)} is left out: {reason}")
     _take(layer, values, teller)
 
 
@@ -171,11 +173,11 @@ def _filled(
     raw: JsonObject,
     teller: _Teller,
     env: Mapping[str, str],
-    listed: Listed | None = None,
+    listed: AllowedReads | None = None,
 ) -> JsonObject:
-    filled = fill(raw, layer.source.folder, env, listed)
+    filled = substitute(raw, layer.source.folder, env, listed)
     for path, note in filled.notes:
-        teller.tell(path, f"{dotted(path)}: {note}")
+        teller.tell(path, f"{dotted_key(path)}: {note}")
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
         _switch_off(filled.value, path)
     return filled.value
@@ -192,12 +194,12 @@ def _switch_off(values: JsonObject, path: KeyPath) -> None:
 
 
 def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:
-    for path, reason in foreign.take_unsupported(values):
-        teller.tell(path, f"{dotted(path)} has no effect: {reason}")
+    for path, reason in foreign.remove_unsupported(values):
+        teller.tell(path, f"{dotted_key(path)} has no effect: {reason}")
     layer.rules = _take_rules(layer, values, (), teller)
     for name, agent in _agents(values):
         layer.agents[name] = _take_rules(layer, agent, ("agent", name), teller)
-    for fault in checking.check(values):
+    for fault in checking.remove_invalid(values):
         teller.tell(fault.path, fault.message)
     _write_rules(layer, values)
     layer.values = values
@@ -207,12 +209,12 @@ def _take_project(layer: Layer, raw: JsonObject, teller: _Teller) -> None:
     """Only what tightens counts before trust (spec 4, M9); the rest is named."""
     foreign.translate(raw)
     found = _take_rules(layer, raw, (), teller)
-    layer.rules = rules.tightening(found)
+    layer.rules = rules.tightening_rules(found)
     for name, agent in _agents(raw):
         # An agent's rules come after the user's, so its "ask" could lift one of their denials.
         of_agent = _take_rules(layer, agent, ("agent", name), teller)
         layer.agents[name] = tuple(rule for rule in of_agent if rule.action == "deny")
-    left = [dotted((key,)) for key in raw]
+    left = [dotted_key((key,)) for key in raw]
     if len(found) > len(layer.rules):
         left.append("its allow rules")
     if left:
@@ -233,7 +235,9 @@ def _take_rules(
     switches = values.pop("tools", {})
     taken = rules.parse_switches(switches, name)
     if not isinstance(switches, dict) or len(taken) < len(switches):
-        teller.tell((*path, "tools"), f"{dotted((*path, 'tools'))}: expected true or false by name")
+        teller.tell(
+            (*path, "tools"), f"{dotted_key((*path, 'tools'))}: expected true or false by name"
+        )
         layer.broken = True
     if "permission" not in values:
         return taken
@@ -241,14 +245,14 @@ def _take_rules(
     layer.broken = layer.broken or parsed.fallback
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
-        teller.tell(place, f"{dotted(place)}: {fault.expected}; until it is mended it asks")
+        teller.tell(place, f"{dotted_key(place)}: {fault.expected}; until it is mended it asks")
     found = (*taken, *parsed.rules)
     if not layer.source.project:
         return found
-    kept = tuple(rule for rule in found if not restraint.too_wide(rule))
+    kept = tuple(rule for rule in found if not restraint.allows_everything(rule))
     if len(kept) < len(found):
         place = (*path, "permission")
-        sentence = f"{dotted(place)}: a project may not allow everything; that rule is left out"
+        sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is left out"
         teller.tell(place, sentence)
     return kept
 

@@ -12,7 +12,7 @@ from agent.config.jsonc import KeyPath
 from agent.config.rules import ConfigRule
 from agent.records.json import Json, JsonObject
 
-OWN_KEYS: dict[str, str] = {
+USER_ONLY_KEYS: dict[str, str] = {
     "project_reads": "only your own settings say what a project may read",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
@@ -23,18 +23,18 @@ OWN_KEYS: dict[str, str] = {
 }
 """Keys of the user's settings alone, with the reason."""
 
-STRICTER: dict[KeyPath, str] = {
+TIGHTEN_ONLY: dict[KeyPath, str] = {
     ("permission_mode",): "deny-wins",
     ("bash", "env"): "strict",
 }
 """Settings that a project may only tighten: to this value."""
 
-OWN_PATHS: dict[KeyPath, str] = {
+USER_ONLY_PATHS: dict[KeyPath, str] = {
     ("bash", "keep"): "which of your variables commands see is set in your own settings",
 }
 """The same for single settings of a table that is not the user's alone."""
 
-NAMED = ("mcp", "formatter", "lsp")
+NAMED_TABLES = ("mcp", "formatter", "lsp")
 """Tables of programs by name: a project may add its own, not change those of the user."""
 
 _Take = Callable[[JsonObject, KeyPath, str], None]
@@ -48,7 +48,7 @@ _SLOTS = "a project may not put variables of your environment into a request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class UserOwned:
     """What is the user's already: *providers* that may have a key of theirs, and the names in
     their tables (``mcp`` …)."""
 
@@ -56,7 +56,7 @@ class Own:
     tables: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
 
 
-def take_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
+def remove_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
     """Take the keys out of *raw* that stand in it in full; the paths with the reason. One in a
     slot is left: ``fill`` lets only through what the user listed, and that is theirs to give."""
     taken: list[tuple[KeyPath, str]] = []
@@ -70,7 +70,7 @@ def take_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
     return taken
 
 
-def restrain(values: JsonObject, own: Own) -> list[tuple[KeyPath, str]]:
+def restrict(values: JsonObject, own: UserOwned) -> list[tuple[KeyPath, str]]:
     """Take out of *values* (filled, and after ``foreign.translate``) what is not a project's to
     set; the paths with the reasons."""
     taken: list[tuple[KeyPath, str]] = []
@@ -85,7 +85,7 @@ def restrain(values: JsonObject, own: Own) -> list[tuple[KeyPath, str]]:
     return taken + _take_outside(values)
 
 
-def _restrain_providers(values: JsonObject, own: Own, take: _Take) -> None:
+def _restrain_providers(values: JsonObject, own: UserOwned, take: _Take) -> None:
     for name, provider in _objects(values.get("provider")):
         if name in own.providers:
             for key in [key for key in provider if key not in _KEPT]:
@@ -97,8 +97,8 @@ def _restrain_providers(values: JsonObject, own: Own, take: _Take) -> None:
             _restrain_options(options, ("provider", name, "options"), take)
 
 
-def _restrain_tables(values: JsonObject, own: Own, take: _Take) -> None:
-    for table in NAMED:
+def _restrain_tables(values: JsonObject, own: UserOwned, take: _Take) -> None:
+    for table in NAMED_TABLES:
         for name, entry in _objects(values.get(table)):
             if name in own.tables.get(table, ()):
                 for key in [key for key in entry if key not in _SWITCHES]:
@@ -123,13 +123,13 @@ def _take_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
 
 
 def _restrain_own(values: JsonObject, take: _Take) -> None:
-    for key, reason in OWN_KEYS.items():
+    for key, reason in USER_ONLY_KEYS.items():
         take(values, (key,), reason)
-    for path, reason in OWN_PATHS.items():
+    for path, reason in USER_ONLY_PATHS.items():
         parent = _at(values, path[:-1])
         if parent is not None:
             take(parent, path, reason)
-    for path, value in STRICTER.items():
+    for path, value in TIGHTEN_ONLY.items():
         parent = _at(values, path[:-1])
         if parent is not None and parent.get(str(path[-1]), value) != value:
             take(parent, path, f"a project may only set it to {value}")
@@ -149,7 +149,7 @@ def _leads_out(entry: Json) -> bool:
     )
 
 
-def too_wide(rule: ConfigRule) -> bool:
+def allows_everything(rule: ConfigRule) -> bool:
     """Whether *rule* of a project allows something of every kind."""
     return rule.action == "allow" and not rule.permission.strip("*?")
 

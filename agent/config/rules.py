@@ -86,12 +86,14 @@ def as_setting(rules: Iterable[ConfigRule]) -> JsonObject:
     return dict(setting)
 
 
-def tightening(rules: Iterable[ConfigRule]) -> tuple[ConfigRule, ...]:
+def tightening_rules(rules: Iterable[ConfigRule]) -> tuple[ConfigRule, ...]:
     """The rules that a project without trust may add: deny and ask (M9)."""
     return tuple(rule for rule in rules if rule.action != "allow")
 
 
-def join(own: tuple[ConfigRule, ...], project: tuple[ConfigRule, ...]) -> tuple[ConfigRule, ...]:
+def join_rules(
+    own: tuple[ConfigRule, ...], project: tuple[ConfigRule, ...]
+) -> tuple[ConfigRule, ...]:
     """*own* rules, then those of a *project*, with no deny of the user's own lifted.
 
     An ``ask`` of the project that may cover something that an own rule denies is followed by
@@ -101,22 +103,24 @@ def join(own: tuple[ConfigRule, ...], project: tuple[ConfigRule, ...]) -> tuple[
     denies = [rule for rule in project if rule.action == "deny"]
     denied = [index for index, rule in enumerate(own) if rule.action == "deny"]
     many = len(asks) * len(denied) > _PAIRS
-    meeting = (i for i in denied if asks and (many or any(overlap(own[i], ask) for ask in asks)))
+    meeting = (
+        i for i in denied if asks and (many or any(may_overlap(own[i], ask) for ask in asks))
+    )
     first = next(meeting, len(own))
     return (*own, *asks, *own[first:], *denies)
 
 
-def fall_to_ask(rules: tuple[ConfigRule, ...], source: str) -> tuple[ConfigRule, ...]:
+def ask_by_default(rules: tuple[ConfigRule, ...], source: str) -> tuple[ConfigRule, ...]:
     """What holds while *source* can't be read (K2): denials stay, everything else asks."""
-    return (ConfigRule("*", "*", "ask", source), *soften(rules))
+    return (ConfigRule("*", "*", "ask", source), *allow_to_ask(rules))
 
 
-def soften(rules: tuple[ConfigRule, ...]) -> tuple[ConfigRule, ...]:
+def allow_to_ask(rules: tuple[ConfigRule, ...]) -> tuple[ConfigRule, ...]:
     """*rules* with every ``allow`` turned into ``ask``."""
     return tuple(replace(rule, action="ask") if rule.action == "allow" else rule for rule in rules)
 
 
-def overlap(one: ConfigRule, other: ConfigRule) -> bool:
+def may_overlap(one: ConfigRule, other: ConfigRule) -> bool:
     """Whether some request may match both rules. Errs on the side of yes."""
     return _meet(one.permission, other.permission) and _meet(one.pattern, other.pattern)
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from agent.config.finding import read_text
 from agent.config.jsonc import KeyPath
-from agent.config.paths import expand
+from agent.config.paths import expand_home
 from agent.records.json import Json, JsonObject
 
 _SLOT = re.compile(r"\{(env|file):([^{}]+)\}")
 
 
 @dataclass(slots=True)
-class Filled:
+class Substituted:
     """*value* with its slots filled. *notes* are remarks by the path of the value."""
 
     value: JsonObject = field(default_factory=dict[str, Json])
@@ -32,7 +32,7 @@ class _Missing(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AllowedReads:
     """What a project's files may read: the variables and files (as the user wrote them) of
     ``project_reads``, and texts of its own, below *root*, where a prompt is meant."""
 
@@ -44,7 +44,7 @@ class Listed:
 
     def file(self, path: Path, at: KeyPath, env: Mapping[str, str]) -> bool:
         real = path.resolve()
-        if any(real == expand(entry, env).resolve() for entry in self.entries):
+        if any(real == expand_home(entry, env).resolve() for entry in self.entries):
             return True
         prompt = len(at) == 3 and (at[0], at[2]) in _PROMPTS
         return prompt and real.suffix in _TEXTS and real.is_relative_to(self.root.resolve())
@@ -54,22 +54,24 @@ _PROMPTS = {("agent", "prompt"), ("command", "template")}
 _TEXTS = {".md", ".txt"}
 
 
-def fill(
-    raw: JsonObject, folder: Path, env: Mapping[str, str], listed: Listed | None = None
-) -> Filled:
+def substitute(
+    raw: JsonObject, folder: Path, env: Mapping[str, str], listed: AllowedReads | None = None
+) -> Substituted:
     """Fill every slot in *raw*; relative files start at *folder*.
 
     A variable that is not set gives empty text and a note; a value whose file can't be read
     is left out with a note. *listed* limits what may be read, None for no limit; a value with
     a slot beyond that is left out with a note too.
     """
-    filled = Filled()
+    filled = Substituted()
 
     def text(value: str, path: KeyPath) -> str:
         def replacement(match: re.Match[str]) -> str:
             kind, name = match[1], match[2].strip()
             if kind == "file":
-                if listed is not None and not listed.file(folder / expand(name, env), path, env):
+                if listed is not None and not listed.file(
+                    folder / expand_home(name, env), path, env
+                ):
                     raise _Missing(_UNLISTED.format(what=f"the file {name}"))
                 return _content(name, folder, env)
             said, note = _variable(name, env, listed)
@@ -111,7 +113,7 @@ _UNLISTED = (
 )
 
 
-def _variable(name: str, env: Mapping[str, str], listed: Listed | None) -> tuple[str, str]:
+def _variable(name: str, env: Mapping[str, str], listed: AllowedReads | None) -> tuple[str, str]:
     """What stands for the variable *name*, which may end in ``:-`` and a default, and a remark
     on it, "" for none. Raises ``_Missing`` for one that may not be read."""
     name, sign, otherwise = name.partition(":-")
@@ -125,7 +127,7 @@ def _variable(name: str, env: Mapping[str, str], listed: Listed | None) -> tuple
 
 
 def _content(name: str, folder: Path, env: Mapping[str, str]) -> str:
-    path = expand(name, env)
+    path = expand_home(name, env)
     try:
         return read_text(folder / path).strip()
     except OSError as error:

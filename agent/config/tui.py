@@ -8,7 +8,7 @@ from agent.records.json import Json, JsonObject
 _PLUGINS = "plugins written for opencode cannot run here; those in Python go into plugins/"
 _BELL = "sounds are the terminal's bell"
 
-WITHOUT: Mapping[KeyPath, str] = {
+UNSUPPORTED_TUI_KEYS: Mapping[KeyPath, str] = {
     ("plugin",): _PLUGINS,
     ("plugin_enabled",): _PLUGINS,
     ("prompt",): "the prompt grows with its text, up to a part of the screen",
@@ -30,7 +30,7 @@ _KNOWN = frozenset(
         "scroll_speed",
         "diff_style",
         "mouse",
-        *(str(path[0]) for path in WITHOUT),
+        *(str(path[0]) for path in UNSUPPORTED_TUI_KEYS),
     }
 )
 
@@ -43,7 +43,7 @@ _KEYS: Mapping[str, str] = {
 """Keys that are spelled another way there."""
 
 
-def of_tui(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
+def from_tui(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
     """The settings that a ``tui.json`` stands for, and what of it has no effect, with the reason.
 
     A file without any known key is another program's: it says nothing.
@@ -52,7 +52,7 @@ def of_tui(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
         return {}, []
     made: JsonObject = {}
     left: list[tuple[KeyPath, str]] = []
-    for path, reason in WITHOUT.items():
+    for path, reason in UNSUPPORTED_TUI_KEYS.items():
         parent: Json = raw if len(path) == 1 else raw.get(str(path[0]))
         if isinstance(parent, dict) and path[-1] in parent:
             left.append((path, reason))

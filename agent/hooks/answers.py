@@ -8,7 +8,7 @@ Both forms are read: ours, which is flat, and Claude Code's.
 import json
 from typing import cast
 
-from agent.hooks.records import NOTHING, Decision, HookAnswer, HookEvent
+from agent.hooks.records import NO_ANSWER, Decision, HookAnswer, HookEvent
 from agent.records.json import Json, JsonObject
 
 _DECISIONS: dict[str, Decision] = {
@@ -19,15 +19,15 @@ _DECISIONS: dict[str, Decision] = {
     "block": "deny",
 }
 
-TOLD: frozenset[HookEvent] = frozenset({"SessionStart", "UserPromptSubmit"})
+CONTEXT_EVENTS: frozenset[HookEvent] = frozenset({"SessionStart", "UserPromptSubmit"})
 """Events for which plain output is told to the model."""
 
 
-def read_answer(event: HookEvent, output: str) -> HookAnswer:
+def parse_answer(event: HookEvent, output: str) -> HookAnswer:
     """The answer in *output*. Raises ``ValueError`` for what begins like JSON and is none."""
     text = output.strip()
     if not text.startswith("{"):
-        return HookAnswer(context=text) if text and event in TOLD else NOTHING
+        return HookAnswer(context=text) if text and event in CONTEXT_EVENTS else NO_ANSWER
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-THEIR_NAMES = {
+CLAUDE_NAMES = {
     "bash": "Bash",
     "bash_output": "BashOutput",
     "bash_kill": "KillShell",
@@ -26,11 +26,11 @@ THEIR_NAMES = {
 """Tool here → its name there, for those whose arguments mean the same."""
 
 
-def their_name(tool: str) -> str:
-    return THEIR_NAMES.get(tool, tool)
+def claude_name(tool: str) -> str:
+    return CLAUDE_NAMES.get(tool, tool)
 
 
-def fits(matcher: str, about: str) -> bool:
+def matches(matcher: str, about: str) -> bool:
     """Whether *matcher* covers *about*, by its name here or there. One that is no regular
     expression is read as a name."""
     if matcher in {"", "*"}:
@@ -44,8 +44,8 @@ def fits(matcher: str, about: str) -> bool:
 
 def _names(about: str) -> Iterator[str]:
     yield about
-    if about in THEIR_NAMES:
-        yield THEIR_NAMES[about]
+    if about in CLAUDE_NAMES:
+        yield CLAUDE_NAMES[about]
         return
     # An MCP tool is server_tool here and mcp__server__tool there.
     for at, char in enumerate(about):

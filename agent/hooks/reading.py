@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import environment, jsonc
-from agent.config.finding import folders, read_text
+from agent.config.finding import folder_chain, read_text
 from agent.config.loading import LoadedConfig
-from agent.config.paths import home_of, shown
+from agent.config.paths import display_path, home_folder
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent
 from agent.records.json import Json, JsonObject
 
-FILES = (".claude/settings.json", ".claude/settings.local.json")
+CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 """Settings files of Claude Code, below the home folder or a project's."""
 
 
@@ -49,13 +49,13 @@ def find_hooks(
             for group in groups
             for each in group.hooks
         ]
-    if environment.on(env, "DISABLE_CLAUDE_CODE"):
+    if environment.is_on(env, "DISABLE_CLAUDE_CODE"):
         return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
-    home = home_of(env)
-    trusted = trusted and not environment.on(env, "DISABLE_PROJECT_CONFIG")
-    places = [home, *(f for f in folders(directory, project) if trusted and f != home)]
-    for path in (place / name for place in places for name in FILES):
-        _read(path, shown(path, env), hooks, notes)
+    home = home_folder(env)
+    trusted = trusted and not environment.is_on(env, "DISABLE_PROJECT_CONFIG")
+    places = [home, *(f for f in folder_chain(directory, project) if trusted and f != home)]
+    for path in (place / name for place in places for name in CLAUDE_FILES):
+        _read(path, display_path(path, env), hooks, notes)
     return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
 
 

@@ -61,7 +61,7 @@ class HookAnswer:
     stop: str | None = None
 
 
-NOTHING = HookAnswer()
+NO_ANSWER = HookAnswer()
 
 HookFunction: TypeAlias = Callable[[HookCall], HookAnswer | Awaitable[HookAnswer | None] | None]
 """A hook in Python; what it raises is shown, and blocks a tool call."""
@@ -90,7 +90,7 @@ class Hook:
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 
 
-def merged(answers: list[HookAnswer]) -> HookAnswer:
+def merge_answers(answers: list[HookAnswer]) -> HookAnswer:
     """All *answers* as one: the strictest decision with its reasons, the last input and output,
     everything that is to be told."""
     said = {a.decision for a in answers}

@@ -8,18 +8,18 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.hooks.answers import read_answer
-from agent.hooks.names import their_name
-from agent.hooks.records import NOTHING, Hook, HookAnswer, HookCall
+from agent.hooks.answers import parse_answer
+from agent.hooks.names import claude_name
+from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall
 from agent.process import Capture, Command, Finished, SpillStore, plain, run, shell_argv
 
-BLOCKS = 2
+BLOCKING_EXIT_CODE = 2
 """The exit code that objects; what the program wrote to standard error is the reason."""
 
-MOST_OUTPUT = 1_048_576
+MAX_OUTPUT = 1_048_576
 """Bytes of a hook's output that are read."""
 
-MOST_REASON = 4_000
+MAX_REASON = 4_000
 """Characters of standard error that are passed on."""
 
 _WRAPPED = ("/bin/sh", "-c", 'exec <"$1" 2>"$2"; shift 2; exec "$@"', "hook")
@@ -31,7 +31,7 @@ class HookFailed(Exception):
     """A hook gave no answer; ``str()`` says why."""
 
 
-async def answer_of(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
+async def run_hook(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
     """What *hook* says of *call*. Raises ``HookFailed``."""
     if hook.function is not None:
         return await _asked(hook, call)
@@ -54,7 +54,7 @@ async def _asked(hook: Hook, call: HookCall) -> HookAnswer:
     except Exception as error:
         log.exception("a hook of %s failed", hook.source)
         raise HookFailed(f"failed: {type(error).__name__}: {error}") from error
-    return answer or NOTHING
+    return answer or NO_ANSWER
 
 
 async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path) -> HookAnswer:
@@ -67,20 +67,20 @@ async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path)
         env=env,
         timeout=hook.timeout,
     )
-    capture = Capture(SpillStore(folder / "spill"), max_lines=MOST_OUTPUT, max_bytes=MOST_OUTPUT)
+    capture = Capture(SpillStore(folder / "spill"), max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT)
     done = await run(command, capture)
     assert isinstance(done, Finished)  # nothing detaches it
     if done.timed_out:
         raise HookFailed(f"took longer than {hook.timeout:g} seconds")
     with said.open("rb") as file:
-        reason = plain(file.read(MOST_REASON).decode("utf-8", "replace")).strip()
-    if done.exit_code == BLOCKS:
+        reason = plain(file.read(MAX_REASON).decode("utf-8", "replace")).strip()
+    if done.exit_code == BLOCKING_EXIT_CODE:
         return HookAnswer(decision="deny", reason=reason or "it gave no reason")
     if done.exit_code != 0:
         how = f"exit code {done.exit_code}" if done.exit_code is not None else done.signal
         raise HookFailed(f"failed ({how}){': ' + reason[:500] if reason else ''}")
     try:
-        return read_answer(hook.event, done.output.text)
+        return parse_answer(hook.event, done.output.text)
     except ValueError as error:
         raise HookFailed(str(error)) from error
 
@@ -95,5 +95,5 @@ def payload(hook: Hook, call: HookCall) -> dict[str, object]:
         **call.details,
     }
     if hook.foreign and isinstance(name := told.get("tool_name"), str):
-        told["tool_name"] = their_name(name)
+        told["tool_name"] = claude_name(name)
     return told

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from agent.bus import Bus
-from agent.hooks.names import fits
-from agent.hooks.records import NOTHING, Hook, HookAnswer, HookCall, HookEvent, merged
-from agent.hooks.running import HookFailed, answer_of
+from agent.hooks.names import matches
+from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
+from agent.hooks.running import HookFailed, run_hook
 from agent.records.events import Notice, PluginFailed
 
-STRICT: frozenset[HookEvent] = frozenset({"PreToolUse"})
+FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
 """Events that a hook which fails or is late blocks: it may have been about to object."""
 
 
@@ -36,23 +36,23 @@ class Hooks:
         """
         due = list(self._for(call.event, call.about))
         if not due:
-            return NOTHING
+            return NO_ANSWER
         env = {**self._env, "CLAUDE_PROJECT_DIR": call.directory}
-        answer = merged(await asyncio.gather(*(self._one(hook, call, env) for hook in due)))
+        answer = merge_answers(await asyncio.gather(*(self._one(hook, call, env) for hook in due)))
         if answer.message:
             self._bus.publish(Notice(answer.message, "info"))
         return answer
 
     def _for(self, event: HookEvent, about: str) -> Iterable[Hook]:
-        return (h for h in self._hooks if h.event == event and fits(h.matcher, about))
+        return (h for h in self._hooks if h.event == event and matches(h.matcher, about))
 
     async def _one(self, hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
         try:
-            return await answer_of(hook, call, env)
+            return await run_hook(hook, call, env)
         except HookFailed as error:
             sentence = f"The hook {hook.shown} ({hook.event}, {hook.source}) {error}."
             failed = PluginFailed(hook.source, sentence) if hook.function else Notice(sentence)
             self._bus.publish(failed)
-            if call.event in STRICT:
+            if call.event in FAIL_CLOSED_EVENTS:
                 return HookAnswer(decision="deny", reason=sentence)
-            return NOTHING
+            return NO_ANSWER

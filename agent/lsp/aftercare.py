@@ -14,20 +14,20 @@ from agent.process import Capture, Command, Finished, SpillStore, run
 
 log = logging.getLogger(__name__)
 
-SECONDS = 15.0
+FORMAT_TIMEOUT = 15.0
 """How long one formatter may take. What it did until then stays."""
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Errors of one file that the model is told; more do not help it."""
 
-MOST_OTHER = 5
+MAX_OTHER_FILES = 5
 """Further files whose errors are told beside those of the changed one."""
 
 HEAD = "The language server reports errors in {path}. Mend those that this change brought in:"
 MORE = "… and {count} more"
 
 
-class Aftercare:
+class EditChecks:
     """*find* looks for the formatters in force; *env* is what they are started with."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Aftercare:
         served = [path for path in paths if self._servers.serves(path)]
         if not served:
             return ""
-        found = await self._servers.diagnostics(served[: MOST_OTHER + 1])
+        found = await self._servers.diagnostics(served[: MAX_OTHER_FILES + 1])
         return "\n\n".join(
             self._told(path, errors)
             for path in served
@@ -87,9 +87,9 @@ class Aftercare:
         inside = place.is_relative_to(self._project)
         shown = str(place.relative_to(self._project)) if inside else path
         lines = [HEAD.format(path=shown)]
-        lines += [f"  {diagnostic_line(error)}" for error in errors[:MOST_SHOWN]]
-        if len(errors) > MOST_SHOWN:
-            lines.append(f"  {MORE.format(count=f'{len(errors) - MOST_SHOWN:,}')}")
+        lines += [f"  {diagnostic_line(error)}" for error in errors[:MAX_SHOWN]]
+        if len(errors) > MAX_SHOWN:
+            lines.append(f"  {MORE.format(count=f'{len(errors) - MAX_SHOWN:,}')}")
         return "\n".join(lines)
 
     async def _run(self, formatter: Formatter, path: str) -> str:
@@ -98,14 +98,14 @@ class Aftercare:
             argv=formatter.argv(path),
             directory=str(self._project),
             env={**self._env, **formatter.environment},
-            timeout=SECONDS,
+            timeout=FORMAT_TIMEOUT,
         )
         try:
             done = await run(command, capture, _unheard)
         except OSError as error:
             return f"The formatter {formatter.id} cannot be started: {error.strerror or error}."
         if not isinstance(done, Finished) or done.timed_out:
-            return f"The formatter {formatter.id} took longer than {SECONDS:.0f} s."
+            return f"The formatter {formatter.id} took longer than {FORMAT_TIMEOUT:.0f} s."
         if done.exit_code != 0:
             said = done.output.text.strip().splitlines()
             why = f": {said[-1][:200]}" if said else ""

@@ -9,24 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.lsp.connection import Connection, RequestRefused, ServerGone
-from agent.lsp.program import Program
-from agent.lsp.reading import diagnostics, has, path_of
-from agent.lsp.records import Diagnostic, LspStatus, ServerSpec, State
+from agent.lsp.program import ServerProcess
+from agent.lsp.reading import parse_diagnostics, path_of, supports
+from agent.lsp.records import Diagnostic, LspState, LspStatus, ServerSpec
 from agent.records.json import Json, JsonObject
 
-HANDSHAKE = 30.0
+HANDSHAKE_TIMEOUT = 30.0
 """Seconds for a server to come up; one that takes longer is ended."""
 
-POLITE = 0.5
+SHUTDOWN_TIMEOUT = 0.5
 """Seconds for a server to take its leave."""
 
-MOST_OPEN = 64
+MAX_OPEN_FILES = 64
 """Files that a server has open at most; the one that was not touched for longest is closed."""
 
-SETTLE = 0.1
+SETTLE_TIME = 0.1
 """Seconds without news after which what a server said of a file counts as all."""
 
-MOST_NEWS = 50
+MAX_SETTLE_ROUNDS = 50
 """Times that it may have more to say before that moment."""
 
 LANGUAGES: Mapping[str, str] = {
@@ -69,16 +69,16 @@ class LspClient:
         self.capabilities: JsonObject = {}
         self._env = env
         self._changed = changed
-        self._program: Program | None = None
+        self._program: ServerProcess | None = None
         self._connection: Connection | None = None
         self._documents: OrderedDict[str, _Document] = OrderedDict()
         self._news = asyncio.Event()
         self._telling: asyncio.TimerHandle | None = None
-        self._state: State = "starting"
+        self._state: LspState = "starting"
         self._reason = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> LspState:
         return self._state
 
     @property
@@ -95,16 +95,16 @@ class LspClient:
     async def start(self) -> None:
         """Bring it up. What fails is its status, never an error of the caller's."""
         try:
-            self._program = await Program.start(
+            self._program = await ServerProcess.start(
                 self.spec.command, self.root, {**self._env, **self.spec.env}
             )
             self._connection = Connection(
                 self._program, self.spec.initialization, self._notified, self._lost
             )
-            async with asyncio.timeout(HANDSHAKE):
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT):
                 await self._handshake(self._connection)
         except TimeoutError:
-            await self.end("failed", f"did not come up within {HANDSHAKE:.0f} s")
+            await self.end("failed", f"did not come up within {HANDSHAKE_TIMEOUT:.0f} s")
         except OSError as error:
             await self.end("failed", f"cannot be started: {error.strerror or error}")
         except (ServerGone, RequestRefused) as error:
@@ -123,9 +123,9 @@ class LspClient:
                 "rootPath": self.root,
                 "workspaceFolders": [{"uri": uri, "name": Path(self.root).name}],
                 "initializationOptions": self.spec.initialization,
-                "capabilities": ABLE,
+                "capabilities": CLIENT_CAPABILITIES,
             },
-            HANDSHAKE,
+            HANDSHAKE_TIMEOUT,
         )
         can = answer.get("capabilities") if isinstance(answer, dict) else None
         self.capabilities = can if isinstance(can, dict) else {}
@@ -164,7 +164,7 @@ class LspClient:
         seconds. Raises ``ServerGone``."""
         connection = self._ready()
         document = self._documents[path]
-        if has(self.capabilities, "diagnosticProvider"):
+        if supports(self.capabilities, "diagnosticProvider"):
             return await self._pulled(connection, path, document, wait)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):
@@ -178,10 +178,10 @@ class LspClient:
     async def _settled(self) -> None:
         """Wait until nothing was said for a moment: some servers speak twice, the quick things
         first. One that speaks on and on is not waited for."""
-        for _ in range(MOST_NEWS):
+        for _ in range(MAX_SETTLE_ROUNDS):
             self._news.clear()
             try:
-                async with asyncio.timeout(SETTLE):
+                async with asyncio.timeout(SETTLE_TIME):
                     await self._news.wait()
             except TimeoutError:
                 return
@@ -195,7 +195,7 @@ class LspClient:
         except (TimeoutError, RequestRefused):
             return None
         if isinstance(answer, dict) and answer.get("kind") == "full":
-            document.hear(diagnostics(answer.get("items")), document.version)
+            document.hear(parse_diagnostics(answer.get("items")), document.version)
         document.heard = document.version
         return document.said
 
@@ -207,7 +207,7 @@ class LspClient:
         """Bytes that it holds, 0 where that cannot be told."""
         return await asyncio.to_thread(self._program.memory) if self._program else 0
 
-    async def end(self, state: State = "ended", reason: str = "") -> None:
+    async def end(self, state: LspState = "ended", reason: str = "") -> None:
         """End it, whatever it is doing; *reason* is what its status tells."""
         self._become(state, reason)
         connection, self._connection = self._connection, None
@@ -215,7 +215,7 @@ class LspClient:
         if connection is not None:
             if program is not None and program.code is None and state == "ended":
                 with contextlib.suppress(ServerGone, RequestRefused, TimeoutError):
-                    await connection.request("shutdown", {}, POLITE)
+                    await connection.request("shutdown", {}, SHUTDOWN_TIMEOUT)
                     await connection.notify("exit", {})
             await connection.close()
         if program is not None:
@@ -223,7 +223,7 @@ class LspClient:
         self._documents.clear()
 
     async def _close_oldest(self, connection: Connection) -> None:
-        while len(self._documents) > MOST_OPEN:
+        while len(self._documents) > MAX_OPEN_FILES:
             path, _ = self._documents.popitem(last=False)
             closed: JsonObject = {"textDocument": {"uri": Path(path).as_uri()}}
             await connection.notify("textDocument/didClose", closed)
@@ -241,12 +241,12 @@ class LspClient:
             return
         version = params.get("version")
         document.hear(
-            diagnostics(params.get("diagnostics")),
+            parse_diagnostics(params.get("diagnostics")),
             version if isinstance(version, int) else document.version,
         )
         self._news.set()
         if self._telling is None:  # some say thousands of things in a row
-            self._telling = asyncio.get_running_loop().call_later(SETTLE, self._tell)
+            self._telling = asyncio.get_running_loop().call_later(SETTLE_TIME, self._tell)
 
     def _tell(self) -> None:
         self._telling = None
@@ -260,14 +260,14 @@ class LspClient:
     def _last_words(self) -> str:
         return self._program.last_words if self._program is not None else ""
 
-    def _become(self, state: State, reason: str) -> None:
+    def _become(self, state: LspState, reason: str) -> None:
         self._state, self._reason = state, reason
         if self._telling is not None:
             self._telling.cancel()
         self._tell()
 
 
-ABLE: JsonObject = {
+CLIENT_CAPABILITIES: JsonObject = {
     "workspace": {
         "configuration": True,
         "workspaceFolders": False,

@@ -5,15 +5,15 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 
-from agent.lsp.program import Program
-from agent.lsp.wire import WireError, encode, read_message
+from agent.lsp.program import ServerProcess
+from agent.lsp.wire import ProtocolError, encode, read_message
 from agent.records.json import Json, JsonObject
 
 log = logging.getLogger(__name__)
 
-Notified = Callable[[str, JsonObject], None]
+NotificationHandler = Callable[[str, JsonObject], None]
 
-NOT_SUPPORTED = -32601
+METHOD_NOT_FOUND = -32601
 """JSON-RPC: there is no such method."""
 
 
@@ -31,9 +31,9 @@ class Connection:
 
     def __init__(
         self,
-        program: Program,
+        program: ServerProcess,
         settings: JsonObject,
-        notified: Notified,
+        notified: NotificationHandler,
         lost: Callable[[str], None],
     ) -> None:
         self._program = program
@@ -89,7 +89,7 @@ class Connection:
         try:
             while (message := await read_message(self._program.stdout)) is not None:
                 self._take(message)
-        except WireError as error:
+        except ProtocolError as error:
             reason = f"it sent {error}"
         except (ConnectionError, OSError) as error:
             reason = str(error)
@@ -135,7 +135,7 @@ class Connection:
             case "workspace/workspaceFolders":
                 reply["result"] = None
             case _:
-                error: JsonObject = {"code": NOT_SUPPORTED, "message": f"no {method} here"}
+                error: JsonObject = {"code": METHOD_NOT_FOUND, "message": f"no {method} here"}
                 reply["error"] = error
         with contextlib.suppress(ServerGone):
             self._write(reply)

@@ -52,7 +52,7 @@ def _stands(file: Path, word: str) -> bool:
         return False
 
 
-KNOWN: tuple[Formatter, ...] = (
+KNOWN_FORMATTERS: tuple[Formatter, ...] = (
     Formatter(id="gofmt", command=("gofmt", "-w", FILE), extensions=(".go",)),
     Formatter(id="rustfmt", command=("rustfmt", "--edition", "2021", FILE), extensions=(".rs",)),
     Formatter(
@@ -123,7 +123,7 @@ KNOWN: tuple[Formatter, ...] = (
 )
 
 
-def formatters_of(
+def active_formatters(
     setting: bool | Mapping[str, FormatterConfig] | None,
     which: Callable[[str], str | None] = shutil.which,
 ) -> tuple[Formatter, ...]:
@@ -133,8 +133,8 @@ def formatters_of(
     if setting is None or setting is False:
         return ()
     named: Mapping[str, FormatterConfig] = {} if setting is True else setting
-    known = {one.id: one for one in KNOWN}
-    wanted = [one for one in KNOWN if one.id not in named]
+    known = {one.id: one for one in KNOWN_FORMATTERS}
+    wanted = [one for one in KNOWN_FORMATTERS if one.id not in named]
     wanted += [
         changed
         for name, given in named.items()

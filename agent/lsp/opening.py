@@ -8,22 +8,22 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.config.model import Config
-from agent.lsp.aftercare import Aftercare
-from agent.lsp.formatters import formatters_of
-from agent.lsp.servers import servers_of
+from agent.lsp.aftercare import EditChecks
+from agent.lsp.formatters import active_formatters
+from agent.lsp.servers import active_servers
 from agent.lsp.service import LspService
 from agent.process import SpillStore
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeServices:
     """What looks after the code of a folder."""
 
     servers: LspService
-    aftercare: Aftercare
+    aftercare: EditChecks
 
 
-def open_code(
+def open_code_services(
     config: Config,
     project: Path,
     env: Mapping[str, str],
@@ -31,16 +31,18 @@ def open_code(
     spills: SpillStore,
     *,
     safe: bool,
-) -> Code:
+) -> CodeServices:
     """Nothing is looked for or started yet. *env* is that of their processes. In a folder that
     is not *safe* (the user did not trust it) there are none (spec 4, M9)."""
     which = partial(shutil.which, path=env.get("PATH"))
-    servers = LspService(lambda: servers_of(config.lsp, which) if safe else (), project, env, bus)
-    aftercare = Aftercare(
+    servers = LspService(
+        lambda: active_servers(config.lsp, which) if safe else (), project, env, bus
+    )
+    aftercare = EditChecks(
         servers,
-        lambda: formatters_of(config.formatter, which) if safe else (),
+        lambda: active_formatters(config.formatter, which) if safe else (),
         project,
         env,
         spills,
     )
-    return Code(servers, aftercare)
+    return CodeServices(servers, aftercare)

@@ -13,20 +13,20 @@ from agent.records.ids import new_id
 GRACE = 0.25
 """Seconds between the polite and the hard signal, as for commands (spec 1, L9)."""
 
-ROUNDS = 50
+KILL_ROUNDS = 50
 """Looks for survivors after the hard signal, 10 ms apart."""
 
 LAST_LINES = 20
 """Lines of its error stream that are kept to tell why it ended."""
 
-READER = 1024 * 1024
+READ_LIMIT = 1024 * 1024
 """Bytes that the reader of its output holds before it lets the server wait."""
 
-PAGE = 4096
+PAGE_SIZE = 4096
 """Bytes of a page of memory, in which Linux counts."""
 
 
-class Program:
+class ServerProcess:
     """A running server. To be made by ``start``."""
 
     def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
@@ -40,7 +40,9 @@ class Program:
         self._errors = asyncio.create_task(self._read_errors(), name="errors of a language server")
 
     @classmethod
-    async def start(cls, command: tuple[str, ...], root: str, env: Mapping[str, str]) -> "Program":
+    async def start(
+        cls, command: tuple[str, ...], root: str, env: Mapping[str, str]
+    ) -> "ServerProcess":
         """Raises ``OSError`` if it cannot be started. Cancelled, it leaves no process."""
         making = asyncio.create_task(cls._made(command, root, env), name="starting a program")
         try:
@@ -51,7 +53,9 @@ class Program:
             raise
 
     @classmethod
-    async def _made(cls, command: tuple[str, ...], root: str, env: Mapping[str, str]) -> "Program":
+    async def _made(
+        cls, command: tuple[str, ...], root: str, env: Mapping[str, str]
+    ) -> "ServerProcess":
         become_subreaper()
         mark = new_id("cal")
         process = await asyncio.create_subprocess_exec(
@@ -62,7 +66,7 @@ class Program:
             cwd=root,
             env={**env, MARKER: mark},
             start_new_session=True,
-            limit=READER,
+            limit=READ_LIMIT,
         )
         return cls(process, mark)
 
@@ -89,7 +93,7 @@ class Program:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
                 await self._process.wait()
-        for _ in range(ROUNDS):
+        for _ in range(KILL_ROUNDS):
             self._tree.shell_reaped = self._process.returncode is not None
             alive = await asyncio.to_thread(self._tree.signal_all, signal.SIGKILL)
             if not alive and self._process.returncode is not None:
@@ -116,6 +120,6 @@ class Program:
 def _resident(pid: int) -> int:
     try:
         fields = Path(f"/proc/{pid}/statm").read_bytes().split()
-        return int(fields[1]) * PAGE
+        return int(fields[1]) * PAGE_SIZE
     except (OSError, IndexError, ValueError):
         return 0

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from agent.lsp.records import SEVERITIES, Diagnostic, Place
+from agent.lsp.records import SEVERITIES, Diagnostic, Location
 from agent.records.json import Json, JsonObject
 
-SYMBOLS = (
+SYMBOL_KINDS = (
     "file", "module", "namespace", "package", "class", "method", "property", "field",
     "constructor", "enum", "interface", "function", "variable", "constant", "string", "number",
     "boolean", "array", "object", "key", "null", "member", "struct", "event", "operator",
@@ -15,11 +15,11 @@ SYMBOLS = (
 """Kinds of symbols by their number, from 1 (LSP 3.17, SymbolKind)."""
 
 
-MOST_SAID = 1_000
+MAX_DIAGNOSTIC = 1_000
 """Characters of one diagnostic that are kept; a C++ template can take pages."""
 
 
-def diagnostics(value: Json) -> tuple[Diagnostic, ...]:
+def parse_diagnostics(value: Json) -> tuple[Diagnostic, ...]:
     return tuple(_diagnostics(value if isinstance(value, list) else []))
 
 
@@ -35,7 +35,7 @@ def _diagnostics(items: list[Json]) -> Iterator[Diagnostic]:
             severity=SEVERITIES[at - 1],
             line=line,
             column=column,
-            message=message.strip()[:MOST_SAID],
+            message=message.strip()[:MAX_DIAGNOSTIC],
             source=source if isinstance(source := item.get("source"), str) else "",
             code=str(code) if isinstance(code, str | int) else "",
         )
@@ -58,48 +58,48 @@ def path_of(uri: str) -> str:
     return unquote(parts.path) if parts.scheme == "file" else uri
 
 
-def places(value: Json) -> tuple[Place, ...]:
+def parse_locations(value: Json) -> tuple[Location, ...]:
     """Places of a definition or of references: a location, links, or a list of either."""
     items = value if isinstance(value, list) else [value]
     return tuple(place for item in items if (place := _place(item)) is not None)
 
 
-def _place(item: Json) -> Place | None:
+def _place(item: Json) -> Location | None:
     if not isinstance(item, dict):
         return None
     uri = item.get("uri", item.get("targetUri"))
     if not isinstance(uri, str):
         return None
     where = item.get("range", item.get("targetSelectionRange"))
-    return Place(path_of(uri), *_start(where))
+    return Location(path_of(uri), *_start(where))
 
 
-def symbols(value: Json, path: str) -> tuple[Place, ...]:
+def parse_symbols(value: Json, path: str) -> tuple[Location, ...]:
     """Symbols of a document (*path*) or a workspace; those inside others are named whole."""
     items = value if isinstance(value, list) else []
     return tuple(_symbols(items, path, ""))
 
 
-def _symbols(items: list[Json], path: str, within: str) -> Iterator[Place]:
+def _symbols(items: list[Json], path: str, within: str) -> Iterator[Location]:
     for item in items:
         if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
             continue
         kind = item.get("kind")
-        known = isinstance(kind, int) and 1 <= kind <= len(SYMBOLS)
+        known = isinstance(kind, int) and 1 <= kind <= len(SYMBOL_KINDS)
         whole = f"{within}.{name}" if within else name
-        told = f"{SYMBOLS[kind - 1]} {whole}" if known and isinstance(kind, int) else whole
+        told = f"{SYMBOL_KINDS[kind - 1]} {whole}" if known and isinstance(kind, int) else whole
         location = item.get("location")
         if isinstance(location, dict):
             uri = location.get("uri")
             where = path_of(uri) if isinstance(uri, str) else path
-            yield Place(where, *_start(location.get("range")), told)
+            yield Location(where, *_start(location.get("range")), told)
         else:
-            yield Place(path, *_start(item.get("selectionRange", item.get("range"))), told)
+            yield Location(path, *_start(item.get("selectionRange", item.get("range"))), told)
         inner = item.get("children")
         yield from _symbols(inner if isinstance(inner, list) else [], path, whole)
 
 
-def hover(value: Json) -> str:
+def parse_hover(value: Json) -> str:
     """The text of a hover: markup, a string, or a list of them."""
     contents = value.get("contents") if isinstance(value, dict) else None
     pieces = contents if isinstance(contents, list) else [contents]
@@ -112,7 +112,7 @@ def _text(piece: Json) -> str:
     return piece.strip() if isinstance(piece, str) else ""
 
 
-def has(capabilities: JsonObject, name: str) -> bool:
+def supports(capabilities: JsonObject, name: str) -> bool:
     """Whether a server says that it can do *name*: true, or options for it."""
     value = capabilities.get(name)
     return value is True or isinstance(value, dict)

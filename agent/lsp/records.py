@@ -8,7 +8,7 @@ from agent.records.json import JsonObject
 Severity = Literal["error", "warning", "information", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 
-State = Literal["starting", "ready", "failed", "ended"]
+LspState = Literal["starting", "ready", "failed", "ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A place in a file: *line* and *column* count from 1; *name* is what stands there."""
 
     path: str
@@ -61,7 +61,7 @@ class LspStatus:
 
     id: str
     root: str
-    state: State
+    state: LspState
     reason: str = ""
     files: int = 0
     errors: int = 0

@@ -14,7 +14,7 @@ _JS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _PY = (".py", ".pyi")
 _PY_ROOT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pyrightconfig.json")
 
-KNOWN: tuple[ServerSpec, ...] = (
+KNOWN_SERVERS: tuple[ServerSpec, ...] = (
     ServerSpec(
         id="basedpyright",
         command=("basedpyright-langserver", "--stdio"),
@@ -124,7 +124,7 @@ KNOWN: tuple[ServerSpec, ...] = (
 Which = Callable[[str], str | None]
 
 
-def servers_of(
+def active_servers(
     setting: bool | Mapping[str, LspServerConfig] | None, which: Which = shutil.which
 ) -> tuple[ServerSpec, ...]:
     """The servers in force, with the path of each program; of several for one kind of file the
@@ -138,11 +138,11 @@ def servers_of(
     named: Mapping[str, LspServerConfig] = {}
     if not isinstance(setting, bool) and setting is not None:
         named = setting
-    known = {spec.id: spec for spec in KNOWN}
+    known = {spec.id: spec for spec in KNOWN_SERVERS}
     wanted = [_changed(known.get(name), name, given) for name, given in named.items()]
     wanted += [
         spec
-        for spec in KNOWN
+        for spec in KNOWN_SERVERS
         if spec.id not in named and (setting is True or not spec.runs_project)
     ]
     return tuple(_found(wanted, which))

@@ -15,22 +15,22 @@ from agent.lsp.records import Diagnostic, LspStatus, ServerSpec
 from agent.records.events import LspChanged
 from agent.records.json import Json, JsonObject
 
-WAIT = 1.5
+DIAGNOSTICS_WAIT = 1.5
 """Seconds that a tool waits for what the servers say of its change (X6)."""
 
-ANSWER = 10.0
+REQUEST_TIMEOUT = 10.0
 """Seconds for a question of the model's own."""
 
-MOST_MISSED = 3
+MAX_MISSED = 3
 """Questions in a row without an answer after which a server counts as hung."""
 
-MOST_MEMORY = 3 * 1024**3
+MAX_MEMORY = 3 * 1024**3
 """Bytes of memory above which a server counts as leaking (3 GiB: large projects need 1 to 2)."""
 
-MOST_STARTS = 3
+MAX_STARTS = 3
 """How often a server is started in one root: one that keeps dying stays dead."""
 
-LARGEST = 2 * 1024 * 1024
+MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes of a file that servers are shown; editors draw the same line about there."""
 
 Key = tuple[str, str]
@@ -47,8 +47,8 @@ class LspService:
         env: Mapping[str, str],
         bus: Bus,
         *,
-        most_memory: int = MOST_MEMORY,
-        answer: float = ANSWER,
+        most_memory: int = MAX_MEMORY,
+        answer: float = REQUEST_TIMEOUT,
     ) -> None:
         self._find = find
         self._project = project
@@ -83,7 +83,7 @@ class LspService:
                     self._begin(spec, self._root(spec, path))
 
     async def diagnostics(
-        self, paths: Sequence[str], wait: float = WAIT
+        self, paths: Sequence[str], wait: float = DIAGNOSTICS_WAIT
     ) -> dict[str, tuple[Diagnostic, ...]]:
         """What the servers say of *paths* as they are on disk, by path; a server that has not
         come up or says nothing within *wait* seconds is passed over."""
@@ -160,7 +160,7 @@ class LspService:
         key = (spec.id, root)
         client = self._clients.get(key)
         alive = client is not None and client.state in {"starting", "ready"}
-        if alive or self._closing or self._starts.get(key, 0) >= MOST_STARTS:
+        if alive or self._closing or self._starts.get(key, 0) >= MAX_STARTS:
             return
         self._starts[key] = self._starts.get(key, 0) + 1
         self._missed[key] = 0
@@ -201,8 +201,8 @@ class LspService:
         client = self._clients.get(key)
         if client is None or client.state != "ready":
             return
-        if self._missed.get(key, 0) >= MOST_MISSED:
-            await client.end("failed", f"gave no answer {MOST_MISSED} times: it was ended")
+        if self._missed.get(key, 0) >= MAX_MISSED:
+            await client.end("failed", f"gave no answer {MAX_MISSED} times: it was ended")
         elif (held := await client.memory()) > self._most_memory:
             size = f"{held / 1024**3:.1f} GiB"
             await client.end("failed", f"held {size} of memory: it was ended")
@@ -226,7 +226,7 @@ class LspService:
 
 def _text(path: str) -> str | None:
     try:
-        if os.path.getsize(path) > LARGEST:  # noqa: PTH202 - a string is what there is
+        if os.path.getsize(path) > MAX_FILE_SIZE:  # noqa: PTH202 - a string is what there is
             return None
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -5,11 +5,11 @@ import json
 
 from agent.records.json import Json, JsonObject
 
-LARGEST = 64 * 1024 * 1024
+MAX_MESSAGE = 64 * 1024 * 1024
 """Bytes of one message. A server that announces more is broken, and is not read on."""
 
 
-class WireError(Exception):
+class ProtocolError(Exception):
     """What came is no message of the protocol. Nothing after it can be read."""
 
 
@@ -27,7 +27,7 @@ async def read_message(reader: asyncio.StreamReader) -> JsonObject | None:
         try:
             line = await reader.readline()
         except ValueError as error:  # longer than the reader takes
-            raise WireError("a header line without an end") from error
+            raise ProtocolError("a header line without an end") from error
         if not line:
             return None
         line = line.strip()
@@ -44,14 +44,14 @@ async def read_message(reader: asyncio.StreamReader) -> JsonObject | None:
     except asyncio.IncompleteReadError:
         return None
     if not isinstance(value, dict):
-        raise WireError("a message that is no object")
+        raise ProtocolError("a message that is no object")
     return value
 
 
 def _length(value: bytes) -> int:
     text = value.strip()
-    if not text.isdigit() or int(text) > LARGEST:
-        raise WireError(f"a message of {text[:40].decode('ascii', 'replace')} bytes")
+    if not text.isdigit() or int(text) > MAX_MESSAGE:
+        raise ProtocolError(f"a message of {text[:40].decode('ascii', 'replace')} bytes")
     return int(text)
 
 
@@ -59,4 +59,4 @@ def _parsed(body: bytes) -> Json:
     try:
         return json.loads(body.decode("utf-8", "replace"))
     except ValueError as error:
-        raise WireError("a message that is no JSON") from error
+        raise ProtocolError("a message that is no JSON") from error

@@ -19,18 +19,18 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent.mcp.convert import (
-    contents_of,
+    content_of,
     definition_of,
-    piece_of,
-    pieces_of,
+    instructions_of,
     prompt_of,
+    resource_content,
     resource_of,
+    result_content,
     sample_of,
-    words_of,
 )
-from agent.mcp.records import Answer, LinkLost, Offer, Server, Wire
-from agent.mcp.sampling import Refused
-from agent.mcp.transports import Hooks, Wired, open_wire
+from agent.mcp.records import ConnectionLost, Listing, Server, ServerResponse, Transport
+from agent.mcp.sampling import SamplingRefused
+from agent.mcp.transports import Hooks, TransportState, open_transport
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 
@@ -63,15 +63,15 @@ class Fetch(Protocol[Listed_co]):
     ) -> Awaitable[Listed_co]: ...
 
 
-class Link:
+class McpClient:
     """A connection that is up. *wire* is how the server is reached."""
 
-    def __init__(self, client: Client, wired: Wired, wire: Wire) -> None:
+    def __init__(self, client: Client, wired: TransportState, wire: Transport) -> None:
         self._client = client
         self._wired = wired
         self._calls: set[asyncio.Task[types.CallToolResult]] = set()
         self._limits: dict[asyncio.Timeout, float] = {}
-        self.wire: Wire = wire
+        self.wire: Transport = wire
 
     @property
     def about(self) -> str:
@@ -79,7 +79,7 @@ class Link:
         info = self._client.server_info
         return f"{info.name} {info.version}".strip() if info is not None else ""
 
-    async def offer(self) -> Offer:
+    async def offer(self) -> Listing:
         """All that the server offers now. Raises ``LinkLost`` or ``ToolError``."""
         able, client = self._client.server_capabilities, self._client
         self._wired.problems.clear()
@@ -95,11 +95,11 @@ class Link:
         prompts: list[types.Prompt] = []
         if able.prompts is not None:
             prompts = await self._optional(client.list_prompts, lambda page: page.prompts, problems)
-        return Offer(
+        return Listing(
             tools=tuple({tool.name: definition_of(tool) for tool in tools}.values()),
             resources=tuple(resource_of(one) for one in resources),
             prompts=tuple(prompt_of(one) for one in prompts),
-            words=words_of(client.instructions),
+            words=instructions_of(client.instructions),
             problems=(*self._wired.problems, *problems),
         )
 
@@ -109,7 +109,7 @@ class Link:
         arguments: JsonObject,
         silence: float,
         tell: Callable[[str], None],
-    ) -> Answer:
+    ) -> ServerResponse:
         """Call *tool*. *silence* is in seconds. Raises ``LinkLost`` or ``ToolError``."""
         loop = asyncio.get_running_loop()
 
@@ -138,7 +138,7 @@ class Link:
             self._limits.pop(limit, None)
             task.cancel()
         result = await self._answered(task)
-        return Answer(tuple(pieces_of(result)), failed=bool(result.is_error))
+        return ServerResponse(tuple(result_content(result)), failed=bool(result.is_error))
 
     @contextlib.contextmanager
     def asking(self) -> Generator[None]:
@@ -151,15 +151,15 @@ class Link:
             for limit, silence in self._limits.items():
                 limit.reschedule(asyncio.get_running_loop().time() + silence)
 
-    async def read(self, uri: str) -> Answer:
+    async def read(self, uri: str) -> ServerResponse:
         """The content of a resource. Raises ``LinkLost`` or ``ToolError``."""
         found = await self._answered(self._client.read_resource(uri, cache_mode="bypass"))
-        return Answer(tuple(contents_of(one) for one in found.contents))
+        return ServerResponse(tuple(resource_content(one) for one in found.contents))
 
-    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+    async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
         """A prompt, filled in. Raises ``LinkLost`` or ``ToolError``."""
         found = await self._answered(self._client.get_prompt(name, arguments))
-        return Answer(tuple(piece_of(message.content) for message in found.messages))
+        return ServerResponse(tuple(content_of(message.content) for message in found.messages))
 
     async def follow(self, changed: Callable[[], None]) -> None:
         """Call *changed* for each change that newer servers tell only to who listens."""
@@ -222,13 +222,13 @@ class Link:
             return await request
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or error.message == _EXPIRED:
-                raise LinkLost(expired=error.message == _EXPIRED) from error
+                raise ConnectionLost(expired=error.message == _EXPIRED) from error
             told = self._wired.fault if error.message == _REFUSED else ""
             raise ToolError(
                 told or error.message or f"The server told error {error.code}."
             ) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise LinkLost from error
+            raise ConnectionLost from error
         except ValidationError as error:
             raise ToolError("The server's answer is not as the protocol has it.") from error
         except RuntimeError as error:  # what the SDK says of an answer that it can't use
@@ -236,7 +236,7 @@ class Link:
 
 
 @contextlib.asynccontextmanager
-async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Link, None]:
+async def connect(server: Server, wire: Transport, hooks: Hooks) -> AsyncGenerator[McpClient, None]:
     """A link to *server* over *wire*, after the handshake."""
 
     async def heard(message: object) -> None:
@@ -274,7 +274,7 @@ async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Li
         try:
             with link.asking():
                 given = await hooks.sample(sample_of(params))
-        except Refused as error:
+        except SamplingRefused as error:
             return types.ErrorData(code=REFUSED, message=str(error))
         return types.CreateMessageResult(
             role="assistant",
@@ -283,16 +283,16 @@ async def connect(server: Server, wire: Wire, hooks: Hooks) -> AsyncGenerator[Li
             stop_reason="endTurn",
         )
 
-    wired = Wired(hooks.gone)
+    wired = TransportState(hooks.gone)
     client = Client(
-        open_wire(server, wire, hooks, wired),
+        open_transport(server, wire, hooks, wired),
         client_info=types.Implementation(name="opencode-py", version=_version()),
         list_roots_callback=roots,
         elicitation_callback=elicit,
         sampling_callback=sample,
         message_handler=heard,
     )
-    link = Link(client, wired, wire)
+    link = McpClient(client, wired, wire)
     async with client:
         yield link
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.mcp.elicitation import Elicited
-from agent.mcp.records import LinkLost, Offer, Server, Wire
-from agent.mcp.sampling import Sample, Sampled
+from agent.mcp.elicitation import ElicitationResult
+from agent.mcp.records import ConnectionLost, Listing, Server, Transport
+from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.mcp.stderr import ErrorLog
 from agent.process.tree import MARKER
 from agent.records.errors import ToolError
@@ -23,7 +23,7 @@ from agent.records.json import JsonObject
 if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
     import httpx2
 
-    from agent.mcp.client import Link
+    from agent.mcp.client import McpClient
     from agent.mcp.transports import Hooks
 import signal
 
@@ -46,7 +46,7 @@ ENDING = 5.0
 """Seconds after which a connection that does not close is left behind."""
 
 
-class Login(Protocol):
+class AuthSource(Protocol):
     """Where what signs requests comes from: see ``agent.mcp.login``."""
 
     async def auth(self, server: Server) -> "httpx2.Auth | None":
@@ -63,20 +63,20 @@ class AttemptDeps:
 
     root: Path
     environment: Mapping[str, str]
-    up: Callable[["Link", Offer], None]
-    offered: Callable[["Link", Offer], None]
+    up: Callable[["McpClient", Listing], None]
+    offered: Callable[["McpClient", Listing], None]
     unread: Callable[[str], None]
-    elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
-    sample: Callable[[Sample], Awaitable[Sampled]]
-    login: Login | None = None
+    elicit: Callable[[str, JsonObject | str], Awaitable[ElicitationResult]]
+    sample: Callable[[SampleRequest], Awaitable[SampleResult]]
+    login: AuthSource | None = None
 
 
-class Attempt:
+class Connection:
     """A connection over *wire*. *refused*: why the server wants a login or another one, empty
     if it does not; *was_up*: it worked."""
 
-    def __init__(self, server: Server, wire: Wire, deps: AttemptDeps) -> None:
-        self.wire: Wire = wire
+    def __init__(self, server: Server, wire: Transport, deps: AttemptDeps) -> None:
+        self.wire: Transport = wire
         self.refused = ""
         self.was_up = False
         self.began = asyncio.get_running_loop().time()
@@ -136,7 +136,7 @@ class Attempt:
             if self._log is not None:
                 self._log.close()
 
-    async def _use(self, link: "Link", offer: Offer) -> None:
+    async def _use(self, link: "McpClient", offer: Listing) -> None:
         """The connection is up, until it is gone."""
         self.was_up = True
         self._deps.up(link, offer)
@@ -151,7 +151,7 @@ class Attempt:
                 task.cancel()
             await asyncio.wait(beside)
 
-    async def _listen(self, link: "Link") -> None:
+    async def _listen(self, link: "McpClient") -> None:
         """Read the lists again whenever the server says that they changed."""
         while True:
             await self._relist.wait()
@@ -160,7 +160,7 @@ class Attempt:
                 self._deps.offered(link, await link.offer())
             except ToolError as error:
                 self._deps.unread(f"Its lists cannot be read: {error}")
-            except LinkLost:
+            except ConnectionLost:
                 self._gone.set()
                 return
 

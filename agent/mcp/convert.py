@@ -6,30 +6,30 @@ import mcp_types as types
 
 from agent.mcp.records import (
     Blob,
-    Definition,
-    Piece,
-    Pointer,
+    Content,
     Prompt,
     PromptArgument,
     Resource,
-    Words,
+    ResourceLink,
+    Text,
+    ToolDefinition,
 )
-from agent.mcp.sampling import Refused, Said, Sample
+from agent.mcp.sampling import SamplingRefused, SampleMessage, SampleRequest
 from agent.tools.core.clean_text import visible
 
 LONGEST_WORDS = 4_000
 """Characters of what a server says of its tools that models are told."""
 
 
-def words_of(said: str | None) -> str:
+def instructions_of(said: str | None) -> str:
     """What a server says of its tools, as models may be told it."""
     text = visible(said or "").strip()
     return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS].rstrip() + "…"
 
 
-def definition_of(tool: types.Tool) -> Definition:
+def definition_of(tool: types.Tool) -> ToolDefinition:
     hints = tool.annotations
-    return Definition(
+    return ToolDefinition(
         name=tool.name,
         title=tool.title or (hints.title if hints else None) or "",
         description=tool.description or "",
@@ -60,39 +60,39 @@ def prompt_of(one: types.Prompt) -> Prompt:
     )
 
 
-def pieces_of(result: types.CallToolResult) -> list[Piece]:
-    found = [piece_of(one) for one in result.content]
+def result_content(result: types.CallToolResult) -> list[Content]:
+    found = [content_of(one) for one in result.content]
     if not found and result.structured_content is not None:
-        return [Words(json.dumps(result.structured_content, ensure_ascii=False, indent=1))]
+        return [Text(json.dumps(result.structured_content, ensure_ascii=False, indent=1))]
     return found
 
 
-def piece_of(content: types.ContentBlock) -> Piece:
+def content_of(content: types.ContentBlock) -> Content:
     match content:
         case types.TextContent():
-            return Words(content.text)
+            return Text(content.text)
         case types.ImageContent() | types.AudioContent():
             return Blob(content.mime_type, content.data)
         case types.ResourceLink():
             name = content.title or content.name
-            return Pointer(str(content.uri), name, content.description or "")
+            return ResourceLink(str(content.uri), name, content.description or "")
         case types.EmbeddedResource():
-            return contents_of(content.resource)
+            return resource_content(content.resource)
 
 
-def contents_of(one: types.TextResourceContents | types.BlobResourceContents) -> Piece:
+def resource_content(one: types.TextResourceContents | types.BlobResourceContents) -> Content:
     if isinstance(one, types.TextResourceContents):
-        return Words(one.text, str(one.uri))
+        return Text(one.text, str(one.uri))
     return Blob(one.mime_type or "", one.blob, str(one.uri))
 
 
-def sample_of(params: types.CreateMessageRequestParams) -> Sample:
+def sample_of(params: types.CreateMessageRequestParams) -> SampleRequest:
     said = [
-        Said(message.role, tuple(_sampled(one) for one in message.content_as_list))
+        SampleMessage(message.role, tuple(_sampled(one) for one in message.content_as_list))
         for message in params.messages
     ]
     hints = params.model_preferences.hints if params.model_preferences else None
-    return Sample(
+    return SampleRequest(
         system=params.system_prompt or "",
         said=tuple(said),
         most=params.max_tokens,
@@ -101,9 +101,9 @@ def sample_of(params: types.CreateMessageRequestParams) -> Sample:
     )
 
 
-def _sampled(content: types.SamplingMessageContentBlock) -> Piece:
+def _sampled(content: types.SamplingMessageContentBlock) -> Content:
     match content:
         case types.TextContent() | types.ImageContent() | types.AudioContent():
-            return piece_of(content)
+            return content_of(content)
         case _:
-            raise Refused("Calls of tools are not replayed here.")
+            raise SamplingRefused("Calls of tools are not replayed here.")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.mcp.validation import check
+from agent.mcp.validation import check_arguments
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
@@ -16,8 +16,8 @@ from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.core.base import ToolContext
 from agent.tools.core.clean_text import visible
 
-MOST_FIELDS = 30
-TRIES = 3
+MAX_FIELDS = 30
+MAX_TRIES = 3
 """How often a field is asked for whose answer does not fit."""
 
 ACCEPT, REFUSE = "Go on", "Refuse"
@@ -33,7 +33,7 @@ Ask = Callable[[Question, Callable[[str | None], None]], Awaitable[QuestionReply
 
 
 @dataclass(frozen=True, slots=True)
-class Elicited:
+class ElicitationResult:
     """*content* holds the fields, for an accepted form alone."""
 
     action: Literal["accept", "decline", "cancel"]
@@ -41,44 +41,44 @@ class Elicited:
 
 
 @dataclass(frozen=True, slots=True)
-class Eliciting:
+class Elicitation:
     """Asks the user of the call *context* on behalf of *server*."""
 
     server: str
     context: ToolContext
     ask: Ask
 
-    async def form(self, message: str, schema: JsonObject) -> Elicited:
+    async def form(self, message: str, schema: JsonObject) -> ElicitationResult:
         """The answers to a form, or the word that there are none."""
         try:
             return await self._form(message, schema)
         except ToolError:  # nobody is there
-            return Elicited("decline", {})
+            return ElicitationResult("decline", {})
         except PermissionRejected:
-            return Elicited("cancel", {})
+            return ElicitationResult("cancel", {})
 
-    async def address(self, message: str, url: str) -> Elicited:
+    async def address(self, message: str, url: str) -> ElicitationResult:
         """Whether the user has gone to *url*, which is shown whole and opened by nobody else."""
         return await self.form(f"{message}\nIt wants you to open: {url}", {})
 
-    async def _form(self, message: str, schema: JsonObject) -> Elicited:
+    async def _form(self, message: str, schema: JsonObject) -> ElicitationResult:
         properties = schema.get("properties")
         fields = properties if isinstance(properties, dict) else {}
         required = schema.get("required")
         needed = required if isinstance(required, list) else []
         if not fields:
             return await self._agreed(message)
-        if len(fields) > MOST_FIELDS:
-            return Elicited("decline", {})
+        if len(fields) > MAX_FIELDS:
+            return ElicitationResult("decline", {})
         content: JsonObject = {}
         for number, (name, field) in enumerate(fields.items(), 1):
             spec = field if isinstance(field, dict) else {}
             place = (number, len(fields))
             given = await self._field(message, name, spec, place, needed=name in needed)
             if given is None:
-                return Elicited("cancel", {})
+                return ElicitationResult("cancel", {})
             content.update(given)
-        return Elicited("accept", content)
+        return ElicitationResult("accept", content)
 
     async def _field(
         self, message: str, name: str, spec: JsonObject, place: tuple[int, int], *, needed: bool
@@ -88,7 +88,7 @@ class Eliciting:
         default = f", then it is {_spoken(spec['default'])}" if "default" in spec else ""
         left = f" (may be left empty{default})" if default or not needed else ""
         text, wrong = f"{message}\n{told}{left}", ""
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             reply = await self._question(text + wrong, spec, place)
             if reply.dismissed:
                 return None
@@ -99,18 +99,18 @@ class Eliciting:
                     return {}
                 wrong = "\n(it is needed)"
                 continue
-            value = read(reply, spec)
-            wrong = f"\n({misfit(value, spec)})"
+            value = parse_reply(reply, spec)
+            wrong = f"\n({problem_with(value, spec)})"
             if wrong == "\n()":
                 return {name: value}
         return None
 
-    async def _agreed(self, message: str) -> Elicited:
+    async def _agreed(self, message: str) -> ElicitationResult:
         """The answer to what asks for no more than a yes."""
         reply = await self._question(message, {"enum": [ACCEPT, REFUSE]}, (1, 1))
         if reply.dismissed:
-            return Elicited("cancel", {})
-        return Elicited("accept" if reply.labels == (ACCEPT,) else "decline", {})
+            return ElicitationResult("cancel", {})
+        return ElicitationResult("accept" if reply.labels == (ACCEPT,) else "decline", {})
 
     async def _question(self, text: str, spec: JsonObject, place: tuple[int, int]) -> QuestionReply:
         question = Question(
@@ -150,7 +150,7 @@ def choices_of(spec: JsonObject) -> dict[str, Json]:
     return {str(label): value for label, value in zip(shown, values, strict=True)}
 
 
-def read(reply: QuestionReply, spec: JsonObject) -> Json:
+def parse_reply(reply: QuestionReply, spec: JsonObject) -> Json:
     """The answer as the kind that the field wants, as it was typed where it is none."""
     choices, typed = {visible(k): v for k, v in choices_of(spec).items()}, reply.text.strip()
     if spec.get("type") == "array":
@@ -169,10 +169,10 @@ def read(reply: QuestionReply, spec: JsonObject) -> Json:
     return said
 
 
-def misfit(value: Json, spec: JsonObject) -> str:
+def problem_with(value: Json, spec: JsonObject) -> str:
     """What is wrong with *value*, "" if it fits the field."""
     try:
-        check({"it": value}, {"type": "object", "properties": {"it": _plain(spec)}})
+        check_arguments({"it": value}, {"type": "object", "properties": {"it": _plain(spec)}})
     except InvalidArguments as error:
         return re.sub(r"^it(\[\d+\])?: ", "", str(error).partition("Errors: ")[2])
     pattern = _FORMS.get(str(spec.get("format")))

@@ -12,15 +12,15 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 from pydantic import ValidationError
 
-from agent.mcp.loopback import Loopback, open_loopback
-from agent.mcp.oauth import Kept, Provider, Signer, is_page
+from agent.mcp.loopback import CallbackServer, callback_server
+from agent.mcp.oauth import LoginProvider, ServerTokens, TokenAuth, is_web_address
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenFile
-from agent.mcp.transports import SLOWEST
+from agent.mcp.tokens import TokenStore
+from agent.mcp.transports import HTTP_TIMEOUT
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 
-Show = Callable[[str], Awaitable[None]]
+ShowAddress = Callable[[str], Awaitable[None]]
 """Shows the user the address of the login, and opens it where it can."""
 
 _VERSION = "2025-06-18"
@@ -41,19 +41,19 @@ class Logins:
     """The logins of all servers, in the *data* folder."""
 
     def __init__(self, data: Path) -> None:
-        self._file = TokenFile(data)
+        self._file = TokenStore(data)
 
     async def auth(self, server: Server) -> httpx2.Auth | None:
         """What signs the requests to *server*, None where one is not logged in."""
         if not server.logs_in or not self._file.entry(server.url).get("tokens"):
             return None
-        return Signer(server, Kept(self._file, server))
+        return TokenAuth(server, ServerTokens(self._file, server))
 
     def forget(self, server: Server) -> bool:
         """Forget a login; whether there was one. Raises ``StoreUnavailable``."""
         return self._file.remove(server.url)
 
-    async def log_in(self, server: Server, show: Show) -> None:
+    async def log_in(self, server: Server, show: ShowAddress) -> None:
         """Log in at *server*; *show* gets the address that the user has to open.
 
         Raises ``ToolError`` with the reason when that does not come to its end. May be cancelled.
@@ -62,16 +62,16 @@ class Logins:
             raise ToolError(f"The MCP server {server.name} has no login: see its settings.")
         given = server.oauth
         try:
-            async with open_loopback(given.callback_port if given else None) as loopback:
+            async with callback_server(given.callback_port if given else None) as loopback:
                 await self._log_in(server, loopback, show)
         except OSError as error:
             raise ToolError(f"The login cannot come back to this machine: {error}.") from error
         except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
             raise ToolError(f"The login at {server.name} failed: {error}") from error
 
-    async def _log_in(self, server: Server, loopback: Loopback, show: Show) -> None:
+    async def _log_in(self, server: Server, loopback: CallbackServer, show: ShowAddress) -> None:
         async def checked(address: str) -> None:
-            if not is_page(address):
+            if not is_web_address(address):
                 raise OAuthFlowError("the server names no page to log in at")
             await show(address)
 
@@ -81,8 +81,8 @@ class Logins:
                 raise OAuthFlowError(found.error)
             return AuthorizationCodeResult(code=found.code, state=found.state, iss=found.issuer)
 
-        kept = Kept(self._file, server)
-        provider = Provider(server, kept, loopback.uri, checked, returned)
+        kept = ServerTokens(self._file, server)
+        provider = LoginProvider(server, kept, loopback.uri, checked, returned)
         status = await _ask(server, provider)
         if provider.context.current_tokens is None and status < 400:
             await _insist(server, provider)
@@ -93,12 +93,12 @@ class Logins:
         self._file.drop(server.url, "wanted")
 
 
-async def _ask(server: Server, provider: Provider) -> int:
+async def _ask(server: Server, provider: LoginProvider) -> int:
     """Ask something that wants a login; the status of the last answer."""
     accept = {"Accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(
         headers={**server.headers, **accept},
-        timeout=httpx2.Timeout(SLOWEST),
+        timeout=httpx2.Timeout(HTTP_TIMEOUT),
         auth=provider,
     ) as client:
         async with client.stream("POST", server.url, json=_HELLO) as answer:
@@ -117,10 +117,10 @@ async def _ask(server: Server, provider: Provider) -> int:
     return status
 
 
-async def _insist(server: Server, provider: Provider) -> None:
+async def _insist(server: Server, provider: LoginProvider) -> None:
     """Log in at a server that lets everybody in, and wants to know who it is for some calls: as
     if it had refused. Where it tells of no login there is none."""
-    async with httpx2.AsyncClient(timeout=httpx2.Timeout(SLOWEST)) as client:
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(HTTP_TIMEOUT)) as client:
         request = client.build_request("POST", server.url)
         flow = provider.async_auth_flow(request)
         try:

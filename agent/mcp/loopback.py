@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-PATH = "/mcp/oauth/callback"
-LONGEST = 16_384
+CALLBACK_PATH = "/mcp/oauth/callback"
+MAX_HEAD = 16_384
 """Bytes of a request's head."""
 
-SLOWEST = 10.0
+REQUEST_TIMEOUT = 10.0
 """Seconds for a request to arrive."""
 
 _PAGE = (
@@ -22,7 +22,7 @@ FAILED = "The login was not given. You can close this page."
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class LoginCallback:
     """What the browser brought back. *error* is empty unless the login was refused."""
 
     code: str = ""
@@ -32,26 +32,26 @@ class Returned:
 
 
 @dataclass(slots=True)
-class Loopback:
+class CallbackServer:
     """*uri* is the exact address to come back to."""
 
     uri: str
-    _returned: asyncio.Future[Returned]
+    _returned: asyncio.Future[LoginCallback]
 
-    async def returned(self) -> Returned:
+    async def returned(self) -> LoginCallback:
         """Wait for the browser."""
         return await asyncio.shield(self._returned)
 
 
 @contextlib.asynccontextmanager
-async def open_loopback(port: int | None) -> AsyncGenerator[Loopback, None]:
+async def callback_server(port: int | None) -> AsyncGenerator[CallbackServer, None]:
     """Listen on *port* of the loopback address, or on any free one. Raises ``OSError``."""
-    returned: asyncio.Future[Returned] = asyncio.get_running_loop().create_future()
+    returned: asyncio.Future[LoginCallback] = asyncio.get_running_loop().create_future()
     own = ""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(SLOWEST):
+            async with asyncio.timeout(REQUEST_TIMEOUT):
                 head = await reader.readuntil(b"\r\n\r\n")
             found = _read(head, own)
             if found is None:
@@ -66,16 +66,16 @@ async def open_loopback(port: int | None) -> AsyncGenerator[Loopback, None]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", port or 0, limit=LONGEST)
+    server = await asyncio.start_server(serve, "127.0.0.1", port or 0, limit=MAX_HEAD)
     own = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         async with server:
-            yield Loopback(f"http://{own}{PATH}", returned)
+            yield CallbackServer(f"http://{own}{CALLBACK_PATH}", returned)
     finally:
         returned.cancel()
 
 
-def _read(head: bytes, own: str) -> Returned | None:
+def _read(head: bytes, own: str) -> LoginCallback | None:
     """What a request brings, None for one that is not the browser's return."""
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
@@ -83,7 +83,7 @@ def _read(head: bytes, own: str) -> Returned | None:
     if len(words) != 3 or words[0] != "GET" or hosts != [own]:
         return None
     target = urlsplit(words[1])
-    if target.path != PATH:
+    if target.path != CALLBACK_PATH:
         return None
     given = parse_qs(target.query)
 
@@ -94,7 +94,7 @@ def _read(head: bytes, own: str) -> Returned | None:
     code = first("code") or ""
     if not code and not error:
         return None
-    return Returned(code, first("state"), first("iss"), error)
+    return LoginCallback(code, first("state"), first("iss"), error)
 
 
 def _reply(status: str, text: str) -> bytes:

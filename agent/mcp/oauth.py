@@ -18,21 +18,21 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenFile, expiry
+from agent.mcp.tokens import TokenStore, expiry
 from agent.records.json import JsonObject
 
 Kind = TypeVar("Kind", bound=BaseModel)
 
 Method = Literal["client_secret_basic", "client_secret_post", "none"]
 
-NOBODY = "http://127.0.0.1/mcp/oauth/callback"
+UNUSED_REDIRECT = "http://127.0.0.1/mcp/oauth/callback"
 """The address to come back to where no browser is opened; it is never used."""
 
 
-class Kept(TokenStorage):
+class ServerTokens(TokenStorage):
     """The tokens of one server, in the file."""
 
-    def __init__(self, file: TokenFile, server: Server) -> None:
+    def __init__(self, file: TokenStore, server: Server) -> None:
         self._file = file
         self._server = server
 
@@ -101,14 +101,14 @@ class _Wishes(OAuthClientMetadata):
         super().__setattr__(name, value)
 
 
-class Provider(OAuthClientProvider):
+class LoginProvider(OAuthClientProvider):
     """Logs in, with *show* for the address to open and *returned* for what came of it. It comes
     back to *uri*, which is another address at each login, and so it is registered anew."""
 
     def __init__(
         self,
         server: Server,
-        kept: Kept,
+        kept: ServerTokens,
         uri: str,
         show: Callable[[str], Awaitable[None]],
         returned: Callable[[], Awaitable[AuthorizationCodeResult]],
@@ -141,7 +141,7 @@ class Provider(OAuthClientProvider):
     async def _exchange_token_authorization_code(
         self, auth_code: str, code_verifier: str
     ) -> httpx2.Request:
-        prove(self.context.client_info, self.context.oauth_metadata)
+        set_client_auth(self.context.client_info, self.context.oauth_metadata)
         return await super()._exchange_token_authorization_code(auth_code, code_verifier)
 
     def keep(self) -> None:
@@ -154,12 +154,12 @@ class Provider(OAuthClientProvider):
                 self._kept.save(key, value)
 
 
-class Signer(OAuthClientProvider):
+class TokenAuth(OAuthClientProvider):
     """Signs requests with the tokens of a login, and renews them. It never begins a login: a
     server that refuses them is left to tell so."""
 
-    def __init__(self, server: Server, kept: Kept) -> None:
-        wishes = OAuthClientMetadata(redirect_uris=[AnyUrl(NOBODY)])
+    def __init__(self, server: Server, kept: ServerTokens) -> None:
+        wishes = OAuthClientMetadata(redirect_uris=[AnyUrl(UNUSED_REDIRECT)])
         super().__init__(server.url, wishes, kept)
         self._kept = kept
 
@@ -169,7 +169,7 @@ class Signer(OAuthClientProvider):
         context.token_expiry_time = self._kept.expires_at
         context.oauth_metadata = self._kept.load("server", OAuthMetadata)
         context.protected_resource_metadata = self._kept.load("resource", ProtectedResourceMetadata)
-        prove(context.client_info, context.oauth_metadata)
+        set_client_auth(context.client_info, context.oauth_metadata)
         tokens = context.current_tokens
         if tokens is not None and context.oauth_metadata is None:
             # Who renews it is not known, and it must go to nobody else.
@@ -190,7 +190,7 @@ class Signer(OAuthClientProvider):
             return
         finally:
             await flow.aclose()
-        self._note(lacking(answer))
+        self._note(missing_scope(answer))
         async with self.context.lock:
             if answer.status_code == 401 and self._stale(request):
                 renewed = yield await self._refresh_token()
@@ -220,7 +220,7 @@ class Signer(OAuthClientProvider):
             self._kept.want(scope)
 
 
-def lacking(answer: httpx2.Response) -> str | None:
+def missing_scope(answer: httpx2.Response) -> str | None:
     """The rights that a refused request lacked, with blanks between, empty where they are not
     named; None where it was not refused for that."""
     if answer.status_code != 403:
@@ -230,7 +230,9 @@ def lacking(answer: httpx2.Response) -> str | None:
     return extract_field_from_www_auth(answer, "scope") or ""
 
 
-def prove(client: OAuthClientInformationFull | None, server: OAuthMetadata | None) -> None:
+def set_client_auth(
+    client: OAuthClientInformationFull | None, server: OAuthMetadata | None
+) -> None:
     """Let *client* prove who it is as *server* takes it, where the settings gave it a secret."""
     if client is None or client.redirect_uris or not client.client_secret:
         return
@@ -240,6 +242,6 @@ def prove(client: OAuthClientInformationFull | None, server: OAuthMetadata | Non
     client.token_endpoint_auth_method = method
 
 
-def is_page(address: str) -> bool:
+def is_web_address(address: str) -> bool:
     """Whether *address* is one that a browser may be sent to."""
     return urlsplit(address).scheme in {"https", "http"}

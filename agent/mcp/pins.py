@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.private_file import PrivateFile, objects_in
-from agent.mcp.records import Definition, Server
+from agent.mcp.records import Server, ToolDefinition
 from agent.records.json import JsonObject
 
 
@@ -19,19 +19,19 @@ from agent.records.json import JsonObject
 class _Kept:
     """What holds of a server: its tools by their names, and its words, None before any came."""
 
-    tools: dict[str, Definition]
+    tools: dict[str, ToolDefinition]
     words: str | None
 
 
-class Pins:
+class ApprovedDefinitions:
     """The definitions that hold, in ``mcp-tools.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
         self._file = PrivateFile(data / "mcp-tools.json", "What the tools of MCP servers are")
 
     def check(
-        self, server: Server, told: tuple[Definition, ...], words: str = ""
-    ) -> tuple[dict[str, Definition], str]:
+        self, server: Server, told: tuple[ToolDefinition, ...], words: str = ""
+    ) -> tuple[dict[str, ToolDefinition], str]:
         """The definition that holds of each tool that *server* tells of, by its name, and its
         words that hold. What was never seen is kept as it is. Raises ``StoreUnavailable``."""
         kept = _kept(self._file.read(), server)
@@ -44,7 +44,7 @@ class Pins:
         return {one.name: kept.tools[one.name] for one in told}, kept.words
 
     def approve(
-        self, server: Server, definitions: Iterable[Definition], words: str | None = None
+        self, server: Server, definitions: Iterable[ToolDefinition], words: str | None = None
     ) -> None:
         """Go by *definitions*, and by *words* if they are given, from now on. Raises
         ``StoreUnavailable``."""
@@ -78,9 +78,9 @@ def _keep(whole: JsonObject, server: Server, kept: _Kept) -> None:
         whole["words"] = {**others, server.identity: kept.words}
 
 
-def _definition(name: str, kept: JsonObject) -> Definition:
+def _definition(name: str, kept: JsonObject) -> ToolDefinition:
     schema = kept.get("schema")
-    return Definition(
+    return ToolDefinition(
         name=name,
         title=str(kept.get("title", "")),
         description=str(kept.get("description", "")),

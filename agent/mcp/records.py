@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias
 from agent.config.mcp import McpConfig, McpOAuthConfig
 from agent.records.json import JsonObject
 
-CONNECTING = 30.0
+CONNECT_TIMEOUT = 30.0
 """Seconds that a server may take to be ready for use."""
 
-SILENCE = 120.0
+IDLE_TIMEOUT = 120.0
 """Seconds that a call may go without a sign of life."""
 
-State = Literal["disabled", "connecting", "connected", "needs auth", "failed"]
-Wire = Literal["stdio", "http", "sse"]
+ServerState = Literal["disabled", "connecting", "connected", "needs auth", "failed"]
+Transport = Literal["stdio", "http", "sse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Server:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     oauth: Literal[False] | McpOAuthConfig | None = None
     enabled: bool = True
-    connecting: float = CONNECTING
-    silence: float = SILENCE
+    connecting: float = CONNECT_TIMEOUT
+    silence: float = IDLE_TIMEOUT
     problem: str = ""
 
     @classmethod
@@ -57,8 +57,8 @@ class Server:
             headers=given.headers,
             oauth=given.oauth,
             enabled=given.enabled,
-            connecting=seconds or CONNECTING,
-            silence=seconds or SILENCE,
+            connecting=seconds or CONNECT_TIMEOUT,
+            silence=seconds or IDLE_TIMEOUT,
             problem=problem,
         )
 
@@ -85,7 +85,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class ToolDefinition:
     """A tool as its server describes it. *schema* is that of its arguments. What the server
     says of the tool's effects (*read_only*) never allows anything."""
 
@@ -129,7 +129,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Text:
     """A piece of text, of the resource *uri* if it is one's."""
 
     text: str
@@ -150,7 +150,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class ResourceLink:
     """A resource that is named but not given."""
 
     uri: str
@@ -158,23 +158,23 @@ class Pointer:
     description: str = ""
 
 
-Piece: TypeAlias = Words | Blob | Pointer
+Content: TypeAlias = Text | Blob | ResourceLink
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerResponse:
     """What a server gave. *failed*: it says itself that it could not do it."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Content, ...]
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Listing:
     """All that a server offers at the moment. *words* are what it says of the use of its tools;
     *problems* are sentences on what was left out."""
 
-    tools: tuple[Definition, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     words: str = ""
@@ -182,7 +182,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ServerStatus:
     """How a server stands. *reason* is a sentence where that is not well; *tools* are the names
     by which the model knows its tools, *changed* those whose definition is another than the one
     that was approved. *words* are what models are told of it as a whole, *new_words* what it says
@@ -190,11 +190,11 @@ class Standing:
     printed on the error stream."""
 
     server: Server
-    state: State
+    state: ServerState
     reason: str = ""
-    wire: Wire | None = None
+    wire: Transport | None = None
     about: str = ""
-    tools: tuple[tuple[str, Definition], ...] = ()
+    tools: tuple[tuple[str, ToolDefinition], ...] = ()
     changed: tuple[str, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
@@ -204,7 +204,7 @@ class Standing:
     log: str = ""
 
 
-class LinkLost(Exception):
+class ConnectionLost(Exception):
     """The connection broke. *expired*: the server had forgotten the session and did nothing."""
 
     def __init__(self, *, expired: bool = False) -> None:

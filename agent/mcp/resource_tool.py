@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import Field
 
-from agent.mcp.records import Answer, Resource
+from agent.mcp.records import Resource, ServerResponse
 from agent.mcp.results import result_of
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
@@ -15,10 +15,10 @@ from agent.tools.core.clean_text import visible
 from agent.tools.core.schema import parameters
 
 NAME = "read_mcp_resource"
-LISTED = 40
+MAX_LISTED = 40
 """Resources that the description names."""
 
-Read = Callable[[str, str], Awaitable[Answer]]
+ReadResource = Callable[[str, str], Awaitable[ServerResponse]]
 
 
 class ResourceArgs(ToolArgs):
@@ -31,12 +31,12 @@ class ResourceArgs(ToolArgs):
 class ResourceTool:
     """Reads one of *resources*, or another that a server takes; *read* does it."""
 
-    spec = ToolSpec(name=NAME, verb="Read")
+    spec = ToolSpec(name=NAME, verb="ReadResource")
     args = ResourceArgs
 
-    def __init__(self, resources: Sequence[tuple[str, Resource]], read: Read) -> None:
+    def __init__(self, resources: Sequence[tuple[str, Resource]], read: ReadResource) -> None:
         self._read = read
-        self.description = described(resources)
+        self.description = describe_resources(resources)
         self.parameters: JsonObject = parameters(ResourceArgs)
 
     def concurrency_safe(self, args: ResourceArgs) -> bool:
@@ -48,7 +48,7 @@ class ResourceTool:
         name = f"mcp:{args.server}:{args.uri}"
         need = Need("read", name, always=f"mcp:{args.server}:*", reason="read from an MCP server")
         return Plan(
-            label=ToolLabel("Read", args.uri, args.server),
+            label=ToolLabel("ReadResource", args.uri, args.server),
             payload=args,
             needs=(need,),
             heading=f"Read this from the MCP server {args.server}?",
@@ -64,11 +64,12 @@ class ResourceTool:
         return result_of(answer, ctx)
 
 
-def described(resources: Sequence[tuple[str, Resource]]) -> str:
+def describe_resources(resources: Sequence[tuple[str, Resource]]) -> str:
     """What the model is told: which resources there are."""
     lines = [
-        f"- {server} {visible(one.uri)}: {visible(one.name)}" for server, one in resources[:LISTED]
+        f"- {server} {visible(one.uri)}: {visible(one.name)}"
+        for server, one in resources[:MAX_LISTED]
     ]
-    if len(resources) > LISTED:
-        lines.append(f"- and {len(resources) - LISTED} more")
+    if len(resources) > MAX_LISTED:
+        lines.append(f"- and {len(resources) - MAX_LISTED} more")
     return "\n".join(("Reads a resource of a connected MCP server. There are:", "", *lines))

@@ -7,7 +7,7 @@ history, and what is long is cut and spilled by the pipeline like any tool's out
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from agent.mcp.records import Answer, Blob, Piece, Pointer, Words
+from agent.mcp.records import Blob, Content, ResourceLink, ServerResponse, Text
 from agent.records.blocks import Block, ImageBlock, TextBlock
 from agent.records.errors import ToolError
 from agent.records.messages import FilePart
@@ -16,10 +16,10 @@ from agent.tools.core.clean_text import visible
 from agent.tools.files.attachments import attach, check_wanted, checked
 from agent.tools.files.media import media_type
 
-SHOWN = 20_000
+MAX_SHOWN = 20_000
 """Characters of a text that the transcript keeps; the model's own limit is the pipeline's."""
 
-MOST_FILES = 8
+MAX_FILES = 8
 """Images and documents of one answer that the model is given."""
 
 _PER_BYTE = 4 / 3
@@ -33,7 +33,7 @@ class _Made:
     files: list[FilePart] = field(default_factory=list[FilePart])
 
 
-def result_of(answer: Answer, ctx: ToolContext) -> Result:
+def result_of(answer: ServerResponse, ctx: ToolContext) -> Result:
     """The result of a call. Raises ``ToolError`` with the server's words if it failed."""
     made = _Made()
     for piece in answer.pieces:
@@ -51,23 +51,23 @@ def result_of(answer: Answer, ctx: ToolContext) -> Result:
     )
 
 
-def text_of(pieces: Iterable[Piece]) -> str:
+def text_of(pieces: Iterable[Content]) -> str:
     """The text alone of *pieces*, with a word on what is no text."""
     texts: list[str] = []
     for piece in pieces:
         match piece:
-            case Words():
+            case Text():
                 texts.append(visible(piece.text))
             case Blob():
                 texts.append(f"[{piece.mime or 'data'}, not text: {piece.uri or 'left out'}]")
-            case Pointer():
+            case ResourceLink():
                 texts.append(_pointer(piece))
     return "\n\n".join(texts)
 
 
-def _take(piece: Piece, made: _Made, ctx: ToolContext) -> None:
+def _take(piece: Content, made: _Made, ctx: ToolContext) -> None:
     match piece:
-        case Words():
+        case Text():
             text = visible(piece.text)
             if piece.uri:
                 text = f"[{visible(piece.uri)}]\n{text}"
@@ -75,7 +75,7 @@ def _take(piece: Piece, made: _Made, ctx: ToolContext) -> None:
                 made.texts.append(text)
         case Blob():
             _take_blob(piece, made, ctx)
-        case Pointer():
+        case ResourceLink():
             made.texts.append(_pointer(piece))
 
 
@@ -99,21 +99,21 @@ def _kind(piece: Blob, size: int, given: int) -> tuple[str, str]:
     found = media_type(Blob(piece.mime, piece.data[:64]).decoded())
     if found is None:
         raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which no model is given")
-    if given >= MOST_FILES:
-        raise ToolError(f"one more than the {MOST_FILES} that can be given at once")
+    if given >= MAX_FILES:
+        raise ToolError(f"one more than the {MAX_FILES} that can be given at once")
     return found
 
 
-def _pointer(piece: Pointer) -> str:
+def _pointer(piece: ResourceLink) -> str:
     words = [visible(part) for part in (piece.name, piece.uri, piece.description) if part]
     return "Resource: " + " · ".join(words)
 
 
 def _shown(texts: list[str]) -> str:
     text = "\n\n".join(texts).strip()
-    if len(text) <= SHOWN:
+    if len(text) <= MAX_SHOWN:
         return text
-    return f"{text[:SHOWN]}\n… {len(text) - SHOWN:,} more characters"
+    return f"{text[:MAX_SHOWN]}\n… {len(text) - MAX_SHOWN:,} more characters"
 
 
 def _facts(text: str, files: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.mcp.records import Blob, Piece, Words
+from agent.mcp.records import Blob, Content, Text
 from agent.provider.client import AssistantTurn, MediaContent, TextContent, UserTurn
 from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
@@ -16,27 +16,27 @@ from agent.tools.core.clean_text import visible
 PERMISSION = "mcp_sampling"
 """The permission by which rules speak of it; the pattern is the server's name."""
 
-MOST = 20
+MAX_REQUESTS = 20
 """Requests of one call: each costs, and nobody wants to be asked more often."""
 
-LONGEST = 200_000
+MAX_PROMPT = 200_000
 """Characters of a prompt."""
 
 
-class Refused(Exception):
+class SamplingRefused(Exception):
     """No answer is given; ``str`` says why, for the server."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SampleMessage:
     """A message of the prompt that is to be answered."""
 
     role: Literal["user", "assistant"]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Content, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampled:
+class SampleResult:
     """The answer, and who gave it (``provider/model``)."""
 
     text: str
@@ -44,27 +44,27 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class SampleRequest:
     """A prompt that a server wants answered. *most* is in tokens; *hints* are pieces of models'
     names, the one that the server wants most first."""
 
     system: str
-    said: tuple[Said, ...]
+    said: tuple[SampleMessage, ...]
     most: int
     temperature: float | None = None
     hints: tuple[str, ...] = ()
 
 
-async def answer(server: str, sample: Sample, context: ToolContext) -> Sampled:
+async def complete_sample(server: str, sample: SampleRequest, context: ToolContext) -> SampleResult:
     """Have *sample* answered on behalf of the call *context*. Raises ``Refused``."""
     completer = context.completer
     if completer is None:
-        raise Refused("There is no model to ask here.")
+        raise SamplingRefused("There is no model to ask here.")
     completer = completer.hinted(sample.hints)
     wanted = _wanted(sample, completer)
     shown = _shown(sample, completer)
-    if len(shown) > LONGEST:
-        raise Refused(f"The prompt is longer than {LONGEST:,} characters.")
+    if len(shown) > MAX_PROMPT:
+        raise SamplingRefused(f"The prompt is longer than {MAX_PROMPT:,} characters.")
     need = Need(
         PERMISSION,
         server,
@@ -75,14 +75,14 @@ async def answer(server: str, sample: Sample, context: ToolContext) -> Sampled:
     heading = f"Let the MCP server {visible(server)} ask the model?"
     try:
         await context.ask((need,), heading, (TextBlock(shown),))
-        return Sampled(text=await completer.complete(wanted), model=completer.model)
+        return SampleResult(text=await completer.complete(wanted), model=completer.model)
     except PermissionRejected as error:
-        raise Refused("The user does not let the model be asked.") from error
+        raise SamplingRefused("The user does not let the model be asked.") from error
     except OpencodePyError as error:
-        raise Refused(f"The model gave no answer: {error.message}") from error
+        raise SamplingRefused(f"The model gave no answer: {error.message}") from error
 
 
-def _wanted(sample: Sample, completer: Completer) -> Completion:
+def _wanted(sample: SampleRequest, completer: Completer) -> Completion:
     turns: list[UserTurn | AssistantTurn] = []
     for said in sample.said:
         content = [_content(piece, completer) for piece in said.pieces]
@@ -91,10 +91,10 @@ def _wanted(sample: Sample, completer: Completer) -> Completion:
             continue
         texts = [one for one in content if isinstance(one, TextContent)]
         if len(texts) < len(content):
-            raise Refused("An answer of the model can hold nothing but text.")
+            raise SamplingRefused("An answer of the model can hold nothing but text.")
         turns.append(AssistantTurn(tuple(texts)))
     if not turns or isinstance(turns[-1], AssistantTurn):
-        raise Refused("The prompt has to end with a message of the user's.")
+        raise SamplingRefused("The prompt has to end with a message of the user's.")
     return Completion(
         system=sample.system,
         turns=tuple(turns),
@@ -103,15 +103,15 @@ def _wanted(sample: Sample, completer: Completer) -> Completion:
     )
 
 
-def _content(piece: Piece, completer: Completer) -> TextContent | MediaContent:
-    if isinstance(piece, Words):
+def _content(piece: Content, completer: Completer) -> TextContent | MediaContent:
+    if isinstance(piece, Text):
         return TextContent(visible(piece.text))
     if isinstance(piece, Blob) and piece.mime.startswith("image/") and completer.vision:
         return MediaContent(piece.mime, piece.data)
-    raise Refused(f"The model {completer.model} takes nothing but text.")
+    raise SamplingRefused(f"The model {completer.model} takes nothing but text.")
 
 
-def _shown(sample: Sample, completer: Completer) -> str:
+def _shown(sample: SampleRequest, completer: Completer) -> str:
     """The whole prompt, as the user reads it."""
     lines = [f"To {completer.model}, for {sample.most:,} tokens at most."]
     if sample.system:
@@ -120,6 +120,6 @@ def _shown(sample: Sample, completer: Completer) -> str:
     return "\n\n".join(lines)
 
 
-def _told(pieces: Sequence[Piece]) -> str:
-    words = (visible(one.text) if isinstance(one, Words) else "[an image]" for one in pieces)
+def _told(pieces: Sequence[Content]) -> str:
+    words = (visible(one.text) if isinstance(one, Text) else "[an image]" for one in pieces)
     return "\n".join(words)

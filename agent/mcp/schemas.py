@@ -8,10 +8,10 @@ from typing import cast
 
 from agent.records.json import Json, JsonObject
 
-DEEPEST = 24
+MAX_DEPTH = 24
 """Levels of a schema; providers take far fewer."""
 
-LARGEST = 100_000
+MAX_SIZE = 100_000
 """Characters of a schema as JSON."""
 
 _TYPES = {
@@ -36,14 +36,14 @@ class BadSchema(ValueError):
     """A schema that can't be used; ``str`` says why, for a sentence."""
 
 
-def mended(schema: object) -> JsonObject:
+def repaired(schema: object) -> JsonObject:
     """*schema* as that of an object. Raises ``BadSchema``."""
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
         raise BadSchema("it is no object")
     given = cast("JsonObject", schema)
-    if len(str(given)) > LARGEST:
+    if len(str(given)) > MAX_SIZE:
         raise BadSchema("it is too large")
     made = _walk(given, 0)
     kind = made.get("type")
@@ -56,7 +56,7 @@ def mended(schema: object) -> JsonObject:
 
 
 def _walk(schema: JsonObject, depth: int) -> JsonObject:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise BadSchema("it is nested too deeply")
     made: JsonObject = {}
     for key, value in schema.items():

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from agent.bus import Bus
 from agent.mcp.elicitation import Ask
-from agent.mcp.pins import Pins
-from agent.mcp.records import Answer, Server, Standing
-from agent.mcp.supervisor import FIRST_PAUSE, Keeper, KeeperDeps
+from agent.mcp.pins import ApprovedDefinitions
+from agent.mcp.records import Server, ServerResponse, ServerStatus
+from agent.mcp.supervisor import FIRST_PAUSE, KeeperDeps, ServerSupervisor
 from agent.mcp.tools import Toolbox
 from agent.process.tree import become_subreaper
 from agent.records.errors import ToolError
@@ -21,7 +21,7 @@ from agent.tools.registry import Registry
 if TYPE_CHECKING:  # brings the SDK
     import httpx2
 
-    from agent.mcp.login import Logins, Show
+    from agent.mcp.login import Logins, ShowAddress
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
@@ -65,7 +65,9 @@ class McpService:
     def __init__(self, servers: Iterable[Server], deps: McpDeps) -> None:
         self._deps = deps
         self._logins = _Logins(deps.data)
-        self.toolbox = Toolbox(deps.registry, Pins(deps.data), deps.bus, self._known, self.read)
+        self.toolbox = Toolbox(
+            deps.registry, ApprovedDefinitions(deps.data), deps.bus, self._known, self.read
+        )
         self._starting: asyncio.Task[None] | None = None
         self._keepers = {server.name: self._keeper(server) for server in servers}
 
@@ -93,11 +95,11 @@ class McpService:
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
 
-    def standings(self) -> tuple[Standing, ...]:
+    def standings(self) -> tuple[ServerStatus, ...]:
         """How each server stands, by name."""
         return tuple(self._with_tools(k.standing) for _, k in sorted(self._keepers.items()))
 
-    def standing(self, name: str) -> Standing | None:
+    def standing(self, name: str) -> ServerStatus | None:
         """How one server stands, None where there is none of that name."""
         keeper = self._keepers.get(name)
         return self._with_tools(keeper.standing) if keeper is not None else None
@@ -115,7 +117,7 @@ class McpService:
         if keeper is not None:
             await keeper.stop()
 
-    async def log_in(self, name: str, show: "Show") -> None:
+    async def log_in(self, name: str, show: "ShowAddress") -> None:
         """Log in at a server and connect it; *show* gets the address that the user has to open.
         Raises ``ToolError``."""
         server = self._known(name).standing.server
@@ -151,11 +153,11 @@ class McpService:
             for resource in one.resources
         )
 
-    async def read(self, server: str, uri: str) -> Answer:
+    async def read(self, server: str, uri: str) -> ServerResponse:
         """The content of a resource. Raises ``ToolError``."""
         return await self._known(server).read(uri)
 
-    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> Answer:
+    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> ServerResponse:
         """A prompt, filled in. Raises ``ToolError``."""
         return await self._known(server).prompt(name, arguments)
 
@@ -166,13 +168,13 @@ class McpService:
             await asyncio.wait({self._starting})
         await asyncio.gather(*(keeper.stop() for keeper in self._every()))
 
-    def _known(self, server: str) -> Keeper:
+    def _known(self, server: str) -> ServerSupervisor:
         keeper = self._keepers.get(server)
         if keeper is None:
             raise ToolError(f"There is no MCP server named {server}.")
         return keeper
 
-    def _every(self) -> Iterable[Keeper]:
+    def _every(self) -> Iterable[ServerSupervisor]:
         return self._keepers.values()
 
     async def _start(self) -> None:
@@ -187,10 +189,10 @@ class McpService:
         await asyncio.to_thread(importlib.import_module, "agent.mcp.client")
         await asyncio.to_thread(importlib.import_module, "agent.mcp.login")
 
-    def _keeper(self, server: Server) -> Keeper:
+    def _keeper(self, server: Server) -> ServerSupervisor:
         name = server.name
 
-        return Keeper(
+        return ServerSupervisor(
             server,
             KeeperDeps(
                 root=self._deps.root,
@@ -203,7 +205,7 @@ class McpService:
             ),
         )
 
-    def _with_tools(self, standing: Standing) -> Standing:
+    def _with_tools(self, standing: ServerStatus) -> ServerStatus:
         name = standing.server.name
         tools, changed = self.toolbox.names(name), self.toolbox.changed(name)
         words, new = self.toolbox.words(name)

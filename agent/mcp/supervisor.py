@@ -7,27 +7,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.mcp.connection import Attempt, AttemptDeps, Login
-from agent.mcp.elicitation import Ask, Elicited
-from agent.mcp.records import Answer, LinkLost, Offer, Server, Standing, State, Wire
-from agent.mcp.sampling import Refused, Sample, Sampled
+from agent.mcp.connection import AttemptDeps, AuthSource, Connection
+from agent.mcp.elicitation import Ask, ElicitationResult
+from agent.mcp.records import (
+    ConnectionLost,
+    Listing,
+    Server,
+    ServerResponse,
+    ServerState,
+    ServerStatus,
+    Transport,
+)
+from agent.mcp.sampling import SampleRequest, SampleResult, SamplingRefused
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
 from agent.tools.core.clean_text import visible
 
 if TYPE_CHECKING:  # brings the SDK
-    from agent.mcp.client import Link
+    from agent.mcp.client import McpClient
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from agent.mcp.elicitation import Eliciting
-from agent.mcp.sampling import MOST, answer
+from agent.mcp.elicitation import Elicitation
+from agent.mcp.sampling import MAX_REQUESTS, complete_sample
 
-Asked = TypeVar("Asked", Elicited, Sampled)
+ResultT = TypeVar("ResultT", ElicitationResult, SampleResult)
 
 
-class Caller:
+class ActiveCall:
     """The call *context* of a tool of *server*. What was asked for it ends with it: a server that
     is told of a cancelled call may go on all the same."""
 
@@ -43,28 +51,28 @@ class Caller:
         for task in self._asked:
             task.cancel()
 
-    async def elicit(self, message: str, wanted: JsonObject | str) -> Elicited:
+    async def elicit(self, message: str, wanted: JsonObject | str) -> ElicitationResult:
         """What the user answers."""
         if self._ask is None:
-            return Elicited("decline", {})
-        asking = Eliciting(self._server, self._context, self._ask)
+            return ElicitationResult("decline", {})
+        asking = Elicitation(self._server, self._context, self._ask)
         if isinstance(wanted, str):
             given = await self._within(asking.address(message, wanted))
         else:
             given = await self._within(asking.form(message, wanted))
-        return given or Elicited("cancel", {})
+        return given or ElicitationResult("cancel", {})
 
-    async def sample(self, sample: Sample) -> Sampled:
+    async def sample(self, sample: SampleRequest) -> SampleResult:
         """What a model answers. Raises ``Refused``."""
         self._samples += 1
-        if self._samples > MOST:
-            raise Refused(f"One call may ask a model {MOST} times.")
-        given = await self._within(answer(self._server, sample, self._context))
+        if self._samples > MAX_REQUESTS:
+            raise SamplingRefused(f"One call may ask a model {MAX_REQUESTS} times.")
+        given = await self._within(complete_sample(self._server, sample, self._context))
         if given is None:
-            raise Refused("The call was cancelled.")
+            raise SamplingRefused("The call was cancelled.")
         return given
 
-    async def _within(self, asked: Coroutine[Any, Any, Asked]) -> Asked | None:
+    async def _within(self, asked: Coroutine[Any, Any, ResultT]) -> ResultT | None:
         """What comes of *asked*, None if the call ended meanwhile."""
         task = asyncio.create_task(asked)
         self._asked.add(task)
@@ -76,45 +84,45 @@ class Caller:
         return None if task.cancelled() else task.result()
 
 
-LONGEST = 300
+MAX_REASON = 300
 """Characters of a reason."""
 
 
-def leaves(error: BaseException) -> Iterator[BaseException]:
+def leaf_errors(error: BaseException) -> Iterator[BaseException]:
     """*error*, or what it holds if it is a group of several."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any kind
-            yield from leaves(one)  # pyright: ignore[reportUnknownArgumentType] - as above
+            yield from leaf_errors(one)  # pyright: ignore[reportUnknownArgumentType] - as above
     else:
         yield error
 
 
-def never_starts(error: BaseException | None) -> bool:
+def cannot_start(error: BaseException | None) -> bool:
     """Whether trying again is of no use: the program is not there, or may not be run."""
     kinds = FileNotFoundError | PermissionError | NotADirectoryError
-    return error is not None and any(isinstance(one, kinds) for one in leaves(error))
+    return error is not None and any(isinstance(one, kinds) for one in leaf_errors(error))
 
 
-def reason_of(error: BaseException | None, server: Server, log: str, *, late: bool) -> str:
+def failure_reason(error: BaseException | None, server: Server, log: str, *, late: bool) -> str:
     """What went wrong. *late*: its time was over; *log* is the end of its error stream."""
     if late:
         return _with_log(f"It was not ready within {server.connecting:g} seconds.", log)
     if error is None:
         return _with_log("It ended the connection.", log)
-    found = list(leaves(error))
-    first = next((one for one in found if not isinstance(one, LinkLost)), found[0])
+    found = list(leaf_errors(error))
+    first = next((one for one in found if not isinstance(one, ConnectionLost)), found[0])
     if isinstance(first, FileNotFoundError | NotADirectoryError) and server.command:
         if not server.folder.is_dir():
             return f"There is no folder {server.folder} to start it in."
         return f"There is no program {server.command[0]} on this machine's PATH."
     if isinstance(first, PermissionError) and server.command:
         return f"{server.command[0]} may not be run (permission denied)."
-    if isinstance(first, LinkLost):
+    if isinstance(first, ConnectionLost):
         return _with_log("It ended the connection.", log)
     said = " ".join(str(first).split()) or type(first).__name__
     if server.remote and type(first).__name__ in _UNREACHED:
-        return f"Nothing answers at {server.url}: {said}"[:LONGEST]
-    return _with_log(said[:LONGEST].rstrip(".") + ".", log)
+        return f"Nothing answers at {server.url}: {said}"[:MAX_REASON]
+    return _with_log(said[:MAX_REASON].rstrip(".") + ".", log)
 
 
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
@@ -123,19 +131,19 @@ _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedErro
 def _with_log(sentence: str, log: str) -> str:
     """*sentence*, and the last line that the program printed on its error stream."""
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-    return f"{sentence} It said: {last[:LONGEST]}" if last else sentence
+    return f"{sentence} It said: {last[:MAX_REASON]}" if last else sentence
 
 
-ATTEMPTS = 5
+MAX_FAILURES = 5
 """Connections in a row that may fail before it is given up on until somebody asks again."""
 
 FIRST_PAUSE = 1.0
 """Seconds before the second attempt; doubled each time."""
 
-STEADY = 60.0
+STABLE_AFTER = 60.0
 """Seconds after which a connection counts as one that worked."""
 
-WAITED = 10.0
+RECONNECT_WAIT = 10.0
 """Seconds that a call waits for a server that is being connected again."""
 
 Got = TypeVar("Got")
@@ -150,28 +158,28 @@ class KeeperDeps:
     root: Path
     environment: Mapping[str, str]
     told: Callable[[], None]
-    offered: Callable[[Offer | None], None]
+    offered: Callable[[Listing | None], None]
     ask: Ask | None = None
-    login: Login | None = None
+    login: AuthSource | None = None
     first_pause: float = FIRST_PAUSE
 
 
-class Keeper:
+class ServerSupervisor:
     """One server. ``standing`` tells how it stands."""
 
     def __init__(self, server: Server, deps: KeeperDeps) -> None:
         self._server = server
         self._deps = deps
         self._task: asyncio.Task[None] | None = None
-        self._link: Link | None = None
-        self._callers: list[Caller] = []
-        self._now: Attempt | None = None
-        self._wire: Wire = _first_wire(server)
+        self._link: McpClient | None = None
+        self._callers: list[ActiveCall] = []
+        self._now: Connection | None = None
+        self._wire: Transport = _first_wire(server)
         self._settled = asyncio.Event()
         self._tried = asyncio.Event()
         self._hurry = asyncio.Event()
-        state: State = "connecting" if server.enabled else "disabled"
-        self.standing = Standing(server=server, state=state)
+        state: ServerState = "connecting" if server.enabled else "disabled"
+        self.standing = ServerStatus(server=server, state=state)
 
     def start(self) -> None:
         """Connect from now on, and stay connected. While it pauses, it tries at once."""
@@ -200,10 +208,10 @@ class Keeper:
         """Wait until it is connected, or the first attempt has failed."""
         await self._tried.wait()
 
-    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> Answer:
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
         """Call a tool. Raises ``ToolError``."""
         silence = self._server.silence
-        caller = Caller(self._server.name, ctx, self._deps.ask)
+        caller = ActiveCall(self._server.name, ctx, self._deps.ask)
         self._callers.append(caller)
         try:
             return await self._ask(
@@ -215,32 +223,32 @@ class Keeper:
             self._callers.remove(caller)
             caller.end()
 
-    async def _elicit(self, message: str, wanted: JsonObject | str) -> Elicited:
+    async def _elicit(self, message: str, wanted: JsonObject | str) -> ElicitationResult:
         """Ask the user of the newest call. A server without one has nothing to ask."""
         if not self._callers:
-            return Elicited("decline", {})
+            return ElicitationResult("decline", {})
         return await self._callers[-1].elicit(message, wanted)
 
-    async def _sample(self, sample: Sample) -> Sampled:
+    async def _sample(self, sample: SampleRequest) -> SampleResult:
         """Have a model answer for the newest call. Raises ``Refused``."""
         if not self._callers:
-            raise Refused("A model is asked in the middle of a call alone.")
+            raise SamplingRefused("A model is asked in the middle of a call alone.")
         return await self._callers[-1].sample(sample)
 
-    async def read(self, uri: str) -> Answer:
+    async def read(self, uri: str) -> ServerResponse:
         """The content of a resource. Raises ``ToolError``."""
         return await self._ask(lambda link: link.read(uri))
 
-    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+    async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
         """A prompt, filled in. Raises ``ToolError``."""
         return await self._ask(lambda link: link.prompt(name, arguments))
 
-    async def _ask(self, request: "Callable[[Link], Awaitable[Got]]") -> Got:
+    async def _ask(self, request: "Callable[[McpClient], Awaitable[Got]]") -> Got:
         for _ in range(2):
             link = await self._ready()
             try:
                 return await request(link)
-            except LinkLost as lost:
+            except ConnectionLost as lost:
                 refused = self._now is not None and self._now.refused
                 self._broken(link)
                 if refused:
@@ -256,12 +264,12 @@ class Keeper:
                     ) from None
         raise ToolError(f"The MCP server {self._server.name} broke off twice.")
 
-    async def _ready(self) -> "Link":
+    async def _ready(self) -> "McpClient":
         """The connection, waited for if there is hope. Raises ``ToolError``."""
         if self._link is None and self.standing.state in {"connecting", "failed"}:
             self.start()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(WAITED, self._server.connecting)):
+                async with asyncio.timeout(min(RECONNECT_WAIT, self._server.connecting)):
                     await self._settled.wait()
         if self._link is None:
             name, standing = self._server.name, self.standing
@@ -271,7 +279,7 @@ class Keeper:
             raise ToolError(f"The MCP server {name} is not connected: {why}")
         return self._link
 
-    def _broken(self, link: "Link") -> None:
+    def _broken(self, link: "McpClient") -> None:
         if self._link is link and self._now is not None:
             self._link = None
             self._settled.clear()
@@ -283,7 +291,7 @@ class Keeper:
         failures = 0
         while True:
             self._hurry.clear()
-            now = self._now = Attempt(self._server, self._wire, self._attempt_deps())
+            now = self._now = Connection(self._server, self._wire, self._attempt_deps())
             try:
                 error = await now.held()
             finally:
@@ -291,14 +299,14 @@ class Keeper:
             self._settled.clear()
             if self._falls_back(now, error):
                 continue
-            failures = 1 if now.was_up and now.lasted >= STEADY else failures + 1
+            failures = 1 if now.was_up and now.lasted >= STABLE_AFTER else failures + 1
             late = not now.was_up and now.lasted >= self._server.connecting
-            reason = reason_of(error, self._server, now.log, late=late)
+            reason = failure_reason(error, self._server, now.log, late=late)
             if now.refused:
                 self._deps.offered(None)
                 self._give_up("needs auth", now.refused, now.log)
                 return
-            if failures >= ATTEMPTS or never_starts(error):
+            if failures >= MAX_FAILURES or cannot_start(error):
                 self._give_up("failed", reason, now.log)
                 return
             self._tried.set()
@@ -308,7 +316,7 @@ class Keeper:
                 async with asyncio.timeout(pause):
                     await self._hurry.wait()
 
-    def _falls_back(self, now: Attempt, error: BaseException | None) -> bool:
+    def _falls_back(self, now: Connection, error: BaseException | None) -> bool:
         """Whether SSE is to be tried next: an older server knows nothing of streamable HTTP."""
         if now.wire != "http" or now.was_up or now.refused:
             return False
@@ -317,7 +325,7 @@ class Keeper:
         self._wire = "sse"
         return True
 
-    def _give_up(self, state: State, reason: str, log: str) -> None:
+    def _give_up(self, state: ServerState, reason: str, log: str) -> None:
         self._tell(state, reason=reason, log=log)
         self._settled.set()
         self._tried.set()
@@ -334,13 +342,13 @@ class Keeper:
             login=self._deps.login,
         )
 
-    def _up(self, link: "Link", offer: Offer) -> None:
+    def _up(self, link: "McpClient", offer: Listing) -> None:
         self._link = link
         self._offered(link, offer)
         self._settled.set()
         self._tried.set()
 
-    def _offered(self, link: "Link", offer: Offer) -> None:
+    def _offered(self, link: "McpClient", offer: Listing) -> None:
         self.standing = replace(
             self.standing,
             wire=link.wire,
@@ -352,7 +360,7 @@ class Keeper:
         self._tell("connected", problems=offer.problems)
 
     def _tell(
-        self, state: State, *, reason: str = "", log: str = "", problems: tuple[str, ...] = ()
+        self, state: ServerState, *, reason: str = "", log: str = "", problems: tuple[str, ...] = ()
     ) -> None:
         self.standing = replace(
             self.standing, state=state, reason=reason, log=log, problems=problems
@@ -360,5 +368,5 @@ class Keeper:
         self._deps.told()
 
 
-def _first_wire(server: Server) -> Wire:
+def _first_wire(server: Server) -> Transport:
     return "http" if server.remote else "stdio"

@@ -6,10 +6,10 @@ from pathlib import Path
 from agent.config.private_file import PrivateFile, objects_in
 from agent.records.json import JsonObject
 
-NAME = "mcp-auth.json"
+FILE_NAME = "mcp-auth.json"
 
 
-class TokenFile:
+class TokenStore:
     """The logins in the *data* folder, by the address of their server (mode 0600).
 
     An entry holds ``tokens`` (with ``expires_at``, seconds since the epoch), ``client``,
@@ -18,7 +18,7 @@ class TokenFile:
     """
 
     def __init__(self, data: Path) -> None:
-        self._file = PrivateFile(data / NAME, "The login")
+        self._file = PrivateFile(data / FILE_NAME, "The login")
 
     def entry(self, url: str) -> JsonObject:
         """What is kept for *url*, empty for nothing."""

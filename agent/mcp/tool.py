@@ -8,20 +8,20 @@ from typing import ClassVar, Protocol
 
 from pydantic import ConfigDict
 
-from agent.mcp.records import Answer, Definition
+from agent.mcp.records import ServerResponse, ToolDefinition
 from agent.mcp.results import result_of
 from agent.mcp.schemas import for_models
-from agent.mcp.validation import check, fitted
+from agent.mcp.validation import check_arguments, coerced
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.clean_text import visible
 
-DESCRIBED = 4_000
+MAX_DESCRIPTION = 4_000
 """Characters of a description that the model is given."""
 
-OBJECT = 60
+MAX_LABEL = 60
 """Characters of the arguments on a call's row."""
 
 CHANGED = "its definition has changed since it was approved"
@@ -37,10 +37,10 @@ class McpArgs(ToolArgs):
         return dict(self.__pydantic_extra__ or {})
 
 
-class Caller(Protocol):
+class ToolCaller(Protocol):
     """How a tool reaches its server."""
 
-    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> Answer:
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
         """Raises ``ToolError`` for a server that is not there, breaks off or does not answer."""
         ...
 
@@ -64,10 +64,10 @@ class McpTool:
         *,
         name: str,
         server: str,
-        holds: Definition,
-        told: Definition,
-        caller: Caller,
-        approve: Callable[[Definition], None],
+        holds: ToolDefinition,
+        told: ToolDefinition,
+        caller: ToolCaller,
+        approve: Callable[[ToolDefinition], None],
     ) -> None:
         self.spec = ToolSpec(name=name, verb=server, indirect=True, on_demand=True, server=server)
         self.description = describe(server, holds)
@@ -86,8 +86,8 @@ class McpTool:
     async def prepare(self, args: McpArgs, ctx: ToolContext) -> Plan[McpPayload]:
         _ = ctx
         schema = self.definition.schema if not self.changed else {}
-        given = fitted(args.given, schema)
-        check(given, schema)
+        given = coerced(args.given, schema)
+        check_arguments(given, schema)
         name = self.spec.name
         shown = json.dumps(given, ensure_ascii=False)
         need = Need(
@@ -98,9 +98,9 @@ class McpTool:
             reason=CHANGED if self.changed else f"a tool of the MCP server {self._server}",
             strict="guarded" if self.changed else "",
         )
-        blocks: list[Block] = [TextBlock(spelled(given))] if given else []
+        blocks: list[Block] = [TextBlock(arguments_text(given))] if given else []
         if self.changed:
-            blocks.append(TextBlock(difference(self._holds, self.definition)))
+            blocks.append(TextBlock(definition_diff(self._holds, self.definition)))
         tool = self.definition.title or self.definition.name
         heading = f"Call {tool} of {self._server}, which has changed?"
         return Plan(
@@ -128,15 +128,15 @@ class McpTool:
         )
 
 
-def describe(server: str, definition: Definition) -> str:
+def describe(server: str, definition: ToolDefinition) -> str:
     """What the model is told of a tool."""
     text = visible(definition.description or definition.title or definition.name).strip()
-    if len(text) > DESCRIBED:
-        text = text[:DESCRIBED] + "…"
+    if len(text) > MAX_DESCRIPTION:
+        text = text[:MAX_DESCRIPTION] + "…"
     return f"{text}\n\n(A tool of the MCP server {visible(server)}.)"
 
 
-def spelled(given: JsonObject) -> str:
+def arguments_text(given: JsonObject) -> str:
     """All arguments, one below the other, for the dialog and the transcript."""
     return "\n".join(f"{name}: {_value(value)}" for name, value in given.items())
 
@@ -151,10 +151,10 @@ def _brief(given: JsonObject) -> str:
     """The first arguments on one line."""
     words = [f"{n}={' '.join(_value(v).split())}" for n, v in given.items()]
     text = " ".join(words)
-    return text if len(text) <= OBJECT else text[: OBJECT - 1] + "…"
+    return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
 
 
-def difference(old: Definition, new: Definition) -> str:
+def definition_diff(old: ToolDefinition, new: ToolDefinition) -> str:
     """How the definition changed, line by line."""
     lines = [
         line for line in difflib.ndiff(_lines(old), _lines(new)) if line.startswith(("+ ", "- "))
@@ -162,7 +162,7 @@ def difference(old: Definition, new: Definition) -> str:
     return "Its definition has changed:\n" + "\n".join(lines)
 
 
-def _lines(definition: Definition) -> list[str]:
+def _lines(definition: ToolDefinition) -> list[str]:
     schema = json.dumps(definition.schema, indent=1, sort_keys=True, ensure_ascii=False)
     described = visible(definition.description).splitlines()
     return [definition.title, *described, *visible(schema).splitlines()]

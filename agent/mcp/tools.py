@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from agent.bus import Bus
-from agent.mcp.pins import Pins
-from agent.mcp.records import Definition, Offer, Resource, Server
-from agent.mcp.resource_tool import NAME, Read, ResourceTool
-from agent.mcp.tool import Caller, McpTool
+from agent.mcp.pins import ApprovedDefinitions
+from agent.mcp.records import Listing, Resource, Server, ToolDefinition
+from agent.mcp.resource_tool import NAME, ReadResource, ResourceTool
+from agent.mcp.tool import McpTool, ToolCaller
 from agent.records.errors import StoreUnavailable
 from agent.records.events import McpChanged, Notice
 from agent.tools.registry import Registry
@@ -17,12 +17,12 @@ from agent.tools.registry import Registry
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def plain(name: str) -> str:
+def safe_name(name: str) -> str:
     """*name* in the alphabet that every provider takes."""
     return _OTHER.sub("_", name) or "_"
 
 
-def name_tools(
+def tool_names(
     tools: Iterable[tuple[str, str]], builtin: Callable[[str], bool]
 ) -> Mapping[tuple[str, str], str]:
     """The name of each ``(server, tool)``: ``server_tool``.
@@ -31,13 +31,13 @@ def name_tools(
     name, neither gets it, whoever was there first: a rule on it was made for one of them. They
     are told apart by two underscores, and by a number if that is not enough.
     """
-    wanted = {key: f"{plain(key[0])}_{plain(key[1])}" for key in sorted(set(tools))}
+    wanted = {key: f"{safe_name(key[0])}_{safe_name(key[1])}" for key in sorted(set(tools))}
     wanted = {key: f"mcp_{name}" if builtin(name) else name for key, name in wanted.items()}
     for joint in ("__", "___"):
         times = Counter(wanted.values())
         for key, name in list(wanted.items()):
             if times[name] > 1:
-                wanted[key] = f"{plain(key[0])}{joint}{plain(key[1])}"
+                wanted[key] = f"{safe_name(key[0])}{joint}{safe_name(key[1])}"
     used: set[str] = set()
     for key, name in wanted.items():
         number, unique = 1, name
@@ -49,7 +49,7 @@ def name_tools(
     return wanted
 
 
-MOST_WORDS = 20_000
+MAX_INSTRUCTIONS = 20_000
 """Characters of what all servers together say that models are told."""
 
 OWNER = "mcp"
@@ -57,13 +57,13 @@ OWNER = "mcp"
 
 
 @dataclass(slots=True)
-class _Held:
+class _ServerTools:
     """What one server offers: its tools by their own names, and its *words*, each as told and
     as approved."""
 
     server: Server
-    told: dict[str, Definition]
-    holds: dict[str, Definition]
+    told: dict[str, ToolDefinition]
+    holds: dict[str, ToolDefinition]
     words: tuple[str, str]
     resources: tuple[Resource, ...]
 
@@ -74,21 +74,21 @@ class Toolbox:
     def __init__(
         self,
         registry: Registry,
-        pins: Pins,
+        pins: ApprovedDefinitions,
         bus: Bus,
-        caller: Callable[[str], Caller],
-        read: Read,
+        caller: Callable[[str], ToolCaller],
+        read: ReadResource,
     ) -> None:
         self._registry = registry
         self._pins = pins
         self._bus = bus
         self._caller = caller
         self._read = read
-        self._held: dict[str, _Held] = {}
-        self._names: dict[str, tuple[tuple[str, Definition], ...]] = {}
+        self._held: dict[str, _ServerTools] = {}
+        self._names: dict[str, tuple[tuple[str, ToolDefinition], ...]] = {}
         self._changed: dict[str, tuple[str, ...]] = {}
 
-    def names(self, server: str) -> tuple[tuple[str, Definition], ...]:
+    def names(self, server: str) -> tuple[tuple[str, ToolDefinition], ...]:
         """The tools of *server*, each with the name by which models know it."""
         return self._names.get(server, ())
 
@@ -105,7 +105,7 @@ class Toolbox:
         told, holds = held.words
         return holds, None if told == holds else told
 
-    def take(self, server: Server, offer: Offer | None) -> None:
+    def take(self, server: Server, offer: Listing | None) -> None:
         """Put a server's tools in the registry as they are now; None for none any more."""
         if offer is None:
             if self._held.pop(server.name, None) is not None:
@@ -119,7 +119,7 @@ class Toolbox:
             self._bus.publish(Notice(error.message))
             holds, words = dict(told), offer.words
         said = (offer.words, words)
-        self._held[server.name] = _Held(server, told, holds, said, offer.resources)
+        self._held[server.name] = _ServerTools(server, told, holds, said, offer.resources)
         self._register()
         if self.words(server.name)[1] not in {None, heard}:
             self._bus.publish(
@@ -137,7 +137,7 @@ class Toolbox:
                 )
             )
 
-    def approve(self, server: str, definition: Definition) -> None:
+    def approve(self, server: str, definition: ToolDefinition) -> None:
         """Go by what *server* says of a tool now. Raises ``StoreUnavailable``."""
         held = self._held.get(server)
         if held is not None:
@@ -158,7 +158,7 @@ class Toolbox:
 
     def _register(self) -> None:
         keys = [(server, tool) for server, held in self._held.items() for tool in held.told]
-        names = name_tools(keys, lambda name: name == NAME or self._registry.claims(name))
+        names = tool_names(keys, lambda name: name == NAME or self._registry.claims(name))
         tools = {key: self._tool(key, name) for key, name in names.items()}
         resources = [(name, one) for name, held in self._held.items() for one in held.resources]
         reading = [ResourceTool(resources, self._read)] if resources else []
@@ -177,7 +177,7 @@ class Toolbox:
         spoken: dict[str, str] = {}
         for name, held in sorted(self._held.items()):
             text = held.words[1]
-            if text and sum(map(len, spoken.values())) + len(text) <= MOST_WORDS:
+            if text and sum(map(len, spoken.values())) + len(text) <= MAX_INSTRUCTIONS:
                 spoken[name] = text
         return spoken
 

@@ -16,22 +16,22 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
-from agent.mcp.elicitation import Elicited
-from agent.mcp.oauth import lacking
-from agent.mcp.records import Server, Wire
-from agent.mcp.sampling import Sample, Sampled
-from agent.mcp.schemas import BadSchema, mended
+from agent.mcp.elicitation import ElicitationResult
+from agent.mcp.oauth import missing_scope
+from agent.mcp.records import Server, Transport
+from agent.mcp.sampling import SampleRequest, SampleResult
+from agent.mcp.schemas import BadSchema, repaired
 from agent.mcp.stderr import ErrorLog
 from agent.records.json import Json, JsonObject
 from agent.tools.core.clean_text import visible
 
-NAMED = 80
+MAX_QUOTED = 80
 """Characters of a name that are quoted."""
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-def tidy(result: object, problems: list[str]) -> object:
+def repaired_result(result: object, problems: list[str]) -> object:
     """The *result* of a request as the SDK can read it; sentences on what was wrong are added
     to *problems*."""
     if not isinstance(result, dict):
@@ -60,13 +60,17 @@ def _tool(entry: Json, problems: list[str]) -> JsonObject | None:
         problems.append("A tool without a name is left out.")
         return None
     try:
-        schema = mended(entry.get("inputSchema"))
+        schema = repaired(entry.get("inputSchema"))
     except BadSchema as error:
-        problems.append(f"The tool {name[:NAMED]} is left out: its schema cannot be used, {error}.")
+        problems.append(
+            f"The tool {name[:MAX_QUOTED]} is left out: its schema cannot be used, {error}."
+        )
         return None
     execution = entry.get("execution")
     if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-        problems.append(f"The tool {name[:NAMED]} is left out: it runs as a task of the server's.")
+        problems.append(
+            f"The tool {name[:MAX_QUOTED]} is left out: it runs as a task of the server's."
+        )
         return None
     # Its results are read as they come: a schema for them could only make one unreadable.
     made: JsonObject = {"name": name, "inputSchema": schema}
@@ -99,19 +103,19 @@ def _named(entries: Sequence[Json], needed: str, kind: str, problems: list[str])
     return kept
 
 
-Streams = tuple["Watched", WriteStream[SessionMessage]]
+Streams = tuple["RepairedStream", WriteStream[SessionMessage]]
 
-SLOWEST = 30.0
+HTTP_TIMEOUT = 30.0
 """Seconds for a connection of HTTP and for sending."""
 
-QUIET = 3_600.0
+STREAM_TIMEOUT = 3_600.0
 """Seconds that a stream of events may be silent: it may have nothing to tell."""
 
 
-LONGEST_SCOPE = 200
+MAX_SCOPE = 200
 """Characters of the names of rights that are shown."""
 
-UNKNOWN = "It wants to know who you are."
+LOGIN_REQUIRED = "It wants to know who you are."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,14 +132,14 @@ class Hooks:
     gone: asyncio.Event
     changed: Callable[[], None]
     refused: Callable[[int, str], None]
-    elicit: Callable[[str, JsonObject | str], Awaitable[Elicited]]
-    sample: Callable[[Sample], Awaitable[Sampled]]
+    elicit: Callable[[str, JsonObject | str], Awaitable[ElicitationResult]]
+    sample: Callable[[SampleRequest], Awaitable[SampleResult]]
     log: ErrorLog | None = None
     auth: httpx2.Auth | None = None
 
 
 @dataclass(slots=True)
-class Wired:
+class TransportState:
     """What was seen on the wire. *fault* is the last error of HTTP, as a sentence."""
 
     gone: asyncio.Event
@@ -143,10 +147,12 @@ class Wired:
     fault: str = ""
 
 
-class Watched:
+class RepairedStream:
     """A transport's messages: mended where that is harmless, and their end is noticed."""
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], wired: Wired) -> None:
+    def __init__(
+        self, inner: ReadStream[SessionMessage | Exception], wired: TransportState
+    ) -> None:
         self._inner = inner
         self._wired = wired
 
@@ -185,13 +191,13 @@ class Watched:
 
     def _tidied(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            item.message.result = tidy(item.message.result, self._wired.problems)  # pyright: ignore[reportAttributeAccessIssue] - the kind stays
+            item.message.result = repaired_result(item.message.result, self._wired.problems)  # pyright: ignore[reportAttributeAccessIssue] - the kind stays
         return item
 
 
 @contextlib.asynccontextmanager
-async def open_wire(
-    server: Server, wire: Wire, hooks: Hooks, wired: Wired
+async def open_transport(
+    server: Server, wire: Transport, hooks: Hooks, wired: TransportState
 ) -> AsyncGenerator[Streams, None]:
     """The streams of a connection to *server*."""
     async with contextlib.AsyncExitStack() as stack:
@@ -216,12 +222,12 @@ async def open_wire(
 
             transport = sse_client(
                 server.url,
-                timeout=SLOWEST,
-                sse_read_timeout=QUIET,
+                timeout=HTTP_TIMEOUT,
+                sse_read_timeout=STREAM_TIMEOUT,
                 httpx_client_factory=made,
             )
             read, write = await stack.enter_async_context(transport)
-        yield Watched(read, wired), write
+        yield RepairedStream(read, wired), write
 
 
 def _program(server: Server, hooks: Hooks) -> StdioServerParameters:
@@ -240,7 +246,7 @@ def _unknown(server: Server, hooks: Hooks) -> tuple[str, str]:
     if not server.logs_in:
         why = "It does not take what its settings say of who you are"
         return f"{why}.", f"{why}: HTTP 401."
-    why = UNKNOWN if hooks.auth is None else "It does not take the login any more."
+    why = LOGIN_REQUIRED if hooks.auth is None else "It does not take the login any more."
     return why, "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
 
 
@@ -248,10 +254,10 @@ class _Client(httpx2.AsyncClient):
     """Looks at each answer that a request comes to in the end: what its signing asked and was
     answered on the way, the renewal of a token, is nobody's fault."""
 
-    def __init__(self, server: Server, hooks: Hooks, wired: Wired) -> None:
+    def __init__(self, server: Server, hooks: Hooks, wired: TransportState) -> None:
         super().__init__(
             headers=dict(server.headers),
-            timeout=httpx2.Timeout(SLOWEST, read=QUIET),
+            timeout=httpx2.Timeout(HTTP_TIMEOUT, read=STREAM_TIMEOUT),
             auth=hooks.auth,
         )
         self._server = server
@@ -264,9 +270,9 @@ class _Client(httpx2.AsyncClient):
         return answer
 
     def _look_at(self, answer: httpx2.Response) -> None:
-        lacked = lacking(answer)
+        lacked = missing_scope(answer)
         if lacked is not None:
-            rights = f" ({visible(lacked)[:LONGEST_SCOPE]})" if lacked else ""
+            rights = f" ({visible(lacked)[:MAX_SCOPE]})" if lacked else ""
             self._hooks.refused(403, f"It wants more rights than the login gave{rights}.")
             self._wired.fault = (
                 f"The server wants more rights for this than the login gave{rights}. The user can "

@@ -24,7 +24,7 @@ class _Validator(Protocol):
     def iter_errors(self, instance: Mapping[str, Json]) -> Iterator[_Error]: ...
 
 
-def check(given: JsonObject, schema: JsonObject) -> None:
+def check_arguments(given: JsonObject, schema: JsonObject) -> None:
     """Raise ``InvalidArguments`` with words that teach if *given* does not fit *schema*.
 
     A schema that is at fault checks nothing: its server says itself what it does not like.
@@ -51,7 +51,7 @@ def check(given: JsonObject, schema: JsonObject) -> None:
     )
 
 
-def fitted(given: JsonObject, schema: JsonObject) -> JsonObject:
+def coerced(given: JsonObject, schema: JsonObject) -> JsonObject:
     """*given*, with the slips of models mended that our own tools forgive as well: null for
     what may be left out, a number or a whole object as text, a number where text is wanted."""
     fields, required = schema.get("properties"), schema.get("required")

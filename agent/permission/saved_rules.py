@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent.config.finding import SIZE_LIMIT, read_text
 from agent.config.jsonc import JsoncError, parse
-from agent.config.jsonc_edit import with_value
-from agent.config.paths import ensure
+from agent.config.jsonc_edit import set_value
+from agent.config.paths import ensure_folder
 from agent.files.disk import replace_file
 from agent.records.errors import ConfigError
 from agent.records.json import Json
@@ -27,7 +27,7 @@ def save_setting(folder: Path, keys: tuple[str, ...], value: Json) -> Path:
     Of ``config.json`` and ``config.jsonc`` the one that has the first key is taken, else the
     later one. Raises ``ConfigError``; then nothing was changed.
     """
-    path = _file(ensure(folder), keys[0])
+    path = _file(ensure_folder(folder), keys[0])
     try:
         _write(path, keys, value)
     except JsoncError as error:
@@ -42,7 +42,7 @@ def save_setting(folder: Path, keys: tuple[str, ...], value: Json) -> Path:
 def _write(path: Path, keys: tuple[str, ...], value: Json) -> None:
     there = path.exists()
     text = read_text(path) if there else ""
-    data = with_value(text, keys, value).encode()
+    data = set_value(text, keys, value).encode()
     if len(data) > SIZE_LIMIT:
         raise ValueError("expected at most 1 MB")
     replace_file(str(path), data, create=not there)

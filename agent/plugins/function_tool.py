@@ -18,7 +18,7 @@ from agent.tools.core.schema import parameters
 CONTEXT = "context"
 """A parameter of this name gets the ``ToolContext`` of the call; the model knows nothing of it."""
 
-SHOWN = 60
+MAX_LABEL = 60
 """Characters of the arguments in a row."""
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
@@ -64,7 +64,7 @@ class FunctionTool:
         )
         spelled = "\n".join(f"{key}: {value}" for key, value in given.items())
         return Plan(
-            label=ToolLabel(self.spec.verb, " ".join(words.split())[:SHOWN]),
+            label=ToolLabel(self.spec.verb, " ".join(words.split())[:MAX_LABEL]),
             payload=args,
             needs=(need,),
             blocks=(TextBlock(spelled),) if spelled else (),

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.config import checking, environment
-from agent.config.definitions import Definition, Kind, defined, project_tops, user_tops
+from agent.config.definitions import (
+    DefinitionFile,
+    DefinitionKind,
+    find_definitions,
+    project_folders,
+    user_folders,
+)
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.plugins.api import Plugin
@@ -28,16 +34,16 @@ if TYPE_CHECKING:
 GROUP = "opencode_py.plugins"
 """The entry points of installed packages."""
 
-KINDS: tuple[Kind, ...] = ("plugin", "tool")
+KINDS: tuple[DefinitionKind, ...] = ("plugin", "tool")
 
-LIMIT = 10.0
+LOAD_TIMEOUT = 10.0
 """Seconds that all plugins together may take to load."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedPlugin:
     """One plugin: what it adds, or *failure*, a sentence, with the *traceback*. *project* ones came
     with the opened folder."""
 
@@ -51,10 +57,10 @@ class Loaded:
 class Plugins:
     """All plugins of an opened folder, in the order in which they were loaded."""
 
-    all: tuple[Loaded, ...] = ()
+    all: tuple[LoadedPlugin, ...] = ()
 
     @property
-    def working(self) -> tuple[Loaded, ...]:
+    def working(self) -> tuple[LoadedPlugin, ...]:
         return tuple(each for each in self.all if not each.failure)
 
     @property
@@ -73,8 +79,10 @@ class Plugins:
         for each in self.working:
             for name, given in each.plugin.providers.items():
                 values: JsonObject = {"provider": {name: dict(given)}}
-                notices += [f"{each.plugin.source}: {f.message}." for f in checking.check(values)]
-                made = checking.build(values).provider.get(name)
+                notices += [
+                    f"{each.plugin.source}: {f.message}." for f in checking.remove_invalid(values)
+                ]
+                made = checking.build_config(values).provider.get(name)
                 if made is not None and name not in config.provider:
                     config = replace(config, provider={**config.provider, name: made})
                     theirs |= {name} if each.project else set()
@@ -93,18 +101,18 @@ async def load_plugins(
     env: Mapping[str, str],
     *,
     trusted: bool,
-    limit: float = LIMIT,
+    limit: float = LOAD_TIMEOUT,
 ) -> Plugins:
     """The plugins for the opened *directory*: those of installed packages, the user's own files,
     and with trust the project's. Their code runs in threads; what has not loaded within *limit*
     seconds is left out."""
-    if environment.on(env, "PURE"):
+    if environment.is_on(env, "PURE"):
         return Plugins()
-    tops = user_tops(paths, env)
-    files = [file for kind in KINDS for file in defined(kind, tops, env)]
+    tops = user_folders(paths, env)
+    files = [file for kind in KINDS for file in find_definitions(kind, tops, env)]
     if trusted:
-        theirs = project_tops(directory, project, env)
-        files += [file for kind in KINDS for file in defined(kind, theirs, env, project)]
+        theirs = project_folders(directory, project, env)
+        files += [file for kind in KINDS for file in find_definitions(kind, theirs, env, project)]
     found = [*_installed(env), *(_from_file(file) for file in files)]
     return Plugins(tuple(await _all_within(limit, [*found])))
 
@@ -113,13 +121,13 @@ Register = Callable[[Plugin], object]
 _Found = tuple[Plugin, bool, Callable[[], Register]]
 
 
-async def _all_within(limit: float, found: list[_Found]) -> list[Loaded]:
+async def _all_within(limit: float, found: list[_Found]) -> list[LoadedPlugin]:
     """Load all, each in a thread of its own: one that hangs holds up neither the others nor the
     end of the program."""
     if not found:
         return []
     loop = asyncio.get_running_loop()
-    futures: list[asyncio.Future[Loaded]] = [loop.create_future() for _ in found]
+    futures: list[asyncio.Future[LoadedPlugin]] = [loop.create_future() for _ in found]
     threads = [
         threading.Thread(
             target=_in_thread, args=(loop, future, each), name=f"plugin {each[0].name}", daemon=True
@@ -129,7 +137,7 @@ async def _all_within(limit: float, found: list[_Found]) -> list[Loaded]:
     for thread in threads:
         thread.start()
     await asyncio.wait(futures, timeout=limit)
-    loaded: list[Loaded] = []
+    loaded: list[LoadedPlugin] = []
     for future, thread, (plugin, project, _) in zip(futures, threads, found, strict=True):
         if future.done():
             loaded.append(future.result())
@@ -145,7 +153,7 @@ LATE = "it has not loaded within {limit:g} seconds"
 
 
 def _in_thread(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Loaded]", found: _Found
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[LoadedPlugin]", found: _Found
 ) -> None:
     loaded = _load(*found)
 
@@ -185,7 +193,7 @@ def _loader(point: EntryPoint) -> Callable[[], Register]:
     return point.load
 
 
-def _from_file(file: Definition) -> _Found:
+def _from_file(file: DefinitionFile) -> _Found:
     return Plugin(file.name, file.source), file.project is not None, lambda: _register_of(file.path)
 
 
@@ -211,7 +219,7 @@ def _register_of(path: Path) -> Register:
     return register
 
 
-def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> Loaded:
+def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> LoadedPlugin:
     """Load one plugin. The boundary for any fault of its code."""
     try:
         find()(plugin)
@@ -219,12 +227,12 @@ def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> Loaded
         log.warning("the plugin %s failed", plugin.source, exc_info=True)
         why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         return _failed(plugin, project, why, "".join(traceback.format_exception(error)))
-    return Loaded(plugin, project)
+    return LoadedPlugin(plugin, project)
 
 
-def _failed(plugin: Plugin, project: bool, why: str, where: str) -> Loaded:
+def _failed(plugin: Plugin, project: bool, why: str, where: str) -> LoadedPlugin:
     sentence = (
         f"The plugin {plugin.name} ({plugin.source}) is left out: {why}. "
         "opencode-py debug plugins shows where."
     )
-    return Loaded(Plugin(plugin.name, plugin.source), project, sentence, where)
+    return LoadedPlugin(Plugin(plugin.name, plugin.source), project, sentence, where)

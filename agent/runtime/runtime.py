@@ -16,11 +16,11 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config
-from agent.config.paths import Paths, ensure
+from agent.config.paths import Paths, ensure_folder
 from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
-from agent.lsp.opening import Code
+from agent.lsp.opening import CodeServices
 from agent.mcp.service import McpService, mcp_service
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust
@@ -99,7 +99,7 @@ class Runtime:
     commands: Commands
     hooks: Hooks
     session_hooks: SessionHooks
-    code: Code
+    code: CodeServices
     plugins: Plugins
     notices: tuple[str, ...]
 
@@ -150,7 +150,7 @@ async def open_runtime(
     plugins = await load_plugins(directory, project, paths, env, trusted=trust.trusted)
     loaded = plugins.settings(loaded) if plugins.working else loaded
     bus = Bus()
-    store = await Store.open(ensure(paths.data) / "sessions.db", bus)
+    store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus)
     try:
         await store.recover()
         return _compose(
@@ -184,7 +184,7 @@ def _turn_deps(
     guidance: Guidance,
     folder: Directory,
     hooks: Hooks,
-    code: Code,
+    code: CodeServices,
 ) -> TurnDeps:
     """What turns work with."""
     bus, store = opened.bus, opened.store

@@ -13,7 +13,7 @@ from agent.config.paths import Paths
 from agent.files import Editor
 from agent.hooks.reading import find_hooks
 from agent.hooks.service import Hooks
-from agent.lsp.opening import Code, open_code
+from agent.lsp.opening import CodeServices, open_code_services
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
@@ -145,8 +145,8 @@ def room_rules(given: CompactionConfig) -> RoomRules:
     return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
 
 
-def code_of(opened: Opened, config: Config) -> Code:
-    return open_code(
+def code_of(opened: Opened, config: Config) -> CodeServices:
+    return open_code_services(
         config,
         opened.project,
         child_environment(opened.env, set(secret_variables(config))),

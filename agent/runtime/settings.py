@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig, load_config
-from agent.config.paths import Paths, shown
+from agent.config.paths import Paths, display_path
 from agent.permission.trust.project_files import look_through
 from agent.permission.trust.trust import AskTrust, Trust, TrustBook, settle
 from agent.provider.catalog.providers import KNOWN
@@ -33,7 +33,7 @@ async def read_settings(
     trust = Trust(
         book=TrustBook(paths.data),
         project=project,
-        folder=shown(project, env),
+        folder=display_path(project, env),
         look=look,
         found=await asyncio.to_thread(look),
     )

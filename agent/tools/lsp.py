@@ -10,9 +10,9 @@ from pydantic import AliasChoices, Field
 
 from agent.lsp.aftercare import diagnostic_line
 from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.reading import hover, places, symbols
-from agent.lsp.records import Place
-from agent.lsp.service import ANSWER, LspService
+from agent.lsp.reading import parse_hover, parse_locations, parse_symbols
+from agent.lsp.records import Location
+from agent.lsp.service import REQUEST_TIMEOUT, LspService
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError
 from agent.records.json import Json, JsonObject
@@ -115,12 +115,12 @@ class LspTool:
             return await self._diagnostics(target)
         answer = await self._answer(payload)
         if payload.operation == "hover":
-            text = hover(answer) or "Nothing is known about it."
+            text = parse_hover(answer) or "Nothing is known about it."
             return Result(text, blocks=(TextBlock(text),))
         found = (
-            symbols(answer, target.real)
+            parse_symbols(answer, target.real)
             if payload.operation in {"symbols", "workspace_symbols"}
-            else places(answer)
+            else parse_locations(answer)
         )
         lines = await asyncio.to_thread(_lines, found[:MOST], ctx)
         if len(found) > MOST:
@@ -138,8 +138,8 @@ class LspTool:
             raise ToolError(f"The language server cannot answer: {error}.") from error
         except TimeoutError:
             raise ToolError(
-                f"The language server gave no answer within {ANSWER:.0f} s. It may still be "
-                "reading the project; use grep meanwhile."
+                f"The language server gave no answer within {REQUEST_TIMEOUT:.0f} s. It may still "
+                "be reading the project; use grep meanwhile."
             ) from None
 
     async def _diagnostics(self, target: ToolPath) -> Result:
@@ -196,7 +196,7 @@ def _position(target: ToolPath, line: int, symbol: str) -> JsonObject:
     return {"line": line - 1, "character": units}
 
 
-def _lines(found: Sequence[Place], ctx: ToolContext) -> list[str]:
+def _lines(found: Sequence[Location], ctx: ToolContext) -> list[str]:
     """Places with what stands there, one a line."""
     texts: dict[str, list[str]] = {}
     shown: list[str] = []

@@ -10,7 +10,7 @@ from agent.config.frontmatter import FrontmatterError
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.skills import Skill, Skills, sampled
+from agent.skills import Skill, Skills, sample_files
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import printable, show_path
 
@@ -65,7 +65,7 @@ class SkillTool:
     ) -> Result:
         _ = reply
         skill = plan.payload.skill
-        files = [printable(name) for name in await asyncio.to_thread(sampled, skill.folder)]
+        files = [printable(name) for name in await asyncio.to_thread(sample_files, skill.folder)]
         lines = [f"Skill {skill.name}, in {show_path(str(skill.folder), ctx)}/"]
         if files:
             lines.append(f"Files beside it: {', '.join(files)}")

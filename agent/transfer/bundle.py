@@ -21,7 +21,7 @@ from agent.store.store import Store
 FORMAT = "opencode-py/session"
 VERSION = 1
 
-DEEPEST = 8
+MAX_DEPTH = 8
 """Sub-agents of sub-agents that are followed; deeper ones are left out."""
 
 
@@ -35,7 +35,7 @@ class Bundle:
     children: tuple["Bundle", ...] = ()
 
 
-async def collect(store: Store, session_id: str, deepest: int = DEEPEST) -> Bundle:
+async def collect_bundle(store: Store, session_id: str, deepest: int = MAX_DEPTH) -> Bundle:
     """A session as it stands now. Raises ``SessionNotFound``."""
     session = await store.session(session_id)
     messages = tuple(await store.messages(session_id))
@@ -45,7 +45,7 @@ async def collect(store: Store, session_id: str, deepest: int = DEEPEST) -> Bund
         session=session,
         messages=tuple(m for m in messages if shown is None or m.message.id < shown),
         todos=await store.todos(session_id),
-        children=tuple([await collect(store, child.id, deepest - 1) for child in children]),
+        children=tuple([await collect_bundle(store, child.id, deepest - 1) for child in children]),
     )
 
 
@@ -109,7 +109,7 @@ def without_secrets(bundle: Bundle, secrets: Sequence[str] = ()) -> Bundle:
     return from_json(_walked(_body(bundle), lambda text: redacted(text, secrets)))
 
 
-def renamed(bundle: Bundle, ids: Mapping[str, str]) -> Bundle:
+def with_ids(bundle: Bundle, ids: Mapping[str, str]) -> Bundle:
     """*bundle* with every id that *ids* names replaced, wherever it stands."""
     return from_json(_walked(_body(bundle), lambda text: ids.get(text, text)))
 

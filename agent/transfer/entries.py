@@ -16,7 +16,7 @@ from agent.session.review.timeline import TurnLine
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserEntry:
     """A message of the user's; *first* of the one that began the turn, the others came while it
     worked."""
 
@@ -25,16 +25,16 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FailedStep:
     """A step that did not end well: *error* says why, "" where it was interrupted."""
 
     error: str
 
 
-Entry = Said | TextPart | ReasoningPart | ToolPart | ReportPart | CompactionPart | Ended
+Entry = UserEntry | TextPart | ReasoningPart | ToolPart | ReportPart | CompactionPart | FailedStep
 
 
-def entries(turn: TurnLine) -> Iterator[Entry]:
+def turn_entries(turn: TurnLine) -> Iterator[Entry]:
     """The entries of *turn*; texts among them are never blank."""
     for item in turn.messages:
         message = item.message
@@ -42,7 +42,7 @@ def entries(turn: TurnLine) -> Iterator[Entry]:
             if message.synthetic:
                 yield from (part for part in item.parts if isinstance(part, HarnessPart))
             else:
-                yield Said(item, first=bool(turn.prompts) and item is turn.prompts[0])
+                yield UserEntry(item, first=bool(turn.prompts) and item is turn.prompts[0])
             continue
         for part in item.parts:
             match part:
@@ -53,6 +53,6 @@ def entries(turn: TurnLine) -> Iterator[Entry]:
                 case _:
                     pass
         if message.interrupted:
-            yield Ended("")
+            yield FailedStep("")
         elif message.error is not None:
-            yield Ended(message.error.message)
+            yield FailedStep(message.error.message)

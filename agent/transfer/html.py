@@ -26,12 +26,12 @@ from agent.records.messages import (
 from agent.records.units import money
 from agent.session.review.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
-from agent.transfer.entries import Ended, Entry, Said, entries
-from agent.transfer.markdown import moment, shell_text, short
+from agent.transfer.entries import Entry, FailedStep, UserEntry, turn_entries
+from agent.transfer.markdown import date_time, shell_text, shortened
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def as_html(bundle: Bundle) -> str:
@@ -54,7 +54,7 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
     level = min(6, depth + 1)
     yield f'<header id="{escape(session.id)}"><h{level}>{escape(session.title or "Untitled")}'
     yield f"</h{level}>"
-    facts = [moment(session.created), session.model or "", session.directory]
+    facts = [date_time(session.created), session.model or "", session.directory]
     facts.append(f"{len(turns)} turn{'' if len(turns) == 1 else 's'}")
     if session.cost is not None:
         facts.append(money(session.cost))
@@ -79,7 +79,7 @@ def _contents(turns: Sequence[TurnLine]) -> Iterator[str]:
 
 def _turn(turn: TurnLine) -> Iterator[str]:
     yield f'<section class="turn" id="{escape(turn.first_id)}">'
-    for entry in entries(turn):
+    for entry in turn_entries(turn):
         yield from _entry(entry)
     facts = [f"{len(turn.steps)} step{'' if len(turn.steps) == 1 else 's'}"] if turn.steps else []
     if turn.seconds is not None:
@@ -91,13 +91,13 @@ def _turn(turn: TurnLine) -> Iterator[str]:
 
 def _entry(entry: Entry) -> Iterator[str]:
     match entry:
-        case Said(item=item):
-            yield f'<div class="user"><p class="when">{escape(moment(item.message.created))}</p>'
+        case UserEntry(item=item):
+            yield f'<div class="user"><p class="when">{escape(date_time(item.message.created))}</p>'
             yield f"<pre>{escape(words_of(item))}</pre>"
             yield "".join(_attached(part) for part in item.parts)
             yield "</div>"
         case TextPart(text=text):
-            yield f'<div class="answer">{rendered(text)}</div>'
+            yield f'<div class="answer">{render_markdown(text)}</div>'
         case ReasoningPart(text=text):
             yield _folded("Thought", text)
         case ToolPart():
@@ -106,7 +106,7 @@ def _entry(entry: Entry) -> Iterator[str]:
             yield _folded(entry.line, entry.body)
         case CompactionPart(summary=summary):
             yield _folded(said_by(entry), summary)
-        case Ended(error=error):
+        case FailedStep(error=error):
             said = f'<p class="error">{escape(error)}</p>'
             yield said if error else '<p class="note">Interrupted</p>'
 
@@ -114,7 +114,7 @@ def _entry(entry: Entry) -> Iterator[str]:
 def _folded(head: str, text: str) -> str:
     if not text.strip():
         return f'<p class="note">{escape(head)}</p>'
-    return f"<details><summary>{escape(head)}</summary><div>{rendered(text)}</div></details>"
+    return f"<details><summary>{escape(head)}</summary><div>{render_markdown(text)}</div></details>"
 
 
 def _tool(part: ToolPart) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _tool(part: ToolPart) -> Iterator[str]:
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)
-    given = short(result_of(part)).strip()
+    given = shortened(result_of(part)).strip()
     if given and (not body or wrong):
         body += f"<pre>{escape(given)}</pre>"
     said = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
@@ -148,14 +148,14 @@ def _block(block: Block) -> str:
         case DiffBlock():
             return _diff(block)
         case ShellBlock():
-            return f"<pre>{escape(short(shell_text(block)))}</pre>"
+            return f"<pre>{escape(shortened(shell_text(block)))}</pre>"
         case TodoBlock():
             items = "".join(
                 f'<li class="{item.status}">{escape(item.content)}</li>' for item in block.items
             )
             return f'<ul class="todo">{items}</ul>'
         case SubtaskBlock(text=text) if text.strip():
-            return f'<div class="answer">{rendered(text)}</div>'
+            return f'<div class="answer">{render_markdown(text)}</div>'
         case _:
             return ""
 
@@ -179,7 +179,7 @@ def _diff(block: DiffBlock) -> str:
 def _attached(part: Part) -> str:
     if not isinstance(part, FilePart):
         return ""
-    if part.data is not None and part.mime in PICTURES:
+    if part.data is not None and part.mime in IMAGE_TYPES:
         name = escape(part.path or "an image")
         return f'<img alt="{name}" src="data:{part.mime};base64,{escape(part.data)}">'
     return f'<p class="note">attached {escape(part.path or part.mime)}</p>'
@@ -189,7 +189,7 @@ def _facts(facts: Sequence[str]) -> str:
     return " · ".join(escape(fact) for fact in facts if fact)
 
 
-def rendered(text: str) -> str:
+def render_markdown(text: str) -> str:
     """Markdown as HTML; pictures of it become links, as the page loads nothing."""
     from markdown_it import MarkdownIt  # for this form only
 

@@ -20,9 +20,9 @@ from agent.records.messages import (
 from agent.records.units import money
 from agent.session.review.timeline import TurnLine, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
-from agent.transfer.entries import Ended, Entry, Said, entries
+from agent.transfer.entries import Entry, FailedStep, UserEntry, turn_entries
 
-MOST_LINES = 60
+MAX_LINES = 60
 """Lines of output that are shown of one call."""
 
 
@@ -34,7 +34,7 @@ def as_markdown(bundle: Bundle) -> str:
 def _document(bundle: Bundle, level: int) -> Iterator[str]:
     session = bundle.session
     yield f"{'#' * level} {session.title or 'Untitled'}\n"
-    facts = [moment(session.created), session.model or "", f"`{session.directory}`"]
+    facts = [date_time(session.created), session.model or "", f"`{session.directory}`"]
     if session.cost is not None:
         facts.append(money(session.cost))
     yield " · ".join(fact for fact in facts if fact) + "\n"
@@ -50,14 +50,14 @@ def turn_as_markdown(turn: TurnLine) -> str:
 
 
 def _turn(turn: TurnLine, level: int) -> Iterator[str]:
-    yield f"{'#' * min(6, level)} {moment(turn.started)}\n"
-    for entry in entries(turn):
+    yield f"{'#' * min(6, level)} {date_time(turn.started)}\n"
+    for entry in turn_entries(turn):
         yield from _entry(entry)
 
 
 def _entry(entry: Entry) -> Iterator[str]:
     match entry:
-        case Said(item=item, first=first):
+        case UserEntry(item=item, first=first):
             label = "" if first else "*(while it worked)* "
             yield "\n".join(f"> {line}" for line in f"{label}{words_of(item)}".split("\n")) + "\n"
         case TextPart(text=text):
@@ -70,7 +70,7 @@ def _entry(entry: Entry) -> Iterator[str]:
             yield _folded(entry.line, entry.body)
         case CompactionPart(summary=summary):
             yield _folded(said_by(entry), summary)
-        case Ended(error=error):
+        case FailedStep(error=error):
             yield f"**Failed:** {error}\n" if error else "*Interrupted*\n"
 
 
@@ -100,9 +100,9 @@ def _tool(part: ToolPart) -> Iterator[str]:
             yield fenced("\n".join(diff_text(block)), "diff")
         elif isinstance(block, ShellBlock):
             shown = True
-            yield fenced(short(shell_text(block)), "")
+            yield fenced(shortened(shell_text(block)), "")
     if isinstance(state, Failed) and not shown:
-        yield fenced(short(result_of(part)), "")
+        yield fenced(shortened(result_of(part)), "")
 
 
 def shell_text(block: ShellBlock) -> str:
@@ -140,16 +140,16 @@ def code(text: str) -> str:
     return f"{ticks}{pad}{flat}{pad}{ticks}"
 
 
-def short(text: str) -> str:
+def shortened(text: str) -> str:
     """The first and last lines of a long text."""
     lines = text.split("\n")
-    if len(lines) <= MOST_LINES:
+    if len(lines) <= MAX_LINES:
         return text
-    half = MOST_LINES // 2
+    half = MAX_LINES // 2
     left = len(lines) - 2 * half
     return "\n".join([*lines[:half], f"… {left} more lines", *lines[-half:]])
 
 
-def moment(when: float) -> str:
+def date_time(when: float) -> str:
     """Date and time, of the place where it is written."""
     return datetime.fromtimestamp(when, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -13,10 +13,10 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.store.recovery import closed_part
 from agent.store.store import Store
-from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, renamed
+from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, with_ids
 from agent.transfer.opencode import from_opencode, is_opencode
 
-LARGEST = 512 * 1024 * 1024
+MAX_FILE_SIZE = 512 * 1024 * 1024
 """Bytes of a file that is read."""
 
 
@@ -43,7 +43,7 @@ def _all(bundle: Bundle) -> Iterator[Bundle]:
 
 def _read(path: Path, directory: str, project: str) -> Bundle:
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_FILE_SIZE:
             raise NothingToDo(f"{path} is too large to be an exported session.")
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -51,10 +51,10 @@ def _read(path: Path, directory: str, project: str) -> Bundle:
         raise NothingToDo(f"{path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:
         raise NothingToDo(f"{path} is no JSON file. Export a session as .json first.") from error
-    return _placed(parsed(data, str(path)), directory, project, None)
+    return _placed(parse_export(data, str(path)), directory, project, None)
 
 
-def parsed(data: Json, name: str) -> Bundle:
+def parse_export(data: Json, name: str) -> Bundle:
     """The session in the JSON value of the file *name*. Raises ``NothingToDo``."""
     if isinstance(data, dict) and data.get("format") == FORMAT:
         return _ours(data, name)
@@ -84,7 +84,7 @@ def _renewed(bundle: Bundle) -> Bundle:
             if message.turn_id is not None:
                 kinds.setdefault(message.turn_id, "trn")
             kinds |= dict.fromkeys((part.id for part in item.parts), cast("Kind", "prt"))
-    return renamed(bundle, {old: new_id(kind) for old, kind in kinds.items()})
+    return with_ids(bundle, {old: new_id(kind) for old, kind in kinds.items()})
 
 
 def _placed(bundle: Bundle, directory: str, project: str, parent: str | None) -> Bundle:

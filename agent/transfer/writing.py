@@ -10,13 +10,13 @@ from typing import Literal, get_args
 from agent.records.errors import NothingToDo
 from agent.records.messages import Session
 from agent.store.store import Store
-from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
+from agent.transfer.bundle import Bundle, collect_bundle, to_json, without_secrets
 
-Form = Literal["json", "md", "html"]
-FORMS: tuple[Form, ...] = get_args(Form)
+ExportForm = Literal["json", "md", "html"]
+FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 
-def text_of(bundle: Bundle, form: Form) -> str:
+def export_text(bundle: Bundle, form: ExportForm) -> str:
     """*bundle* as the text of a file."""
     match form:
         case "json":
@@ -31,7 +31,7 @@ def text_of(bundle: Bundle, form: Form) -> str:
             return as_html(bundle)
 
 
-def form_of(name: str) -> Form:
+def export_form(name: str) -> ExportForm:
     """The form that a file name asks for. Raises ``NothingToDo`` for another ending."""
     ending = Path(name).suffix.lower().removeprefix(".")
     for form in FORMS:
@@ -40,7 +40,7 @@ def form_of(name: str) -> Form:
     raise NothingToDo("An export is named .html, .md or .json.")
 
 
-def name_for(session: Session, form: Form) -> str:
+def default_name(session: Session, form: ExportForm) -> str:
     """A file name made of the title."""
     words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-")[:50].strip("-")
     return f"{words or session.id}.{form}"
@@ -60,20 +60,24 @@ async def export(
     With *redact* secrets are left out. Raises ``SessionNotFound``, and ``NothingToDo`` when the
     file is there already (unless *overwrite*) or cannot be written.
     """
-    form = form_of(path.name)
-    bundle = await collect(store, session_id)
+    form = export_form(path.name)
+    bundle = await collect_bundle(store, session_id)
 
     def work() -> int:
         left = without_secrets(bundle, secrets) if redact else bundle
-        return write(left, path, form, overwrite=overwrite)
+        return write_bundle(left, path, form, overwrite=overwrite)
 
     return await asyncio.to_thread(work)
 
 
-def write(bundle: Bundle, path: Path, form: Form | None = None, *, overwrite: bool = False) -> int:
+def write_bundle(
+    bundle: Bundle, path: Path, form: ExportForm | None = None, *, overwrite: bool = False
+) -> int:
     """Write *bundle* to *path*, in *form* or the one that the name asks for; returns the bytes.
     Raises ``NothingToDo`` as ``export`` does."""
-    return write_text(text_of(bundle, form or form_of(path.name)), path, overwrite=overwrite)
+    return write_text(
+        export_text(bundle, form or export_form(path.name)), path, overwrite=overwrite
+    )
 
 
 def write_text(text: str, path: Path, *, overwrite: bool = False) -> int:

@@ -17,7 +17,7 @@ from acp.schema import (
     TextResourceContents,
 )
 
-from agent.commands import slash
+from agent.commands import parse_slash
 from agent.records.messages import FilePart
 from agent.session.api import PromptInput
 from agent.session.prompt.attachments import ATTACHED
@@ -77,7 +77,9 @@ def command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
     """The name and the argument of a prompt that looks like a slash command."""
     if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
         return None
-    return slash("".join(block.text for block in blocks if isinstance(block, TextContentBlock)))
+    return parse_slash(
+        "".join(block.text for block in blocks if isinstance(block, TextContentBlock))
+    )
 
 
 def _file(mime: str, data: str) -> FilePart:

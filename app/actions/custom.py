@@ -12,12 +12,12 @@ from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.commands import CommandInfo
-    from agent.mcp.records import Prompt, Standing
+    from agent.mcp.records import Prompt, ServerStatus
     from agent.records.messages import Session
     from agent.session.api import PromptInput
 
 
-def prompt_actions(standings: "Iterable[Standing]") -> list[Action]:
+def prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
     """An action for each prompt of the servers that are connected."""
     found: dict[str, Action] = {}
     for standing in standings:

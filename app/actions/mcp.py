@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from agent.mcp.records import Standing
+from agent.mcp.records import ServerStatus
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, McpChanged
 from app.commands.context import Context
@@ -53,7 +53,7 @@ async def _do(context: Context, name: str, what: str) -> None:
             await service.reconnect(name)
 
 
-def _accept(context: Context, standing: Standing) -> None:
+def _accept(context: Context, standing: ServerStatus) -> None:
     """Go by what a server says now."""
     name = sanitize_line(standing.server.name)
     if not standing.changed and standing.new_words is None:

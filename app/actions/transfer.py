@@ -40,14 +40,14 @@ async def export(context: Context, argument: str) -> None:
 
 async def export_session(context: Context, session_id: str, name: str = "") -> None:
     """Write a session under the given name, or under one that is asked for."""
+    from agent.transfer.writing import default_name  # as above
     from agent.transfer.writing import export as write  # when it is asked for
-    from agent.transfer.writing import name_for  # as above
 
     runtime = context.live.runtime
     if not name:
         session = await runtime.store.session(session_id)
         question = "Export to which file? The ending tells the form: .html, .md or .json"
-        name = await show_dialog(context.app, TextScreen(question, name_for(session, "html"))) or ""
+        name = await show_dialog(context.app, TextScreen(question, default_name(session, "html"))) or ""
     if not name:
         return
     path = placed(runtime.directory, name)

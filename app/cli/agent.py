@@ -85,7 +85,7 @@ def _record(info: "AgentInfo") -> dict[str, object]:
 
 def create(given: argparse.Namespace) -> int:
     """Write the agent's file; one that is there is never written over."""
-    from agent.config.paths import Paths, ensure  # not needed by --help
+    from agent.config.paths import Paths, ensure_folder  # not needed by --help
 
     asks = sys.stdin.isatty() and not given.json
     name = given.name or (input("Name: ").strip() if asks else "")
@@ -101,7 +101,7 @@ def create(given: argparse.Namespace) -> int:
     if given.project:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
-        ensure(path.parent)
+        ensure_folder(path.parent)
     prompt = given.prompt or (input("Its instructions: ").strip() if asks else "")
     path.write_text(_document(given, about, prompt), "utf-8")
     if given.json:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from agent.mcp.records import Definition, Standing
+from agent.mcp.records import ServerStatus, ToolDefinition
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line
@@ -43,7 +43,7 @@ MAX_DESCRIPTION = 200
 EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 
-def server_row(status: Standing) -> Row:
+def server_row(status: ServerStatus) -> Row:
     """How a server is listed."""
     name = sanitize_line(status.server.name)
     note = STATE_LABELS[status.state]
@@ -64,7 +64,7 @@ def server_row(status: Standing) -> Row:
     )
 
 
-def server_rows(statuses: Sequence[Standing]) -> list[Row]:
+def server_rows(statuses: Sequence[ServerStatus]) -> list[Row]:
     return [server_row(standing) for standing in statuses]
 
 
@@ -81,7 +81,7 @@ class McpScreen(Picker):
 
     def __init__(
         self,
-        statuses: Sequence[Standing],
+        statuses: Sequence[ServerStatus],
         on_action: Callable[[str, str], object],
         *,
         current: str | None = None,
@@ -105,7 +105,7 @@ class McpScreen(Picker):
 class ServerScreen(PageScreen):
     """One server, whole."""
 
-    def __init__(self, status: Standing) -> None:
+    def __init__(self, status: ServerStatus) -> None:
         super().__init__(sanitize_line(status.server.name), server_text(status))
 
 
@@ -126,7 +126,7 @@ class LoginScreen(PageScreen):
         )
 
 
-def server_text(status: Standing) -> Content:
+def server_text(status: ServerStatus) -> Content:
     """All that is known of a server."""
     state = Content.styled(
         f"{GLYPHS[status.state]} {STATE_LABELS[status.state]}", TONES[status.state]
@@ -155,7 +155,7 @@ def server_text(status: Standing) -> Content:
     return Content("\n\n").join(parts)
 
 
-def _facts(standing: Standing) -> Content:
+def _facts(standing: ServerStatus) -> Content:
     wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(standing.wire or "", "")
     words = [sanitize_line(standing.server.shown), *([wire] if wire else [])]
     if standing.about:
@@ -163,7 +163,7 @@ def _facts(standing: Standing) -> Content:
     return Content.styled(" · ".join(words), "$tone-muted")
 
 
-def _words(standing: Standing) -> list[Content]:
+def _words(standing: ServerStatus) -> list[Content]:
     """What models are told of the server as a whole, and what it says instead now."""
     lines = [Content(f"  {sanitize_line(line)}") for line in standing.words.splitlines()]
     if standing.new_words is not None:
@@ -178,7 +178,7 @@ def _section(title: str, lines: Sequence[Content]) -> Content:
     return Content("\n").join([Content.styled(title, "bold"), *lines])
 
 
-def _tool(standing: Standing, name: str, definition: Definition) -> Content:
+def _tool(standing: ServerStatus, name: str, definition: ToolDefinition) -> Content:
     line = _named(name, definition.description or definition.title)
     if definition.name in standing.changed:
         line += Content.styled("  changed since you allowed it; a call asks", "$tone-warn")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the first frame needs none of it
     from agent.lsp.records import LspStatus
-    from agent.mcp.records import Standing
+    from agent.mcp.records import ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Servers:
     ill: tuple[str, ...] = ()
 
 
-def servers_of(standings: "Sequence[Standing]") -> Servers:
+def servers_of(standings: "Sequence[ServerStatus]") -> Servers:
     """The short form of *standings*; those that are switched off don't count."""
     wanted = [one for one in standings if one.state != "disabled"]
     return Servers(

@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent.config.paths import Paths, ensure
+from agent.config.paths import Paths, ensure_folder
 
 SIZE = 1_000_000
 """Bytes after which the log starts anew, keeping one old file."""
@@ -26,7 +26,7 @@ def start_log(env: Mapping[str, str]) -> Path:
 
     Raises ``ConfigError`` when the folder for it can't be used.
     """
-    file = ensure(Paths.find(env).log) / "opencode-py.log"
+    file = ensure_folder(Paths.find(env).log) / "opencode-py.log"
     handler = _PrivateFile(file, maxBytes=SIZE, backupCount=1, delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()

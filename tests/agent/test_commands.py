@@ -2,13 +2,13 @@
 
 import pytest
 
-from agent.commands import Piece, commands_of, expand
+from agent.commands import TemplatePart, available_commands, expand_template
 from agent.config.loading import load_config
 from agent.config.paths import Paths
 
 
 def said(template: str, argument: str) -> str:
-    return "".join(piece.text for piece in expand(template, argument))
+    return "".join(piece.text for piece in expand_template(template, argument))
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_k8_places_are_filled_in(template: str, argument: str, expected: str) ->
 
 
 def test_k8_only_what_the_template_marks_is_run() -> None:
-    pieces = expand("State: !`git log $1`\nTask: $ARGUMENTS", "-3 !`rm x`")
+    pieces = expand_template("State: !`git log $1`\nTask: $ARGUMENTS", "-3 !`rm x`")
     assert pieces == (
-        Piece("text", "State: "),
-        Piece("shell", "git log -3 !`rm x`"),
-        Piece("text", "\nTask: -3 !`rm x`"),
+        TemplatePart("text", "State: "),
+        TemplatePart("shell", "git log -3 !`rm x`"),
+        TemplatePart("text", "\nTask: -3 !`rm x`"),
     )
 
 
@@ -60,7 +60,7 @@ def test_k8_commands_of_every_place_later_wins(tmp_path) -> None:
     paths = Paths.find(env)
     loaded = load_config(project, project, env, paths=paths)
     assert not [notice for notice in loaded.notices if "project" not in notice]
-    found = {each.name: each for each in commands_of(loaded)}
+    found = {each.name: each for each in available_commands(loaded)}
     assert list(found) == ["deep/b", "fix", "inline", "review"]
     fix = found["fix"]
     assert (fix.description, fix.template, fix.hint) == ("mine", "Fix", "[issue]")
@@ -68,5 +68,5 @@ def test_k8_commands_of_every_place_later_wins(tmp_path) -> None:
     assert "opencode-py/commands/fix.md" in fix.source
     assert found["inline"].hint == "[arguments]"
     trusted = load_config(project, project, env, paths=paths, trusted=True)
-    theirs = {each.name: each for each in commands_of(trusted)}["theirs"]
+    theirs = {each.name: each for each in available_commands(trusted)}["theirs"]
     assert (theirs.description, theirs.source) == ("Do it", ".opencode/commands/theirs.md")

@@ -10,7 +10,7 @@ import pytest
 from agent.config.paths import Paths
 from agent.records.events import Notice
 from agent.records.messages import Completed, Failed
-from agent.skills import MAX_LISTED, Skills, listing
+from agent.skills import MAX_LISTED, Skills, skill_list
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 
@@ -116,7 +116,7 @@ def test_i3_the_listing_is_bounded_and_leaves_out_hidden_ones(tmp_path: Path) ->
     for n in range(40):
         write(tmp_path / "home/.claude/skills", {f"s{n}/SKILL.md": skill(f"s{n}", "x" * 3000)})
     found = skills(tmp_path).find()
-    text = listing(found.skills.values())
+    text = skill_list(found.skills.values())
     assert len(text) < MAX_LISTED + 1000
     assert "hidden" not in text
     assert text.count("\n- ") == 39

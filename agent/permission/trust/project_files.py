@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import foreign, forms, jsonc
-from agent.config.definitions import Definition, defined, files_of, project_tops
-from agent.config.finding import find, folders, read, read_text
+from agent.config.definitions import (
+    DefinitionFile,
+    definition_paths,
+    find_definitions,
+    project_folders,
+)
+from agent.config.finding import find_sources, folder_chain, read_source, read_text
 from agent.config.frontmatter import FrontmatterError
 from agent.config.markdown import read_agent
-from agent.config.paths import Paths, home_of
+from agent.config.paths import Paths, home_folder
 from agent.permission.trust.project_programs import TABLES, Runs, programs
 from agent.records.json import Json, JsonObject
 
@@ -72,17 +77,17 @@ def look_through(
     *patterns* are the user's own further instructions; relative ones lead into the project.
     """
     looker = _Looker(directory, project)
-    for source in find(directory, project, paths, env).project:
+    for source in find_sources(directory, project, paths, env).project:
         try:
-            values, _ = forms.in_our_form(source, jsonc.parse(read(source)))
+            values, _ = forms.to_own_form(source, jsonc.parse(read_source(source)))
         except (OSError, ValueError, jsonc.JsoncError):
             continue  # such a file has no effect, which loading tells
         foreign.translate(values)
         looker.config(source.name, source.folder, values)
-    for top in project_tops(directory, project, env):
+    for top in project_folders(directory, project, env):
         looker.top(top, env)
-    for folder in folders(directory, project):
-        looker.folder(folder, own_hooks=folder == home_of(env))
+    for folder in folder_chain(directory, project):
+        looker.folder(folder, own_hooks=folder == home_folder(env))
     for pattern in patterns:
         for path in pattern_files(pattern, directory, project):
             looker.steer("instructions", path)
@@ -95,7 +100,7 @@ def pattern_files(pattern: str, directory: Path, project: Path) -> list[Path]:
     if "://" in pattern or pattern.startswith(("/", "~")):
         return []
     found: dict[Path, None] = {}
-    for folder in folders(directory, project):
+    for folder in folder_chain(directory, project):
         # Path.glob raises for some patterns, and a pattern is a stranger's.
         names = glob.iglob(pattern, root_dir=folder, recursive=True)  # see above
         for name in islice(names, PATTERN_FILES):
@@ -131,16 +136,16 @@ class _Looker:
 
     def top(self, top: Path, env: Mapping[str, str]) -> None:
         """Definitions and code below a folder such as ``.opencode-py``."""
-        for path in files_of("command", top, self._project):
+        for path in definition_paths("command", top, self._project):
             self.steer("command", path)
-        for file in defined("agent", (top,), env, self._project):
+        for file in find_definitions("agent", (top,), env, self._project):
             self.steer("agent", file.path)
             self._agent(file)
-        for path in files_of("skill", top, self._project):
+        for path in definition_paths("skill", top, self._project):
             self.steer("skill", path)
-        for path in files_of("plugin", top, self._project):
+        for path in definition_paths("plugin", top, self._project):
             self._code(Runs(kind="plugin", name=path.stem, source=self._name(path)), path)
-        for path in files_of("tool", top, self._project):
+        for path in definition_paths("tool", top, self._project):
             self._code(Runs(kind="tool", name=path.stem, source=self._name(path)), path)
 
     def folder(self, folder: Path, *, own_hooks: bool) -> None:
@@ -160,7 +165,7 @@ class _Looker:
     def steer(self, kind: SteerKind, path: Path) -> None:
         self._steers[Steers(kind, self._name(path))] = None
 
-    def _agent(self, file: Definition) -> None:
+    def _agent(self, file: DefinitionFile) -> None:
         """What an agent would allow. One that cannot be read has no effect."""
         try:
             values: JsonObject = {"agent": {file.name: read_agent(file)}}

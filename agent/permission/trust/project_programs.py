@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.config.restraint import too_wide
+from agent.config.restraint import allows_everything
 from agent.config.rules import parse_rules, parse_switches
 from agent.records.json import Json, JsonObject
 
@@ -132,7 +132,7 @@ def _allowed(values: JsonObject, source: str) -> Iterator[Runs]:
             *parse_rules(entry.get("permission"), source).rules,
         )
         for rule in found:
-            if rule.action == "allow" and not too_wide(rule):
+            if rule.action == "allow" and not allows_everything(rule):
                 name = rule.permission if not owner else f"{rule.permission} (agent {owner})"
                 yield Runs(
                     kind="allowed without asking", name=name, source=source, detail=rule.pattern

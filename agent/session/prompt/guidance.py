@@ -11,7 +11,7 @@ from agent.config.paths import Paths
 from agent.permission.trust.trust import Standing, Trust
 from agent.session.prompt.instructions import Instructions
 from agent.session.prompt.remember import Remember
-from agent.skills import Found, Skills
+from agent.skills import FoundSkills, Skills
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,6 @@ class Guidance:
             Remember(directory, trust.project, trust, mode),
         )
 
-    async def find_skills(self) -> Found:
+    async def find_skills(self) -> FoundSkills:
         """The skills that there are now."""
         return await asyncio.to_thread(self.skills.find)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import environment
-from agent.config.finding import folders
-from agent.config.paths import Paths, home_of, opencode_folder
+from agent.config.finding import folder_chain
+from agent.config.paths import Paths, home_folder, opencode_folder
 from agent.permission.trust.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import Standing
 from agent.records.messages import Completed
@@ -74,7 +74,7 @@ class Instructions:
         mode: Mode = "nearest",
     ) -> None:
         self._paths = paths
-        self._home = home_of(env)
+        self._home = home_folder(env)
         self._env = env
         self._standing = standing
         self._entries = tuple(entries)
@@ -142,7 +142,7 @@ class Instructions:
         """The user's own file: ours, else the one of another program."""
         candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
         if not any(
-            environment.on(self._env, name)
+            environment.is_on(self._env, name)
             for name in ("DISABLE_CLAUDE_CODE", "DISABLE_CLAUDE_CODE_PROMPT")
         ):
             candidates.append(self._home / ".claude" / "CLAUDE.md")
@@ -209,7 +209,7 @@ def with_instructions(state: Completed, found: Iterable[Instruction]) -> Complet
 def project_files(directory: Path, project: Path, mode: Mode) -> list[Path]:
     """The project's instruction files: the nearest folder's from *directory* up to *project*,
     or with ``stack`` each folder's from the root down."""
-    chain = [found for folder in folders(directory, project) if (found := file_in(folder))]
+    chain = [found for folder in folder_chain(directory, project) if (found := file_in(folder))]
     return chain if mode == "stack" else chain[-1:]
 
 

@@ -12,7 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from agent.agents import Agents
-from agent.commands import CommandInfo, Piece, commands_of, expand, unknown
+from agent.commands import (
+    CommandInfo,
+    TemplatePart,
+    available_commands,
+    expand_template,
+    unknown_command,
+)
 from agent.config.loading import LoadedConfig
 from agent.files import Editor, FileTracker
 from agent.records.blocks import Block, ToolLabel
@@ -65,7 +71,7 @@ class Commands:
     """The commands of an opened folder. Skills are commands too, unless a command has the name."""
 
     def __init__(self, loaded: LoadedConfig, deps: CommandDeps) -> None:
-        self._own = commands_of(loaded)
+        self._own = available_commands(loaded)
         self._deps = deps
 
     async def all(self) -> tuple[CommandInfo, ...]:
@@ -86,11 +92,11 @@ class Commands:
         known = await self.all()
         command = next((each for each in known if each.name == name), None)
         if command is None:
-            raise unknown(name, (each.name for each in known))
+            raise unknown_command(name, (each.name for each in known))
         agent = command.agent or base.agent or session.agent
         self._deps.agents.get(agent)
         call = partial(self._call, command, session, agent)
-        pieces = expand(await self._template(command, call), argument)
+        pieces = expand_template(await self._template(command, call), argument)
         text = "".join([await self._said(command, piece, call) for piece in pieces])
         typed = mentions_in(argument, Path(session.directory))
         files = await self._files(command, pieces, session, typed, call)
@@ -123,7 +129,7 @@ class Commands:
             return command.template
         return SKILL.format(name=command.name, text=await call("skill", {"name": command.name}))
 
-    async def _said(self, command: CommandInfo, piece: Piece, call: "_Call") -> str:
+    async def _said(self, command: CommandInfo, piece: TemplatePart, call: "_Call") -> str:
         """The text of a *piece*; of a command what it printed."""
         if piece.kind == "text":
             return piece.text
@@ -135,7 +141,7 @@ class Commands:
     async def _files(
         self,
         command: CommandInfo,
-        pieces: Sequence[Piece],
+        pieces: Sequence[TemplatePart],
         session: Session,
         typed: Sequence[Mention],
         call: "_Call",

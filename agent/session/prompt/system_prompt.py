@@ -34,7 +34,7 @@ from agent.session.prompt.environment import (
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import head
-from agent.skills import listing
+from agent.skills import skill_list
 from agent.store.store import Store
 from agent.tools.registry import Registry
 
@@ -186,7 +186,7 @@ class Briefing:
             ruling = (decide("skill", name, rules, trusted=True) for rules in sets)
             return any(rule is not None and rule.action == "deny" for rule in ruling)
 
-        return listing(s for s in found.skills.values() if not denied(s.name))
+        return skill_list(s for s in found.skills.values() if not denied(s.name))
 
     def _tell(self, notes: Iterable[str]) -> None:
         """Each note once for as long as the program runs."""

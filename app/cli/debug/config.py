@@ -10,7 +10,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.permission.trust.trust import Trust
-from agent.plugins.loading import Loaded, load_plugins
+from agent.plugins.loading import LoadedPlugin, load_plugins
 from agent.records.json import Json, JsonObject
 from agent.runtime.settings import read_settings
 from app.text.sanitize import sanitize
@@ -22,7 +22,7 @@ SHOWN = 200
 def show_config(directory: Path, *, as_json: bool = False) -> int:
     """Print every value that some file, variable or flag set, with its source. Keys, and what may
     hold them, are hidden."""
-    from agent.config.checking import values_of  # brings pydantic
+    from agent.config.checking import file_values  # brings pydantic
 
     loaded, _ = asyncio.run(settings_here(directory))
     if as_json:
@@ -30,7 +30,7 @@ def show_config(directory: Path, *, as_json: bool = False) -> int:
         return 0
     if not loaded.sources:
         print("No configuration file sets anything: the defaults hold.")
-    for key, value in _leaves(values_of(loaded.config)):
+    for key, value in _leaves(file_values(loaded.config)):
         source = loaded.sources.get(key)
         if source is not None and key.partition(".")[0] != "permission":
             print(f"{sanitize(key)} = {sanitize(_short(value))}   {sanitize(source)}")
@@ -58,9 +58,9 @@ def _short(value: Json) -> str:
 
 def show_schema() -> int:
     """Print the JSON schema of a config file, for editors."""
-    from agent.config.checking import schema  # brings pydantic
+    from agent.config.checking import json_schema  # brings pydantic
 
-    print(json.dumps(schema(), indent=2))
+    print(json.dumps(json_schema(), indent=2))
     return 0
 
 
@@ -91,7 +91,7 @@ def show_plugins(directory: Path, *, as_json: bool = False) -> int:
     return code
 
 
-def _added(loaded: Loaded) -> dict[str, list[str]]:
+def _added(loaded: LoadedPlugin) -> dict[str, list[str]]:
     """The names of what a plugin adds, by kind."""
     plugin = loaded.plugin
     return {
@@ -102,7 +102,7 @@ def _added(loaded: Loaded) -> dict[str, list[str]]:
     }
 
 
-def _plugin(loaded: Loaded) -> dict[str, object]:
+def _plugin(loaded: LoadedPlugin) -> dict[str, object]:
     named = {"name": loaded.plugin.name, "source": loaded.plugin.source}
     return {**named, **_added(loaded), "failure": loaded.failure or None}
 

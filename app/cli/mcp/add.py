@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agent.config.mcp_json import servers_of_claude_code
+from agent.config.mcp_json import claude_code_servers
 from agent.config.paths import Paths
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
@@ -51,7 +51,7 @@ def add_server(
 
 def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
     """Write the server *name* of Claude Code's user. Raises ``ConfigError``."""
-    servers = servers_of_claude_code(env, directory)
+    servers = claude_code_servers(env, directory)
     entry = servers.get(name)
     if not isinstance(entry, dict):
         names = ", ".join(sanitize_line(one) for one in servers) or "none"

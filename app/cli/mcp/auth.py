@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenFile
+from agent.mcp.tokens import TokenStore
 from agent.records.errors import ConfigError
 from app.cli.mcp.servers import read_servers
 from app.text.sanitize import sanitize_line
@@ -21,14 +21,14 @@ def log_in(directory: Path, env: Mapping[str, str], name: str | None) -> int:
     """
     servers, _, paths = asyncio.run(read_servers(directory, env))
     if name is None:
-        return _list(servers, TokenFile(paths.data))
+        return _list(servers, TokenStore(paths.data))
     return asyncio.run(_log_in(_named(servers, name), paths.data, env))
 
 
 def log_out(directory: Path, env: Mapping[str, str], name: str) -> int:
     """Forget the login at the server *name*."""
     servers, _, paths = asyncio.run(read_servers(directory, env))
-    gone = TokenFile(paths.data).remove(_named(servers, name).url)
+    gone = TokenStore(paths.data).remove(_named(servers, name).url)
     print(f"The login at {name} is forgotten." if gone else f"There was no login at {name}.")
     return 0 if gone else 1
 
@@ -41,7 +41,7 @@ def _named(servers: tuple[Server, ...], name: str) -> Server:
     return found
 
 
-def _list(servers: tuple[Server, ...], tokens: TokenFile) -> int:
+def _list(servers: tuple[Server, ...], tokens: TokenStore) -> int:
     remote = [one for one in servers if one.remote]
     known = set(tokens.urls())
     for one in remote:

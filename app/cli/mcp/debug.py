@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.mcp.records import Standing
+from agent.mcp.records import ServerStatus
 from agent.mcp.service import mcp_service
 from agent.records.errors import ConfigError
 from agent.tools.registry import Registry
@@ -27,7 +27,7 @@ def probe(directory: Path, env: Mapping[str, str], name: str) -> int:
     return 0 if standing.state == "connected" else 1
 
 
-async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Standing:
+async def _standing(directory: Path, env: Mapping[str, str], name: str) -> ServerStatus:
     servers, loaded, paths = await read_servers(directory, env)
     known = {server.name: server for server in servers}
     if name not in known:
@@ -46,7 +46,7 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Stand
     return found
 
 
-def _show(standing: Standing) -> None:
+def _show(standing: ServerStatus) -> None:
     reason = f": {sanitize_line(standing.reason)}" if standing.reason else ""
     state = "failed" if standing.state == "connecting" else standing.state
     print(f"{sanitize_line(standing.server.name)}   {state}{reason}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig
-from agent.config.mcp_json import servers_of_claude_code
+from agent.config.mcp_json import claude_code_servers
 from agent.mcp.records import Server
 from agent.records.json import JsonObject
 from app.cli.mcp.servers import read_servers
@@ -35,7 +35,7 @@ def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> i
         line = f"{sanitize_line(one.name):{width}}{state:5}{_what(one)}"
         print(f"{line}   {sanitize_line(_source(one, loaded))}")
     known = {one.name for one in servers}
-    more = [name for name in servers_of_claude_code(env, directory) if name not in known]
+    more = [name for name in claude_code_servers(env, directory) if name not in known]
     if more:
         names = ", ".join(sanitize_line(name) for name in more)
         print(f"Claude Code has these too: {names}. Take one over: {TAKE}")

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from agent.commands import slash, unknown
+from agent.commands import parse_slash, unknown_command
 from agent.records.messages import Session
 from agent.runtime.headless import Headless
 from agent.session.api import Mention, PromptInput
@@ -33,7 +33,7 @@ async def prompt_of(
     if given.command:
         name, argument = given.command.removeprefix("/"), message
     else:
-        name, argument = slash(message) or ("", "")
+        name, argument = parse_slash(message) or ("", "")
         if not name or _is_path(name):
             return base
     if name == "init":
@@ -41,7 +41,7 @@ async def prompt_of(
         return replace(base, text=init_prompt(joined(argument, piped)))
     known = {each.name for each in await runtime.commands.all()}
     if name not in known:
-        raise unknown(name, (*known, "init"))
+        raise unknown_command(name, (*known, "init"))
     made = await headless.command(name, joined(argument, piped), session, base)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 

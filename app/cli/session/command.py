@@ -95,11 +95,11 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _show(store: "Store", given: argparse.Namespace) -> None:
-    from agent.transfer.bundle import collect  # not needed by --help
-    from agent.transfer.writing import text_of  # as above
+    from agent.transfer.bundle import collect_bundle  # not needed by --help
+    from agent.transfer.writing import export_text  # as above
     from app.text.sanitize import sanitize  # as above
 
-    text = text_of(await collect(store, given.id), "json" if given.json else "md")
+    text = export_text(await collect_bundle(store, given.id), "json" if given.json else "md")
     sys.stdout.write(text if given.json else sanitize(text))
 
 
@@ -141,6 +141,6 @@ def as_json(line: "SessionLine") -> "JsonObject":
 
 
 def _when(seconds: float) -> str:
-    from agent.transfer.markdown import moment  # not needed by --help
+    from agent.transfer.markdown import date_time  # not needed by --help
 
-    return moment(seconds)
+    return date_time(seconds)

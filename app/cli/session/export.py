@@ -37,18 +37,18 @@ def main(argv: list[str]) -> int:
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
     from agent.redact import secrets_of  # not needed by --help
-    from agent.transfer.bundle import collect, without_secrets  # as above
-    from agent.transfer.writing import text_of, write  # as above
+    from agent.transfer.bundle import collect_bundle, without_secrets  # as above
+    from agent.transfer.writing import export_text, write_bundle  # as above
 
-    bundle = await collect(store, given.id or await _latest(store))
+    bundle = await collect_bundle(store, given.id or await _latest(store))
     if not given.with_secrets:
         bundle = without_secrets(bundle, secrets_of(os.environ))
     form = "json" if given.json else given.format
     if given.output is None:
-        sys.stdout.write(text_of(bundle, form or "json"))
+        sys.stdout.write(export_text(bundle, form or "json"))
         return
     path = named(given.output)
-    write(bundle, path, form, overwrite=given.force)
+    write_bundle(bundle, path, form, overwrite=given.force)
     sys.stderr.write(f"Exported to {path}.\n")
 
 

@@ -32,11 +32,11 @@ async def _with_store(
     work: Callable[["Store", argparse.Namespace], Awaitable[None]], given: argparse.Namespace
 ) -> None:
     from agent.bus import Bus  # not needed by --help
-    from agent.config.paths import Paths, ensure  # as above
+    from agent.config.paths import Paths, ensure_folder  # as above
     from agent.store.store import Store  # as above
 
     paths = Paths.find(os.environ)
-    store = await Store.open(ensure(paths.data) / "sessions.db", Bus())
+    store = await Store.open(ensure_folder(paths.data) / "sessions.db", Bus())
     try:
         for notice in store.notices:
             sys.stderr.write(f"{notice}\n")

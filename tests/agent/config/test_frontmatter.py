@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.config.frontmatter import FrontmatterError, parse
+from agent.config.frontmatter import FrontmatterError, parse_document
 
 READ = {
     "none": ("Just text.\n", {}, "Just text."),
@@ -43,7 +43,7 @@ READ = {
 
 @pytest.mark.parametrize(("text", "fields", "body"), READ.values(), ids=READ)
 def test_k7_what_is_read(text: str, fields: dict, body: str) -> None:
-    document = parse(text)
+    document = parse_document(text)
     assert dict(document.fields) == fields
     assert document.body == body
 
@@ -54,7 +54,7 @@ def test_k7_what_is_read(text: str, fields: dict, body: str) -> None:
 )
 def test_k7_what_cannot_be_read_says_so(head: str) -> None:
     with pytest.raises(FrontmatterError):
-        parse(f"---\n{head}\n---\nbody")
+        parse_document(f"---\n{head}\n---\nbody")
 
 
 def test_k7_aliases_do_not_explode() -> None:
@@ -63,11 +63,11 @@ def test_k7_aliases_do_not_explode() -> None:
         *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
     ]
     before = time.process_time()
-    document = parse("---\n" + "\n".join(rows) + "\n---\n")
+    document = parse_document("---\n" + "\n".join(rows) + "\n---\n")
     assert document.text("a11").startswith("&a11 [*a10")
     assert time.process_time() - before < 20  # a guard against gigabytes, no figure
 
 
 def test_k7_text_of_a_field() -> None:
-    document = parse("---\na: 5\nb: [x]\nc: true\nd: ' x '\n---\n")
+    document = parse_document("---\na: 5\nb: [x]\nc: true\nd: ' x '\n---\n")
     assert [document.text(name) for name in "abcde"] == ["5", "", "true", "x", ""]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config.jsonc import DEPTH_LIMIT, JsoncError, lines, parse
+from agent.config.jsonc import DEPTH_LIMIT, JsoncError, key_lines, parse
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_hostile_text_takes_linear_time(unit):
 
 def test_lines_of_keys():
     text = '\ufeff{ // c\n "a": {"x": 1,\n  "y": [\n {"z": "}"},\n {"z": 2}]},\n "b": ":"\n}'
-    assert lines(text) == {
+    assert key_lines(text) == {
         ("a",): 2,
         ("a", "x"): 2,
         ("a", "y"): 3,
@@ -92,4 +92,4 @@ values = st.recursive(
 def test_plain_json_is_read_as_the_standard_library_reads_it(value):
     text = json.dumps(value, indent=1, ensure_ascii=False)
     assert parse(text) == value
-    assert {path[0] for path in lines(text)} == set(value)
+    assert {path[0] for path in key_lines(text)} == set(value)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config.jsonc import JsoncError, parse
-from agent.config.jsonc_edit import with_value
+from agent.config.jsonc_edit import set_value
 
 PATH = ("permission", "bash", "git push *")
 
@@ -64,27 +64,27 @@ COMMAS_AFTER = """{
     ],
 )
 def test_m14_the_entry_goes_where_a_person_would_put_it(text: str, expected: str) -> None:
-    changed = with_value(text, PATH, "allow")
+    changed = set_value(text, PATH, "allow")
     assert changed == expected
-    assert with_value(changed, PATH, "allow") == changed
+    assert set_value(changed, PATH, "allow") == changed
 
 
 def test_m14_line_ends_and_marks_stay() -> None:
     text = '\ufeff{\r\n  "a": 1\r\n}\r\n'
-    changed = with_value(text, PATH, "allow")
+    changed = set_value(text, PATH, "allow")
     assert changed.startswith("\ufeff{\r\n")
     assert "\n" not in changed.replace("\r\n", "")
 
 
 def test_m14_a_whole_permission_becomes_its_star() -> None:
-    changed = parse(with_value('{"permission": "ask"}', PATH, "allow"))
+    changed = parse(set_value('{"permission": "ask"}', PATH, "allow"))
     assert changed == {"permission": {"*": "ask", "bash": {"git push *": "allow"}}}
 
 
 @pytest.mark.parametrize("text", ['{"a": ', "[1]", '{"a": 1}}'])
 def test_m14_what_cannot_be_read_is_not_changed(text: str) -> None:
     with pytest.raises(JsoncError):
-        with_value(text, PATH, "allow")
+        set_value(text, PATH, "allow")
 
 
 VALUES = st.recursive(
@@ -105,7 +105,7 @@ def test_m14_any_document_says_the_same_and_the_new_value(
     text = json.dumps(document, indent=indent)
     if remark:
         text = text.replace("{", "{ /* a, } */") + " // the end"
-    changed = parse(with_value(text, PATH, "allow"))
+    changed = parse(set_value(text, PATH, "allow"))
     at = changed
     for key in PATH[:-1]:
         at = at[key]

@@ -372,9 +372,9 @@ def test_a_project_with_many_keys_gives_a_short_notice(setting):
 
 def test_every_key_is_documented():
     """K2: the reference page and the schema come from the model."""
-    from agent.config.checking import schema
+    from agent.config.checking import json_schema
 
-    document = schema()
+    document = json_schema()
     parts = document["$defs"]
     for definition in (document, *parts.values()):
         for name, value in definition["properties"].items():

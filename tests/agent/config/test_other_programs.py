@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agent.config import environment
-from agent.config.claude import of_claude
+from agent.config.claude import from_claude_settings
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
-from agent.config.tui import of_tui
+from agent.config.tui import from_tui
 from agent.permission.rules import Rule, decide
 from agent.permission.trust.project_files import look_through
 from tests.agent.config.conftest import Setting
@@ -88,7 +88,7 @@ def test_k3_a_tui_file_is_read_and_what_has_no_effect_is_named(setting: Setting)
     ],
 )
 def test_k3_how_attention_is_called_for(attention: dict[str, bool], way: str) -> None:
-    assert of_tui({"attention": dict(attention)})[0] == {"ui": {"notifications": way}}
+    assert from_tui({"attention": dict(attention)})[0] == {"ui": {"notifications": way}}
 
 
 def test_k1_a_projects_tui_file_lies_over_the_users_but_keys_stay_theirs(
@@ -166,9 +166,9 @@ def test_k3_claude_codes_files_can_be_switched_off(setting: Setting) -> None:
 
 @pytest.mark.parametrize("name", VARIABLES.split())
 def test_k3_each_variable_has_an_effect_or_is_so_anyway_or_is_named(name: str) -> None:
-    known = {*environment.SWITCHES, *environment.READ}
+    known = {*environment.SWITCHES, *environment.EFFECTIVE}
     said = environment.notices({f"OPENCODE_{name}": "x", "OPENCODE_PY_DATA": "y", "PATH": "z"})
-    quiet = name in known | {*environment.ALWAYS_SO, *environment.NOT_MEANT}
+    quiet = name in known | {*environment.ALWAYS_ON, *environment.INTERNAL}
     assert bool(said) is not quiet
     if said:
         assert f"OPENCODE_{name}: " in said[0]
@@ -276,7 +276,7 @@ def test_m9_a_projects_allows_count_with_trust_alone_and_are_shown_before(
 
 
 def test_k3_a_file_of_claude_code_without_permissions_says_nothing() -> None:
-    assert of_claude({"model": "opus", "hooks": {}}, "") == ({}, [])
+    assert from_claude_settings({"model": "opus", "hooks": {}}, "") == ({}, [])
 
 
 SERVERS = {

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from agent.config.paths import Paths, ensure, shown
+from agent.config.paths import Paths, display_path, ensure_folder
 from agent.records.errors import ConfigError
 
 
@@ -44,17 +44,17 @@ def test_relative_xdg_folders_are_dropped():
 def test_finding_makes_nothing_and_ensure_makes_private_folders(tmp_path):
     paths = Paths.find({"OPENCODE_PY_DATA": str(tmp_path / "a" / "b")})
     assert not (tmp_path / "a").exists()
-    ensure(paths.log)
+    ensure_folder(paths.log)
     for folder in (tmp_path / "a", paths.data, paths.log):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert ensure(paths.log) == paths.log
+    assert ensure_folder(paths.log) == paths.log
 
 
 def test_a_file_in_the_way_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ConfigError, match="OPENCODE_PY_DATA"):
-            ensure(folder)
+            ensure_folder(folder)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -62,14 +62,14 @@ def test_an_unwritable_folder_is_a_sentence(tmp_path):
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(ConfigError, match="cannot be"):
-            ensure(tmp_path)
+            ensure_folder(tmp_path)
         with pytest.raises(ConfigError, match="cannot be made"):
-            ensure(tmp_path / "below")
+            ensure_folder(tmp_path / "below")
     finally:
         tmp_path.chmod(0o700)
 
 
 def test_paths_are_shown_from_home(tmp_path):
     env = {"HOME": str(tmp_path)}
-    assert shown(tmp_path / "a" / "b", env) == "~/a/b"
-    assert shown(tmp_path.parent, env) == str(tmp_path.parent)
+    assert display_path(tmp_path / "a" / "b", env) == "~/a/b"
+    assert display_path(tmp_path.parent, env) == str(tmp_path.parent)

@@ -4,9 +4,9 @@ import pytest
 
 from agent.config.rules import (
     ConfigRule,
-    fall_to_ask,
-    join,
-    overlap,
+    ask_by_default,
+    join_rules,
+    may_overlap,
     parse_rules,
     parse_switches,
 )
@@ -79,8 +79,8 @@ def test_older_switches():
 )
 def test_overlap_of_patterns(one, other, expected):
     for first, second in ((one, other), (other, one)):
-        assert overlap(rule("bash", first, "ask"), rule("*", second, "deny")) is expected
-    assert not overlap(rule("bash", one, "ask"), rule("edit", other, "deny"))
+        assert may_overlap(rule("bash", first, "ask"), rule("*", second, "deny")) is expected
+    assert not may_overlap(rule("bash", one, "ask"), rule("edit", other, "deny"))
 
 
 def last_match(rules, permission, pattern):
@@ -94,14 +94,14 @@ def last_match(rules, permission, pattern):
 
 def test_a_project_ask_never_lifts_a_denial_of_the_user():
     own = (rule("bash", "*", "allow"), rule("bash", "rm x", "deny"), rule("bash", "ls", "allow"))
-    joined = join(own, (rule("bash", "*", "ask"),))
+    joined = join_rules(own, (rule("bash", "*", "ask"),))
     assert last_match(joined, "bash", "rm x") == "deny"
     assert last_match(joined, "bash", "make") == "ask"
 
 
 def test_a_project_denial_always_holds_and_an_ask_tightens():
     own = (rule("bash", "rm x", "deny"), rule("edit", "*", "allow"), rule("bash", "*", "allow"))
-    joined = join(own, (rule("edit", "*", "ask"), rule("bash", "rm x", "deny")))
+    joined = join_rules(own, (rule("edit", "*", "ask"), rule("bash", "rm x", "deny")))
     assert last_match(joined, "edit", "a") == "ask"
     assert last_match(joined, "bash", "rm x") == "deny"
     assert last_match(joined, "bash", "ls") == "allow"
@@ -109,11 +109,11 @@ def test_a_project_denial_always_holds_and_an_ask_tightens():
 
 def test_many_hostile_rules_are_joined_safely():
     own = tuple(rule("bash", f"rm {n}", "deny") for n in range(200))
-    joined = join(own, tuple(rule("bash", f"x{n}*y*z", "ask") for n in range(20_000)))
+    joined = join_rules(own, tuple(rule("bash", f"x{n}*y*z", "ask") for n in range(20_000)))
     assert joined[-1] == own[-1]
 
 
 def test_falling_to_ask_keeps_denials():
-    held = fall_to_ask((rule("edit", "*", "allow"), rule("bash", "rm *", "deny")), "b.json")
+    held = ask_by_default((rule("edit", "*", "allow"), rule("bash", "rm *", "deny")), "b.json")
     assert triples(held) == [("*", "*", "ask"), ("edit", "*", "ask"), ("bash", "rm *", "deny")]
     assert held[0].source == "b.json"

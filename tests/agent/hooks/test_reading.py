@@ -7,7 +7,7 @@ import pytest
 
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.hooks.names import fits
+from agent.hooks.names import matches
 from agent.hooks.reading import find_hooks
 
 
@@ -105,4 +105,4 @@ def test_h1_hooks_of_another_program_can_be_switched_off(place) -> None:
     ],
 )
 def test_h1_matchers(matcher: str, about: str, expected: bool) -> None:
-    assert fits(matcher, about) is expected
+    assert matches(matcher, about) is expected

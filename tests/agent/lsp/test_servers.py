@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent.config.code import FormatterConfig, LspServerConfig
-from agent.lsp.formatters import KNOWN as FORMATTERS
-from agent.lsp.formatters import Formatter, formatters_of
-from agent.lsp.servers import KNOWN, servers_of
+from agent.lsp.formatters import KNOWN_FORMATTERS as FORMATTERS
+from agent.lsp.formatters import Formatter, active_formatters
+from agent.lsp.servers import KNOWN_SERVERS, active_servers
 
 
 def there(*names: str):
@@ -20,34 +20,36 @@ def ids(servers) -> list[str]:
 
 def test_what_runs_nothing_of_the_project_is_used_unless_it_is_switched_off() -> None:
     which = there("pyright-langserver", "gopls", "rust-analyzer", "typescript-language-server")
-    assert ids(servers_of(None, which)) == ["pyright", "gopls"]
-    assert ids(servers_of(True, which)) == ["pyright", "gopls", "typescript", "rust"]
-    assert servers_of(False, which) == ()
-    assert servers_of(None, which)[0].command == ("/bin/pyright-langserver", "--stdio")
+    assert ids(active_servers(None, which)) == ["pyright", "gopls"]
+    assert ids(active_servers(True, which)) == ["pyright", "gopls", "typescript", "rust"]
+    assert active_servers(False, which) == ()
+    assert active_servers(None, which)[0].command == ("/bin/pyright-langserver", "--stdio")
 
 
 def test_one_server_for_a_kind_of_file_the_users_own_first() -> None:
     which = there("pyright-langserver", "basedpyright-langserver", "mine")
-    assert ids(servers_of(None, which)) == ["basedpyright"]
+    assert ids(active_servers(None, which)) == ["basedpyright"]
     mine = LspServerConfig(command=("mine", "--stdio"), extensions=(".py", ".pyw"))
-    assert ids(servers_of({"own": mine}, which)) == ["own", "basedpyright"]
-    assert servers_of({"own": mine}, which)[1].extensions == (".pyi",)
-    assert ids(servers_of({"basedpyright": LspServerConfig(disabled=True)}, which)) == ["pyright"]
+    assert ids(active_servers({"own": mine}, which)) == ["own", "basedpyright"]
+    assert active_servers({"own": mine}, which)[1].extensions == (".pyi",)
+    assert ids(active_servers({"basedpyright": LspServerConfig(disabled=True)}, which)) == [
+        "pyright"
+    ]
 
 
 def test_a_server_of_the_users_own_needs_a_command_and_extensions() -> None:
-    assert servers_of({"own": LspServerConfig(command=("mine",))}, there("mine")) == ()
+    assert active_servers({"own": LspServerConfig(command=("mine",))}, there("mine")) == ()
 
 
 def test_naming_one_that_runs_the_project_switches_it_on() -> None:
     given = {"rust": LspServerConfig(initialization={"cargo": {"features": "all"}})}
-    (server,) = servers_of(given, there("rust-analyzer"))
+    (server,) = active_servers(given, there("rust-analyzer"))
     assert server.initialization == {"cargo": {"features": "all"}}
 
 
 def test_every_known_server_and_formatter_is_whole() -> None:
-    assert len({s.id for s in KNOWN}) == len(KNOWN)
-    for server in KNOWN:
+    assert len({s.id for s in KNOWN_SERVERS}) == len(KNOWN_SERVERS)
+    for server in KNOWN_SERVERS:
         assert server.command
         assert all(end.startswith(".") for end in server.extensions)
     assert len({f.id for f in FORMATTERS}) == len(FORMATTERS)
@@ -58,12 +60,12 @@ def test_every_known_server_and_formatter_is_whole() -> None:
 
 def test_formatters_are_off_until_they_are_asked_for() -> None:
     which = there("gofmt", "ruff")
-    assert formatters_of(None, which) == ()
-    assert formatters_of(False, which) == ()
-    assert ids(formatters_of(True, which)) == ["gofmt", "ruff"]
-    assert ids(formatters_of({"ruff": FormatterConfig(disabled=True)}, which)) == ["gofmt"]
+    assert active_formatters(None, which) == ()
+    assert active_formatters(False, which) == ()
+    assert ids(active_formatters(True, which)) == ["gofmt", "ruff"]
+    assert ids(active_formatters({"ruff": FormatterConfig(disabled=True)}, which)) == ["gofmt"]
     own = FormatterConfig(command=("ruff", "check", "--fix", "$FILE"), extensions=(".py",))
-    (mine,) = formatters_of({"fix": own, "ruff": FormatterConfig(disabled=True)}, there("ruff"))
+    (mine,) = active_formatters({"fix": own, "ruff": FormatterConfig(disabled=True)}, there("ruff"))
     assert mine.argv("/a b.py") == ("/bin/ruff", "check", "--fix", "/a b.py")
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from agent.bus import Bus
 from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.reading import MOST_SAID
+from agent.lsp.reading import MAX_DIAGNOSTIC
 from agent.lsp.records import ServerSpec
-from agent.lsp.service import MOST_MISSED, MOST_STARTS, LspService
+from agent.lsp.service import MAX_MISSED, MAX_STARTS, LspService
 from agent.records.events import Event, LspChanged
 from tests.support import language_server
 
@@ -172,20 +172,20 @@ async def test_l01_what_is_said_of_one_error_has_an_end(opened: Opener, file: Pa
     write(file, f"ERROR {'x' * 100_000}\n")
     async with opened("good") as service:
         ((_, _, said),) = await errors(service, file) or ()
-        assert len(said) == MOST_SAID
+        assert len(said) == MAX_DIAGNOSTIC
 
 
 async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, file: Path) -> None:
     async with opened("dies") as service:
-        for _ in range(MOST_STARTS + 2):
+        for _ in range(MAX_STARTS + 2):
             assert await errors(service, file) is None
         (status,) = service.statuses
         assert (status.state, status.reason) == ("failed", "out of ideas")
         starts = [m for m in messages(tmp_path) if m.get("method") == "initialize"]
-        assert len(starts) == MOST_STARTS
+        assert len(starts) == MAX_STARTS
         await service.restart()
         assert await errors(service, file) is None
-        assert len([m for m in messages(tmp_path) if m.get("method") == "initialize"]) > MOST_STARTS
+        assert len([m for m in messages(tmp_path) if m.get("method") == "initialize"]) > MAX_STARTS
 
 
 async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) -> None:
@@ -193,7 +193,7 @@ async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) ->
         # Only questions that it got count, none while it still starts.
         service.touch([str(file)])
         await until(lambda: service.statuses[0].state == "ready")
-        for _ in range(MOST_MISSED):
+        for _ in range(MAX_MISSED):
             with pytest.raises(TimeoutError):
                 await service.ask(str(file), "textDocument/definition", {})
         await until(lambda: service.statuses[0].state == "failed")

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.lsp.reading import diagnostics, hover, path_of, places, symbols
-from agent.lsp.records import Place
-from agent.lsp.wire import WireError, encode, read_message
+from agent.lsp.reading import (
+    parse_diagnostics,
+    parse_hover,
+    parse_locations,
+    parse_symbols,
+    path_of,
+)
+from agent.lsp.records import Location
+from agent.lsp.wire import ProtocolError, encode, read_message
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -51,7 +57,7 @@ async def test_headers_in_any_case_and_others_are_passed_over() -> None:
     ],
 )
 async def test_what_is_no_message_is_told(data: bytes) -> None:
-    with pytest.raises(WireError):
+    with pytest.raises(ProtocolError):
         await read_all(data, 100)
 
 
@@ -62,19 +68,19 @@ async def test_an_end_in_the_middle_is_an_end(data: bytes) -> None:
 
 @given(VALUES)
 def test_answers_of_any_shape_break_nothing(value) -> None:
-    diagnostics(value)
-    places(value)
-    symbols(value, "/a")
-    hover(value)
+    parse_diagnostics(value)
+    parse_locations(value)
+    parse_symbols(value, "/a")
+    parse_hover(value)
 
 
 def test_symbols_are_named_whole() -> None:
     start = {"start": {"line": 3, "character": 8}}
     inner = {"name": "run", "kind": 6, "selectionRange": start}
     outer = {"name": "Job", "kind": 5, "selectionRange": start, "children": [inner]}
-    found = symbols([outer], "/a.py")
+    found = parse_symbols([outer], "/a.py")
     assert [place.name for place in found] == ["class Job", "method Job.run"]
-    assert found[1] == Place("/a.py", 4, 9, "method Job.run")
+    assert found[1] == Location("/a.py", 4, 9, "method Job.run")
 
 
 def test_addresses_become_paths() -> None:

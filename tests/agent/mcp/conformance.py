@@ -16,7 +16,7 @@ import httpx2
 
 from agent.config.mcp import McpOAuthConfig
 from agent.mcp.elicitation import ACCEPT, REFUSE
-from agent.mcp.records import Definition, Server
+from agent.mcp.records import Server, ToolDefinition
 from agent.records.errors import OpencodePyError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionReply
@@ -94,7 +94,7 @@ def client_of(told: JsonObject) -> McpOAuthConfig | None:
 
 
 def calls(
-    tools: tuple[tuple[str, Definition], ...], told: JsonObject
+    tools: tuple[tuple[str, ToolDefinition], ...], told: JsonObject
 ) -> Iterator[tuple[str, JsonObject]]:
     """What to call with what: as the suite says, or each tool with made-up arguments."""
     names = {definition.name: name for name, definition in tools}

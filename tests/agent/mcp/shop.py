@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.files import FileTracker
-from agent.mcp.records import Server, Standing
+from agent.mcp.records import Server, ServerStatus
 from agent.mcp.service import McpDeps, McpService
 from agent.records.events import Event, McpChanged
 from agent.records.requests import Need, PermissionReply
@@ -68,7 +68,7 @@ class Shop:
     events: list[Event]
     arrived: asyncio.Condition
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> ServerStatus:
         found = self.service.standing(name)
         assert found is not None
         return found

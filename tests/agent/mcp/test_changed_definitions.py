@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
-from agent.mcp.pins import Pins
-from agent.mcp.records import Definition
+from agent.mcp.pins import ApprovedDefinitions
+from agent.mcp.records import ToolDefinition
 from agent.records.blocks import TextBlock
 from agent.records.events import Notice
 from tests.agent.mcp.shop import context, open_shop, workshop
@@ -51,18 +51,18 @@ async def test_another_program_is_another_server(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_the_users_alone(tmp_path: Path) -> None:
-    pins, server = Pins(tmp_path / "data"), workshop()
-    first = Definition(name="a", description="one", schema={"type": "object"})
+    pins, server = ApprovedDefinitions(tmp_path / "data"), workshop()
+    first = ToolDefinition(name="a", description="one", schema={"type": "object"})
     assert pins.check(server, (first,)) == ({"a": first}, "")
-    later = Definition(name="a", description="two", schema={"type": "object"})
-    assert Pins(tmp_path / "data").check(server, (later,)) == ({"a": first}, "")
+    later = ToolDefinition(name="a", description="two", schema={"type": "object"})
+    assert ApprovedDefinitions(tmp_path / "data").check(server, (later,)) == ({"a": first}, "")
     pins.approve(server, (later,))
-    assert Pins(tmp_path / "data").check(server, (later,)) == ({"a": later}, "")
+    assert ApprovedDefinitions(tmp_path / "data").check(server, (later,)) == ({"a": later}, "")
     mode = stat.S_IMODE((tmp_path / "data" / "mcp-tools.json").stat().st_mode)
     assert mode == 0o600
 
 
 def test_a_broken_file_is_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "mcp-tools.json").write_text('{"servers": []}')
-    one = Definition(name="a", schema={"type": "object"})
-    assert Pins(tmp_path).check(workshop(), (one,)) == ({"a": one}, "")
+    one = ToolDefinition(name="a", schema={"type": "object"})
+    assert ApprovedDefinitions(tmp_path).check(workshop(), (one,)) == ({"a": one}, "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.elicitation import Eliciting
+from agent.mcp.elicitation import Elicitation
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import Question, QuestionReply
 from tests.agent.mcp.shop import context, open_shop, raw
@@ -115,7 +115,7 @@ async def test_an_address_is_shown_and_never_opened(
         seen.append(question.text)
         return reply
 
-    eliciting = Eliciting("shop", context(tmp_path), ask)
+    eliciting = Elicitation("shop", context(tmp_path), ask)
     given = await eliciting.address("Pay here", "https://pay.test/\u202ex?a=b")
     assert (given.action, given.content) == (action, {})
     assert seen == [
@@ -124,6 +124,6 @@ async def test_an_address_is_shown_and_never_opened(
 
 
 async def test_a_form_without_end_is_declined(tmp_path: Path) -> None:
-    eliciting = Eliciting("shop", context(tmp_path), Asked())
+    eliciting = Elicitation("shop", context(tmp_path), Asked())
     fields = {f"f{n}": {"type": "string"} for n in range(31)}
     assert (await eliciting.form("all", {"properties": fields})).action == "decline"

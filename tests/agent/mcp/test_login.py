@@ -13,10 +13,10 @@ import pytest
 from mcp.shared.auth import OAuthMetadata
 
 from agent.config.mcp import McpOAuthConfig
-from agent.mcp.loopback import PATH, open_loopback
-from agent.mcp.oauth import Kept, prove
+from agent.mcp.loopback import CALLBACK_PATH, callback_server
+from agent.mcp.oauth import ServerTokens, set_client_auth
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenFile
+from agent.mcp.tokens import TokenStore
 from agent.records.errors import ToolError
 from tests.agent.mcp.shop import Shop, free_port, listening, open_shop, served
 
@@ -91,7 +91,7 @@ async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
     async with guarded() as port:
         async with open_shop(tmp_path, remote(port)) as shop:
             await log_in(shop)
-        file = TokenFile(tmp_path / "data")
+        file = TokenStore(tmp_path / "data")
         (url,) = file.urls()
         file.put(url, "tokens", {"access_token": "stale", "token_type": "Bearer"})
         before = await seen(port)
@@ -151,7 +151,7 @@ async def test_a_secret_of_the_settings_is_shown_as_the_server_takes_it(
     tmp_path: Path, takes: list[str] | None, method: str
 ) -> None:
     given = McpOAuthConfig(client_id="me", client_secret="s")
-    client = await Kept(TokenFile(tmp_path), remote(1, oauth=given)).get_client_info()
+    client = await ServerTokens(TokenStore(tmp_path), remote(1, oauth=given)).get_client_info()
     assert client is not None
     base = "https://a.test"
     server = OAuthMetadata(
@@ -160,7 +160,7 @@ async def test_a_secret_of_the_settings_is_shown_as_the_server_takes_it(
         token_endpoint=f"{base}/token",  # type: ignore[arg-type]
         token_endpoint_auth_methods_supported=takes,
     )
-    prove(client, server)
+    set_client_auth(client, server)
     assert client.token_endpoint_auth_method == method
 
 
@@ -237,7 +237,7 @@ async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
         login.cancel()
         with pytest.raises(asyncio.CancelledError):
             await login
-        assert TokenFile(tmp_path / "data").urls() == ()
+        assert TokenStore(tmp_path / "data").urls() == ()
 
 
 async def test_a_port_of_ones_own(tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ async def test_a_port_of_ones_own(tmp_path: Path) -> None:
 
 
 async def test_the_way_back_takes_one_answer_from_here_only() -> None:
-    async with open_loopback(None) as loopback, httpx2.AsyncClient() as client:
-        base = loopback.uri.removesuffix(PATH)
+    async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
+        base = loopback.uri.removesuffix(CALLBACK_PATH)
         wrong = [
             client.get(f"{base}/other?code=1"),
             client.get(loopback.uri),
@@ -267,7 +267,7 @@ async def test_the_way_back_takes_one_answer_from_here_only() -> None:
 
 
 async def test_a_login_that_was_refused_says_why() -> None:
-    async with open_loopback(None) as loopback, httpx2.AsyncClient() as client:
+    async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
         assert "not given" in page.text
         assert (await loopback.returned()).error == "No way"

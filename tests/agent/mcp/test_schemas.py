@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.mcp.schemas import BadSchema, for_models, mended
-from agent.mcp.transports import tidy
-from agent.mcp.validation import check, fitted
+from agent.mcp.schemas import BadSchema, for_models, repaired
+from agent.mcp.transports import repaired_result
+from agent.mcp.validation import check_arguments, coerced
 from agent.records.errors import InvalidArguments
 
 EMPTY = {"type": "object", "properties": {}}
@@ -41,13 +41,13 @@ EMPTY = {"type": "object", "properties": {}}
     ],
 )
 def test_harmless_faults_are_mended(given: object, made: object) -> None:
-    assert mended(given) == made
+    assert repaired(given) == made
 
 
 def test_models_are_given_what_tells_them_something() -> None:
     """The definition itself stays as the server told it (SEP-1613)."""
     named = {"type": "string", "title": "A", "examples": ["x"], "format": "date"}
-    schema = mended(
+    schema = repaired(
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "T",
@@ -80,7 +80,7 @@ def test_models_are_given_what_tells_them_something() -> None:
 )
 def test_others_are_told(given: object, why: str) -> None:
     with pytest.raises(BadSchema, match=why):
-        mended(given)
+        repaired(given)
 
 
 def test_endless_nesting_is_told() -> None:
@@ -88,7 +88,7 @@ def test_endless_nesting_is_told() -> None:
     for _ in range(40):
         schema = {"type": "object", "properties": {"a": schema}}
     with pytest.raises(BadSchema, match="nested"):
-        mended(schema)
+        repaired(schema)
 
 
 SEARCH = {
@@ -115,7 +115,7 @@ SEARCH = {
 )
 def test_arguments_that_do_not_fit_teach(given: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidArguments, match="Please rewrite the input") as told:
-        check(given, SEARCH)  # type: ignore[arg-type]
+        check_arguments(given, SEARCH)  # type: ignore[arg-type]
     assert words in str(told.value)
 
 
@@ -150,12 +150,12 @@ FORM = {
 )
 def test_the_slips_of_models_are_mended(given: dict[str, object], made: object) -> None:
     """As our own tools do (T4)."""
-    assert fitted(given, FORM) == made  # type: ignore[arg-type]
+    assert coerced(given, FORM) == made  # type: ignore[arg-type]
 
 
 def test_a_strangers_expression_is_not_run() -> None:
     """It would take for ever."""
-    check({"query": "a" * 60 + "!"}, SEARCH)
+    check_arguments({"query": "a" * 60 + "!"}, SEARCH)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_strangers_expression_is_not_run() -> None:
     ],
 )
 def test_a_schema_at_fault_checks_nothing(schema: dict[str, object]) -> None:
-    check({"query": "x"}, schema)  # type: ignore[arg-type]
+    check_arguments({"query": "x"}, schema)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_a_schema_at_fault_checks_nothing(schema: dict[str, object]) -> None:
     ],
 )
 def test_answers_are_mended(result: object, made: object) -> None:
-    assert tidy(result, []) == made
+    assert repaired_result(result, []) == made

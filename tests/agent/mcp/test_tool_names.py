@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.mcp.tools import name_tools
+from agent.mcp.tools import tool_names
 
 
 def none(_: str) -> bool:
@@ -10,7 +10,7 @@ def none(_: str) -> bool:
 
 
 def test_a_name_is_the_servers_and_the_tools() -> None:
-    assert name_tools([("docs", "search")], none) == {("docs", "search"): "docs_search"}
+    assert tool_names([("docs", "search")], none) == {("docs", "search"): "docs_search"}
 
 
 @pytest.mark.parametrize(
@@ -23,23 +23,23 @@ def test_a_name_is_the_servers_and_the_tools() -> None:
     ],
 )
 def test_other_characters_become_an_underscore(server: str, tool: str, name: str) -> None:
-    assert name_tools([(server, tool)], none)[server, tool] == name
+    assert tool_names([(server, tool)], none)[server, tool] == name
 
 
 def test_a_built_in_tool_is_never_shadowed() -> None:
-    names = name_tools([("todo", "write")], lambda name: name == "todo_write")
+    names = tool_names([("todo", "write")], lambda name: name == "todo_write")
     assert names["todo", "write"] == "mcp_todo_write"
 
 
 def test_two_that_would_have_one_name_both_get_another() -> None:
     """A rule that allows ``a_b_c`` was made for one of them; it must not hold for the other."""
     both = [("a", "b_c"), ("a_b", "c")]
-    names = name_tools(both, none)
+    names = tool_names(both, none)
     assert names == {("a", "b_c"): "a__b_c", ("a_b", "c"): "a_b__c"}
-    assert name_tools(reversed(both), none) == names
+    assert tool_names(reversed(both), none) == names
 
 
 def test_names_are_unique_whatever_comes() -> None:
     tools = [(s, t) for s in ("a", "a.", "a_", "a-") for t in ("b", "b.", "_b", "b/", "b_")]
-    names = name_tools(tools, none)
+    names = tool_names(tools, none)
     assert len(set(names.values())) == len(tools)

@@ -14,9 +14,9 @@ from agent.records.errors import NothingToDo
 from agent.records.messages import AssistantMessage, CompactionPart, Failed, ToolPart
 from agent.session.context.request_turns import turns_of
 from agent.store.store import Store
-from agent.transfer.bundle import Bundle, collect, to_json, without_secrets
-from agent.transfer.reading import import_file, parsed
-from agent.transfer.writing import export, form_of, name_for, text_of
+from agent.transfer.bundle import Bundle, collect_bundle, to_json, without_secrets
+from agent.transfer.reading import import_file, parse_export
+from agent.transfer.writing import default_name, export, export_form, export_text
 from tests.agent.store.samples import (
     CONSENTS,
     every_part,
@@ -60,9 +60,9 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
     session_id = await kept(store)
     path = tmp_path / "it.json"
     assert await export(store, session_id, path) == path.stat().st_size
-    before = await collect(store, session_id)
+    before = await collect_bundle(store, session_id)
     imported = await import_file(store, path, directory="/desk/b", project="/desk/b")
-    after = await collect(store, imported.id)
+    after = await collect_bundle(store, imported.id)
     moved = replace(after, session=replace(after.session, directory="/desk/a", project="/desk"))
     children = tuple(
         replace(c, session=replace(c.session, directory="/desk/a", project="/desk"))
@@ -84,14 +84,14 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
 
 async def test_secrets_are_left_out_of_every_form(store: Store) -> None:
     session_id = await kept(store, f"use {KEY} and hunter2hunter2")
-    bundle = await collect(store, session_id)
+    bundle = await collect_bundle(store, session_id)
     left = without_secrets(bundle, ("hunter2hunter2",))
     for form in ("json", "md", "html"):
-        text = text_of(left, form)
+        text = export_text(left, form)
         assert KEY not in text
         assert "hunter2" not in text
         assert "[redacted]" in text
-        assert KEY in text_of(bundle, form)
+        assert KEY in export_text(bundle, form)
 
 
 class Page(HTMLParser):
@@ -123,12 +123,12 @@ async def test_d6_html_needs_nothing_else_and_runs_nothing(store: Store) -> None
         "```html\n</code></pre><script>1</script>\n```"
     )
     session_id = await kept(store, evil)
-    bundle = await collect(store, session_id)
+    bundle = await collect_bundle(store, session_id)
     step = bundle.messages[-1].message
     assert isinstance(step, AssistantMessage)
     more = replace(bundle.messages[-1], parts=(make_text(step, evil, ended=1.0),))
     page = Page()
-    text = text_of(replace(bundle, messages=(*bundle.messages, more)), "html")
+    text = export_text(replace(bundle, messages=(*bundle.messages, more)), "html")
     page.feed(text)
     assert not page.open
     assert not page.tags & {"script", "link", "iframe", "object", "form"}
@@ -145,7 +145,9 @@ def test_d6_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
     )
     parts = [records.tool(f"prt_{n}", "msg_b", call) for n, call in enumerate(calls)]
     step = records.assistant("msg_b", *parts)
-    text = text_of(Bundle(records.session("ses_1"), (records.user("msg_a", "go"), step)), "html")
+    text = export_text(
+        Bundle(records.session("ses_1"), (records.user("msg_a", "go"), step)), "html"
+    )
     assert "None has the <em>fault</em>." in text
     assert "<pre></pre>" not in text
     assert "<code></code>" not in text
@@ -153,9 +155,9 @@ def test_d6_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
 
 async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: Path) -> None:
     session_id = await kept(store)
-    bundle = await collect(store, session_id)
+    bundle = await collect_bundle(store, session_id)
     for form in ("md", "html"):
-        text = text_of(bundle, form)
+        text = export_text(bundle, form)
         assert "allowed by bash `ls` (global)" in text
         assert "rejected “not this one”" in text
     path = tmp_path / "it.json"
@@ -172,7 +174,7 @@ async def test_markdown_fences_hold_whatever_was_printed(store: Store) -> None:
     item = records.assistant(
         "msg_b", records.tool("prt_1", "msg_b", replace(shell, blocks=(block,)))
     )
-    text = text_of(Bundle(session, (records.user("msg_a", "hi\nthere"), item)), "md")
+    text = export_text(Bundle(session, (records.user("msg_a", "hi\nthere"), item)), "md")
     assert "> hi\n> there" in text
     assert "````diff\n" in text
     assert "``cat `a` ``" in text or "`` cat `a` ``" in text
@@ -187,8 +189,8 @@ async def test_errors_say_what_to_do(store: Store, tmp_path: Path) -> None:
     with pytest.raises(NothingToDo, match="cannot be written: no such file"):
         await export(store, session_id, tmp_path / "no" / "a.md")
     with pytest.raises(NothingToDo, match=r"\.html, \.md or \.json"):
-        form_of("a.pdf")
-    assert name_for(make_session(title="Größe: ändern!"), "md") == "größe-ändern.md"
+        export_form("a.pdf")
+    assert default_name(make_session(title="Größe: ändern!"), "md") == "größe-ändern.md"
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,7 @@ async def test_d6_opencodes_export_is_read(store: Store, tmp_path: Path) -> None
 
 def test_nonsense_in_opencodes_form_is_left_out() -> None:
     odd = {"info": {"title": 3}, "messages": [{"info": 1}, {}, {"info": {"role": "user"}}]}
-    bundle = parsed(odd, "odd.json")
+    bundle = parse_export(odd, "odd.json")
     assert bundle.messages == ()
     assert bundle.session.title == ""
 
@@ -352,7 +354,7 @@ def test_d6_a_document_has_what_people_see_of_the_harness(form: str) -> None:
         records.user(part.message_id, "for the model", part, synthetic=True)
         for part in (*parts, failed)
     ]
-    text = text_of(Bundle(records.session("ses_1"), tuple(told)), form)
+    text = export_text(Bundle(records.session("ses_1"), tuple(told)), form)
     seen = ["Explore reports: find the readers · 3 tool calls", "Earlier messages were summarised"]
     html = ["None has the <em>fault</em>.", "It was &lt;done&gt;.", "<code>make</code>"]
     seen += html if form == "html" else ["None has the *fault*.", "It was <done>.", "`make`"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.records import Definition, Prompt, PromptArgument, Resource, Server, Standing
+from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerStatus, ToolDefinition
 from agent.records.errors import ToolError
 from app.actions.custom import filled
 from app.screens.mcp import McpScreen, ServerScreen, server_row
@@ -23,11 +23,11 @@ from tests.support.snapshots import assert_pictures
 
 COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
 TOOLS = tuple(
-    (f"docs_{name}", Definition(name=name, description=f"{name.capitalize()}s pages [/of] it."))
+    (f"docs_{name}", ToolDefinition(name=name, description=f"{name.capitalize()}s pages [/of] it."))
     for name in ("search", "read", "list")
 )
 STANDINGS = (
-    Standing(
+    ServerStatus(
         server=Server(name="docs", command=COMMAND),
         state="connected",
         wire="stdio",
@@ -40,15 +40,15 @@ STANDINGS = (
         resources=(Resource(uri="docs://index", name="All pages"),),
         problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
     ),
-    Standing(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
-    Standing(server=Server(name="old", command=("old",)), state="disabled"),
-    Standing(
+    ServerStatus(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
+    ServerStatus(server=Server(name="old", command=("old",)), state="disabled"),
+    ServerStatus(
         server=Server(name="shop", command=("shopd",)),
         state="failed",
         reason="There is no program shopd on this machine's PATH.",
         log="\x1b[31mno licence",
     ),
-    Standing(server=Server(name="slow", url="https://slow.test"), state="connecting"),
+    ServerStatus(server=Server(name="slow", url="https://slow.test"), state="connecting"),
 )
 
 
