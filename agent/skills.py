@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config.definitions import (
+from agent.config.definition_files import (
     DEFINITION_FOLDERS,
     definition_paths,
     folders_without_skills,
@@ -17,7 +17,7 @@ from agent.config.definitions import (
     skill_paths,
     user_folders,
 )
-from agent.config.frontmatter import Document, FrontmatterError, read_document
+from agent.config.markdown_files import Document, FrontmatterError, read_document
 from agent.config.paths import Paths, display_path, expand_home
 
 MAX_DESCRIPTION = 1_024

@@ -201,7 +201,7 @@ def _json(value: object) -> str:
 
 
 def _key(name: str) -> str:
-    from agent.config.keys import file_key
+    from agent.config.model import file_key
 
     return file_key(name)
 

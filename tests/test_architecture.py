@@ -92,7 +92,7 @@ def test_broad_excepts_are_at_named_boundaries(trees: dict[Path, ast.Module]) ->
     one action."""
     allowed = {
         "agent/bus.py",
-        "agent/hooks/running.py",
+        "agent/hooks/execution.py",
         "agent/plugins/loading.py",
         "agent/session/turn/executor.py",
         "agent/session/runner.py",

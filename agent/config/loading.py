@@ -7,20 +7,29 @@ from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.config import environment
-from agent.config.definitions import (
+from agent.config.definition_files import (
     DefinitionFile,
     DefinitionKind,
     find_definitions,
     project_folders,
     user_folders,
 )
-from agent.config.finding import ConfigSources, Source, find_sources
+from agent.config.discovery import ConfigSources, Source, find_sources
 from agent.config.model import Config
 from agent.config.paths import Paths
-from agent.config.rules import ConfigRule
+from agent.config.permission_rules import (
+    ConfigRule,
+    allow_to_ask,
+    ask_by_default,
+    join_rules,
+)
 from agent.records.json import Json
+
+if TYPE_CHECKING:  # loads pydantic
+    from agent.config.layers import Layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +74,7 @@ def load_config(
     *,
     paths: Paths | None = None,
     trusted: bool = False,
-    keyed: Collection[str] = (),
+    providers_with_keys: Collection[str] = (),
 ) -> LoadedConfig:
     """The settings for the opened *directory* in *project* (both absolute).
 
@@ -76,91 +85,115 @@ def load_config(
     """
     paths = paths or Paths.find(env)
     found = find_sources(directory, project, paths, env)
-    own = _defined(user_folders(paths, env), env, None)
-    tops = project_folders(directory, project, env) if trusted else ()
-    theirs = _defined(tops, env, project)
+    user = _definitions(user_folders(paths, env), env, None)
+    folders = project_folders(directory, project, env) if trusted else ()
+    of_project = _definitions(folders, env, project)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    if not given and not any((found.before, found.project, found.after, own, theirs)):
+    if not given and not any((found.before, found.project, found.after, user, of_project)):
         return LoadedConfig(notices=environment.notices(env))
-    limits = _Limits(trusted, frozenset(keyed), project, own, theirs)
-    return _load(found, given, Source("command line", directory), env, limits)
-
-
-_Defined = tuple[tuple[DefinitionKind, DefinitionFile], ...]
-
-
-def _defined(tops: tuple[Path, ...], env: Mapping[str, str], project: Path | None) -> _Defined:
-    """What is defined in markdown that becomes a part of the settings."""
-    kinds: tuple[DefinitionKind, ...] = ("agent", "command")
-    return tuple(
-        (kind, file) for kind in kinds for file in find_definitions(kind, tops, env, project)
-    )
+    keyed = frozenset(providers_with_keys)
+    definitions = _Definitions(trusted, keyed, project, user, of_project)
+    return _load(found, given, Source("command line", directory), env, definitions)
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class _Definitions:
+    """Agents and commands defined in markdown, and the limits of the project's ones."""
+
     trusted: bool
-    keyed: frozenset[str]
+    """Whether the project is trusted."""
+    providers_with_keys: frozenset[str]
+    """Providers that may have a key of the user's beside those that the settings name."""
     root: Path
-    own: _Defined
-    theirs: _Defined
+    """The root of the project."""
+    user: tuple[DefinitionFile, ...]
+    project: tuple[DefinitionFile, ...]
+
+
+def _definitions(
+    folders: tuple[Path, ...], env: Mapping[str, str], project: Path | None
+) -> tuple[DefinitionFile, ...]:
+    """Return the markdown definitions that become a part of the settings."""
+    kinds: tuple[DefinitionKind, ...] = ("agent", "command")
+    return tuple(file for kind in kinds for file in find_definitions(kind, folders, env, project))
 
 
 def _load(
     found: ConfigSources,
-    given: Mapping[str, Json],
+    overrides: Mapping[str, Json],
     command_line: Source,
     env: Mapping[str, str],
-    limits: _Limits,
+    definitions: _Definitions,
 ) -> LoadedConfig:
-    # Brings pydantic, which a start without config files does not need.
-    from agent.config import checking, merging, reading, rules  # see above
+    # Loads pydantic, which a start without config files does not need.
+    from agent.config.layers import (
+        command_line_layer,
+        definition_layer,
+        merge_values,
+        names_in,
+        read_layer,
+        trust_limits,
+    )
+    from agent.config.validation import build_config, dotted_key
 
-    before = [reading.read_layer(source, env) for source in found.before]
-    before += [reading.definition_layer(kind, file) for kind, file in limits.own]
-    after = [reading.read_layer(source, env) for source in found.after]
-    if given:
-        after.append(reading.command_line_layer(given, command_line, env))
-    own: dict[str, Json] = {}
+    before = [read_layer(source, env) for source in found.before]
+    before += [definition_layer(file) for file in definitions.user]
+    after = [read_layer(source, env) for source in found.after]
+    if overrides:
+        after.append(command_line_layer(overrides, command_line, env))
+    user_values: dict[str, Json] = {}
     for layer in (*before, *after):
-        merging.merge_values(own, deepcopy(layer.values), layer.source.name, {})
-    trust = reading.trust_limits(own, limits.keyed, limits.root) if limits.trusted else None
-    project = [reading.read_layer(source, env, trust) for source in found.project]
-    project += [reading.definition_layer(kind, file, trust) for kind, file in limits.theirs]
+        merge_values(user_values, deepcopy(layer.values), layer.source.name, {})
+    limits = None
+    if definitions.trusted:
+        keyed = definitions.providers_with_keys
+        limits = trust_limits(user_values, keyed, definitions.root)
+    project = [read_layer(source, env, limits) for source in found.project]
+    project += [definition_layer(file, limits) for file in definitions.project]
     layers = [*before, *project, *after]
 
     values: dict[str, Json] = {}
     sources: dict[tuple[str | int, ...], str] = {}
     for layer in layers:
-        merging.merge_values(values, layer.values, layer.source.name, sources)
+        merge_values(values, layer.values, layer.source.name, sources)
+    rules, agent_rules = _rules_in_order(before, project, after, trusted=definitions.trusted)
+    own_providers = names_in(user_values, "provider")
+    return LoadedConfig(
+        config=build_config(values),
+        rules=rules,
+        agent_rules=agent_rules,
+        notices=(*(n for layer in layers for n in layer.notices), *environment.notices(env)),
+        files=tuple(layer.source.name for layer in layers),
+        sources={dotted_key(path): source for path, source in sources.items()},
+        project_files=frozenset(layer.source.name for layer in project),
+        project_providers=names_in(values, "provider") - own_providers,
+    )
 
-    def joined(of: list[reading.Layer], agent: str | None) -> tuple[ConfigRule, ...]:
+
+def _rules_in_order(
+    before: list["Layer"], project: list["Layer"], after: list["Layer"], *, trusted: bool
+) -> tuple[tuple[ConfigRule, ...], dict[str, tuple[ConfigRule, ...]]]:
+    """Return the general permission rules and those of each agent, in the order of precedence."""
+
+    def rules_of(layers: list["Layer"], agent: str | None) -> tuple[ConfigRule, ...]:
         return tuple(
             rule
-            for layer in of
+            for layer in layers
             for rule in (layer.rules if agent is None else layer.agents.get(agent, ()))
         )
 
     def in_order(agent: str | None) -> tuple[ConfigRule, ...]:
-        first, second = joined(before, agent), joined(project, agent)
-        # What a trusted project may loosen is decided rule by rule (``permission.rules``).
-        start = (*first, *second) if limits.trusted else rules.join_rules(first, second)
-        return (*start, *joined(after, agent))
+        first, second = rules_of(before, agent), rules_of(project, agent)
+        # What a trusted project may loosen is decided rule by rule in ``agent.permission.rules``.
+        start = (*first, *second) if trusted else join_rules(first, second)
+        return (*start, *rules_of(after, agent))
 
+    layers = [*before, *project, *after]
     names = dict.fromkeys(name for layer in layers for name in layer.agents)
     general = in_order(None)
     by_agent = {name: in_order(name) for name in names}
     broken = next((layer.source.name for layer in layers if layer.broken), None)
     if broken is not None:
-        general = rules.ask_by_default(general, f"{broken} (cannot be read)")
-        by_agent = {name: rules.allow_to_ask(found) for name, found in by_agent.items()}
-    return LoadedConfig(
-        config=checking.build_config(values),
-        rules=general,
-        agent_rules={name: found for name, found in by_agent.items() if found},
-        notices=(*(n for layer in layers for n in layer.notices), *environment.notices(env)),
-        files=tuple(layer.source.name for layer in layers),
-        sources={checking.dotted_key(path): source for path, source in sources.items()},
-        project_files=frozenset(layer.source.name for layer in project),
-        project_providers=reading.names_in(values, "provider") - reading.names_in(own, "provider"),
-    )
+        general = ask_by_default(general, f"{broken} (cannot be read)")
+        by_agent = {name: allow_to_ask(found) for name, found in by_agent.items()}
+    return general, {name: found for name, found in by_agent.items() if found}

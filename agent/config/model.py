@@ -1,26 +1,247 @@
 """Every setting, documented once: the checks, the JSON schema and the defaults come from here.
 
 These are plain frozen dataclasses so that a start without any config file loads no
-validation library; ``agent.config.checking`` hands them to pydantic when there is a file.
+validation library; ``agent.config.validation`` hands them to pydantic when there is a file.
 Keys are written in files as here unless ``keys.FILE_KEYS`` gives another spelling. Times are
 milliseconds, as in opencode's files, which are read unchanged (spec 10, K3). What is None
 was not set.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from agent.config.code import FormatterConfig, LspServerConfig
-from agent.config.extending import (
-    AgentConfig,
-    CommandConfig,
-    HookGroup,
-    PermissionSetting,
-    SkillsConfig,
-)
-from agent.config.keys import CHECKED
-from agent.config.mcp import McpConfig
-from agent.config.ui import UiConfig
+from agent.records.json import JsonObject
+from agent.records.requests import Action
+
+FILE_KEYS = {
+    "base_url": "baseURL",
+    "api_key": "apiKey",
+    "chunk_timeout": "chunkTimeout",
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "callback_port": "callbackPort",
+    "argument_hint": "argument-hint",
+}
+"""Field name here → key in a file, where they differ."""
+
+
+def file_key(name: str) -> str:
+    """The key of field *name* in a file."""
+    return FILE_KEYS.get(name, name)
+
+
+# Read by pydantic from a plain dataclass; it is only a dictionary until then.
+CHECKED: dict[str, Any] = {
+    "extra": "forbid",
+    "use_attribute_docstrings": True,
+    "alias_generator": file_key,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LspServerConfig:
+    """A language server: changes to a known one, or one of the user's own, which needs its
+    *command* and *extensions*."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    command: tuple[str, ...] = ()
+    """The program and its arguments."""
+    extensions: tuple[str, ...] = ()
+    """Ends of the names of its files, with the dot."""
+    env: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further environment variables."""
+    initialization: JsonObject = field(default_factory=dict)
+    """Its initialization options, which it also gets as its settings."""
+    disabled: bool = False
+    """Whether it is switched off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatterConfig:
+    """A formatter: changes to a known one, or one of the user's own, which needs its *command*
+    and *extensions*."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    command: tuple[str, ...] = ()
+    """The program and its arguments; ``$FILE`` stands for the file, which it changes in place."""
+    extensions: tuple[str, ...] = ()
+    """Ends of the names of its files, with the dot."""
+    environment: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further environment variables."""
+    disabled: bool = False
+    """Whether it is switched off."""
+
+
+PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
+"""One action for everything, or for each permission an action or patterns in order (M1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """An agent: changes to a built-in one, or one of the user's own."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    description: str | None = None
+    """When to use this agent, in a sentence."""
+    prompt: str | None = None
+    """Its instructions."""
+    model: str | None = None
+    """Its model, as ``provider/model``."""
+    permission: PermissionSetting | None = None
+    """Its permission rules, which come after the general ones."""
+    steps: int | None = None
+    """Model calls that it may make in one turn."""
+    mode: Literal["primary", "subagent", "all"] | None = None
+    """Whether the user talks to it, other agents call it, or both."""
+    temperature: float | None = None
+    """Sampling temperature, where the model accepts one."""
+    effort: str | None = None
+    """How much its model reasons: one of the model's levels."""
+    color: str | None = None
+    """Its colour: a hex value such as ``"#7aa2f7"``, or a role of the theme (primary, secondary,
+    accent, success, warning, error, info)."""
+    hidden: bool = False
+    """Whether it is left out of lists."""
+    disable: bool = False
+    """Whether it is switched off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandConfig:
+    """A slash command: a prompt to send, with places to fill in."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    template: str | None = None
+    """What is sent. ``$ARGUMENTS`` is all that is typed behind the command, ``$1`` … its words;
+    ``@path`` attaches a file, and an exclamation mark with a command in backticks is replaced by
+    what the command prints."""
+    description: str | None = None
+    """What it does, in a sentence."""
+    argument_hint: str | None = None
+    """What may be typed behind it, for the list of commands."""
+    agent: str | None = None
+    """The agent that gets it; not set, the one that is chosen."""
+    model: str | None = None
+    """The model that answers it, as ``provider/model``."""
+    effort: str | None = None
+    """How much that model reasons: one of its levels."""
+    subtask: bool | None = None
+    """Whether a sub-agent does it. Not set: when its agent is one that works for others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillsConfig:
+    """Where skills are found, beside the usual places."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    paths: tuple[str, ...] = ()
+    """Further folders that hold skills, each in a folder with a ``SKILL.md``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCommand:
+    """One program that a hook runs. It gets JSON on its standard input."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    type: Literal["command"] = "command"
+    """Only programs are run here."""
+    command: str
+    """The shell command."""
+    timeout: float | None = None
+    """Seconds that it may take; 60 if not set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookGroup:
+    """Programs that run together, for some of the calls of an event."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    matcher: str = ""
+    """Which tools it is for: a regular expression that the whole name fits, such as
+    ``Edit|Write`` or ``bash``. Empty for all."""
+    hooks: tuple[HookCommand, ...] = ()
+    """What is run, side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOAuthConfig:
+    """How one logs in at a remote server, where it can't find that out by itself."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    client_id: str | None = None
+    """The client's id, where the server registers no new ones; or the https address of a page
+    that describes the client, for servers that read it from there."""
+    client_secret: str | None = field(default=None, repr=False)
+    """The client's secret, if it has one; better written as ``{env:NAME}`` than in full."""
+    scope: str | None = None
+    """What to ask for, with blanks between. Not set: what the server says that it wants."""
+    callback_port: int | None = None
+    """Port of this machine that the browser comes back to. Not set: any free one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpConfig:
+    """An MCP server: a program that is started here, or an address."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    type: Literal["local", "remote"] | None = None
+    """Not set: ``remote`` with a *url*, else ``local``."""
+    command: tuple[str, ...] = ()
+    """The program and its arguments."""
+    cwd: str | None = None
+    """The folder that it is started in; relative to the opened folder, which is the default."""
+    environment: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Environment variables beside the few harmless ones that it gets."""
+    url: str | None = None
+    """Address of a remote server."""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further HTTP headers of every request."""
+    oauth: Literal[False] | McpOAuthConfig | None = None
+    """How one logs in; false for a server that never asks."""
+    enabled: bool = True
+    """Whether it is started."""
+    timeout: int | None = None
+    """Milliseconds that it may take to connect (30,000 if not set), and that a call may go
+    without a sign of life (120,000 if not set)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiConfig:
+    """How the full screen looks and behaves (spec 8)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    diffs: Literal["auto", "unified", "split"] = "auto"
+    """Old and new side by side where there is room, never (``unified``), or wherever it is just
+    possible (``split``)."""
+    sidebar: Literal["auto", "show", "hide"] = "auto"
+    """Whether todo, changed files and context stand at the right: on wide screens, always where
+    there is room, or never."""
+    notifications: Literal["auto", "bell", "osc9", "osc777", "off"] = "auto"
+    """How you are told that a turn ended or a question waits while the terminal has no focus:
+    the bell, a desktop notification by OSC 9 or OSC 777, both bell and OSC 9 (``auto``), or not."""
+    mouse: bool = True
+    """Whether the program takes the mouse; without it, it selects text as in a shell."""
+    animations: bool = True
+    """Whether spinners turn."""
+    title: bool = True
+    """Whether the terminal's title tells the session and whether it works or waits."""
+    scroll_speed: float | None = None
+    """Lines that one turn of the mouse wheel scrolls; 2 if not set."""
+    leader_timeout: int = 2_000
+    """Milliseconds that the leader key waits for the key behind it."""
+    vim: bool = False
+    """Whether the prompt has Vim's keys."""
+
 
 ProviderApi = Literal[
     "openai-chat",

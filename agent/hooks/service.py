@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from agent.bus import Bus
-from agent.hooks.names import matches
+from agent.hooks.execution import HookFailed, matches, run_hook
 from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
-from agent.hooks.running import HookFailed, run_hook
 from agent.records.events import Notice, PluginFailed
 
 FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})

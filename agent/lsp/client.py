@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.lsp.connection import Connection, RequestRefused, ServerGone
-from agent.lsp.program import ServerProcess
-from agent.lsp.reading import parse_diagnostics, path_of, supports
 from agent.lsp.records import Diagnostic, LspState, LspStatus, ServerSpec
+from agent.lsp.responses import parse_diagnostics, path_of, supports
+from agent.lsp.server_process import ServerProcess
 from agent.records.json import Json, JsonObject
 
 HANDSHAKE_TIMEOUT = 30.0

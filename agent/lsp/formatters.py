@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.config.code import FormatterConfig
+from agent.config.model import FormatterConfig
 
 FILE = "$FILE"
 

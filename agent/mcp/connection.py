@@ -6,6 +6,7 @@ as a value (trial N03).
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.mcp.elicitation import ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
-from agent.mcp.stderr import ErrorLog
-from agent.process.tree import MARKER
+from agent.process.tree import LINUX, MARKER, Tree
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
@@ -24,10 +24,7 @@ if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the firs
     import httpx2
 
     from agent.mcp.client import McpClient
-    from agent.mcp.transports import Hooks
-import signal
-
-from agent.process.tree import LINUX, Tree
+    from agent.mcp.transports import ErrorLog, Hooks
 
 
 def end_program(mark: str) -> None:
@@ -121,6 +118,7 @@ class Connection:
 
     async def _hold(self) -> None:
         from agent.mcp.client import connect  # the SDK, loaded in a thread by then
+        from agent.mcp.transports import ErrorLog  # as above
 
         server = self._server
         if self.wire == "stdio":

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.mcp.validation import check_arguments
+from agent.mcp.schemas import check_arguments
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject

@@ -18,7 +18,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenStore, expiry
+from agent.mcp.token_store import TokenStore, expiry
 from agent.records.json import JsonObject
 
 Kind = TypeVar("Kind", bound=BaseModel)

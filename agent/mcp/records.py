@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agent.config.mcp import McpConfig, McpOAuthConfig
+from agent.config.model import McpConfig, McpOAuthConfig
 from agent.records.json import JsonObject
 
 CONNECT_TIMEOUT = 30.0

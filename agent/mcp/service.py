@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.bus import Bus
+from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.elicitation import Ask
-from agent.mcp.pins import ApprovedDefinitions
 from agent.mcp.records import Server, ServerResponse, ServerStatus
 from agent.mcp.supervisor import FIRST_PAUSE, KeeperDeps, ServerSupervisor
-from agent.mcp.tools import Toolbox
+from agent.mcp.toolbox import Toolbox
 from agent.process.tree import become_subreaper
 from agent.records.errors import ToolError
 from agent.records.events import McpChanged

@@ -10,8 +10,7 @@ from pydantic import ConfigDict
 
 from agent.mcp.records import ServerResponse, ToolDefinition
 from agent.mcp.results import result_of
-from agent.mcp.schemas import for_models
-from agent.mcp.validation import check_arguments, coerced
+from agent.mcp.schemas import check_arguments, coerced, for_models
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply

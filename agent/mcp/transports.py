@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, TextIO, cast
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -21,9 +22,50 @@ from agent.mcp.oauth import missing_scope
 from agent.mcp.records import Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.mcp.schemas import BadSchema, repaired
-from agent.mcp.stderr import ErrorLog
 from agent.records.json import Json, JsonObject
 from agent.tools.core.clean_text import visible
+
+KEPT = 8_000
+"""Bytes that are kept."""
+
+_READ = 65_536
+
+
+class ErrorLog:
+    """A pipe for the program to write to; the newest of it is kept in memory."""
+
+    def __init__(self) -> None:
+        self._reading, writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        self.file: TextIO = os.fdopen(writing, "w", encoding="utf-8")
+        self._kept = b""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._reading, self._read)
+
+    def started(self) -> None:
+        """The program has its copy of the pipe: ours is closed, so that its end is seen."""
+        self.file.close()
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace").strip()
+
+    def _read(self) -> None:
+        try:
+            read = os.read(self._reading, _READ)
+        except BlockingIOError:
+            return
+        self._kept = (self._kept + read)[-KEPT:]
+        if not read:
+            self._loop.remove_reader(self._reading)
+
+    def close(self) -> None:
+        """Read what is left, and let go."""
+        self.file.close()
+        self._read()
+        self._loop.remove_reader(self._reading)
+        os.close(self._reading)
+
 
 MAX_QUOTED = 80
 """Characters of a name that are quoted."""

@@ -4,7 +4,7 @@ they add. A file that exists keeps its comments and layout."""
 import os
 from pathlib import Path
 
-from agent.config.finding import SIZE_LIMIT, read_text
+from agent.config.discovery import SIZE_LIMIT, read_text
 from agent.config.jsonc import JsoncError, parse
 from agent.config.jsonc_edit import set_value
 from agent.config.paths import ensure_folder

@@ -15,8 +15,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.config import checking, environment
-from agent.config.definitions import (
+from agent.config import environment, validation
+from agent.config.definition_files import (
     DefinitionFile,
     DefinitionKind,
     find_definitions,
@@ -80,9 +80,9 @@ class Plugins:
             for name, given in each.plugin.providers.items():
                 values: JsonObject = {"provider": {name: dict(given)}}
                 notices += [
-                    f"{each.plugin.source}: {f.message}." for f in checking.remove_invalid(values)
+                    f"{each.plugin.source}: {f.message}." for f in validation.remove_invalid(values)
                 ]
-                made = checking.build_config(values).provider.get(name)
+                made = validation.build_config(values).provider.get(name)
                 if made is not None and name not in config.provider:
                     config = replace(config, provider={**config.provider, name: made})
                     theirs |= {name} if each.project else set()

@@ -20,7 +20,7 @@ from agent.config.paths import Paths, ensure_folder
 from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
-from agent.lsp.opening import CodeServices
+from agent.lsp.edit_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust

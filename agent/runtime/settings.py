@@ -40,5 +40,7 @@ async def read_settings(
     trust = await settle(trust, ask)
     if not trust.trusted:
         return own, trust
-    loaded = load_config(directory, project, env, overrides, paths=paths, trusted=True, keyed=KNOWN)
+    loaded = load_config(
+        directory, project, env, overrides, paths=paths, trusted=True, providers_with_keys=KNOWN
+    )
     return loaded, trust

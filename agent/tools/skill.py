@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
-from agent.config.frontmatter import FrontmatterError
+from agent.config.markdown_files import FrontmatterError
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply

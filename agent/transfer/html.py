@@ -26,8 +26,15 @@ from agent.records.messages import (
 from agent.records.units import money
 from agent.session.review.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
-from agent.transfer.entries import Entry, FailedStep, UserEntry, turn_entries
-from agent.transfer.markdown import date_time, shell_text, shortened
+from agent.transfer.document import (
+    Entry,
+    FailedStep,
+    UserEntry,
+    date_time,
+    shell_text,
+    shortened,
+    turn_entries,
+)
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

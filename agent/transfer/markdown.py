@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from html import escape
 
 from agent.records.blocks import DiffBlock, ShellBlock
@@ -20,10 +19,16 @@ from agent.records.messages import (
 from agent.records.units import money
 from agent.session.review.timeline import TurnLine, result_of, said_by, timeline, words_of
 from agent.transfer.bundle import Bundle
-from agent.transfer.entries import Entry, FailedStep, UserEntry, turn_entries
-
-MAX_LINES = 60
-"""Lines of output that are shown of one call."""
+from agent.transfer.document import (
+    Entry,
+    FailedStep,
+    UserEntry,
+    date_time,
+    diff_text,
+    shell_text,
+    shortened,
+    turn_entries,
+)
 
 
 def as_markdown(bundle: Bundle) -> str:
@@ -105,26 +110,6 @@ def _tool(part: ToolPart) -> Iterator[str]:
         yield fenced(shortened(result_of(part)), "")
 
 
-def shell_text(block: ShellBlock) -> str:
-    """*block* as a terminal has it, with a line for what is not kept of its output."""
-    earlier = f"… {block.earlier} earlier lines\n" if block.earlier else ""
-    return f"$ {block.command}\n{earlier}{block.output}".strip()
-
-
-def diff_text(block: DiffBlock) -> Iterator[str]:
-    """*block* as lines of a unified diff without file headers, as ``patch`` takes it."""
-    sign = {"context": " ", "add": "+", "remove": "-"}
-    for hunk in block.hunks:
-        old = next((line.old for line in hunk.lines if line.old is not None), 0)
-        new = next((line.new for line in hunk.lines if line.new is not None), 0)
-        gone = sum(line.kind != "add" for line in hunk.lines)
-        come = sum(line.kind != "remove" for line in hunk.lines)
-        yield f"@@ -{old},{gone} +{new},{come} @@"
-        yield from (sign[line.kind] + line.text for line in hunk.lines)
-    if block.omitted:
-        yield f"… {block.omitted} more lines"
-
-
 def fenced(text: str, language: str) -> str:
     """*text* in a fence that is longer than any in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
@@ -138,18 +123,3 @@ def code(text: str) -> str:
     ticks = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{ticks}{pad}{flat}{pad}{ticks}"
-
-
-def shortened(text: str) -> str:
-    """The first and last lines of a long text."""
-    lines = text.split("\n")
-    if len(lines) <= MAX_LINES:
-        return text
-    half = MAX_LINES // 2
-    left = len(lines) - 2 * half
-    return "\n".join([*lines[:half], f"… {left} more lines", *lines[-half:]])
-
-
-def date_time(when: float) -> str:
-    """Date and time, of the place where it is written."""
-    return datetime.fromtimestamp(when, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

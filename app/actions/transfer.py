@@ -40,14 +40,15 @@ async def export(context: Context, argument: str) -> None:
 
 async def export_session(context: Context, session_id: str, name: str = "") -> None:
     """Write a session under the given name, or under one that is asked for."""
-    from agent.transfer.writing import default_name  # as above
-    from agent.transfer.writing import export as write  # when it is asked for
+    from agent.transfer.exporter import default_name  # as above
+    from agent.transfer.exporter import export as write  # when it is asked for
 
     runtime = context.live.runtime
     if not name:
         session = await runtime.store.session(session_id)
         question = "Export to which file? The ending tells the form: .html, .md or .json"
-        name = await show_dialog(context.app, TextScreen(question, default_name(session, "html"))) or ""
+        dialog = TextScreen(question, default_name(session, "html"))
+        name = await show_dialog(context.app, dialog) or ""
     if not name:
         return
     path = placed(runtime.directory, name)
@@ -64,7 +65,7 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
 )
 async def import_session(context: Context, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
-    from agent.transfer.reading import import_file  # when it is asked for
+    from agent.transfer.importer import import_file  # when it is asked for
 
     runtime = context.live.runtime
     name = argument or await show_dialog(context.app, TextScreen("Import which file? (.json)"))

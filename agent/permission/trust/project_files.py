@@ -12,16 +12,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agent.config import foreign, forms, jsonc
-from agent.config.definitions import (
+from agent.config import formats, jsonc, opencode
+from agent.config.definition_files import (
     DefinitionFile,
     definition_paths,
     find_definitions,
     project_folders,
 )
-from agent.config.finding import find_sources, folder_chain, read_source, read_text
-from agent.config.frontmatter import FrontmatterError
-from agent.config.markdown import read_agent
+from agent.config.discovery import find_sources, folder_chain, read_source, read_text
+from agent.config.markdown_files import FrontmatterError, read_agent
 from agent.config.paths import Paths, home_folder
 from agent.permission.trust.project_programs import TABLES, Runs, programs
 from agent.records.json import Json, JsonObject
@@ -79,10 +78,10 @@ def look_through(
     looker = _Looker(directory, project)
     for source in find_sources(directory, project, paths, env).project:
         try:
-            values, _ = forms.to_own_form(source, jsonc.parse(read_source(source)))
+            values, _ = formats.to_own_form(source, jsonc.parse(read_source(source)))
         except (OSError, ValueError, jsonc.JsoncError):
             continue  # such a file has no effect, which loading tells
-        foreign.translate(values)
+        opencode.translate(values)
         looker.config(source.name, source.folder, values)
     for top in project_folders(directory, project, env):
         looker.top(top, env)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.config.restraint import allows_everything
-from agent.config.rules import parse_rules, parse_switches
+from agent.config.permission_rules import parse_rules, parse_switches
+from agent.config.project_restrictions import allows_everything
 from agent.records.json import Json, JsonObject
 
 RunKind = Literal[

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import environment
-from agent.config.finding import folder_chain
+from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, home_folder, opencode_folder
 from agent.permission.trust.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import Standing

@@ -22,7 +22,7 @@ SHOWN = 200
 def show_config(directory: Path, *, as_json: bool = False) -> int:
     """Print every value that some file, variable or flag set, with its source. Keys, and what may
     hold them, are hidden."""
-    from agent.config.checking import file_values  # brings pydantic
+    from agent.config.validation import file_values  # brings pydantic
 
     loaded, _ = asyncio.run(settings_here(directory))
     if as_json:
@@ -58,7 +58,7 @@ def _short(value: Json) -> str:
 
 def show_schema() -> int:
     """Print the JSON schema of a config file, for editors."""
-    from agent.config.checking import json_schema  # brings pydantic
+    from agent.config.validation import json_schema  # brings pydantic
 
     print(json.dumps(json_schema(), indent=2))
     return 0

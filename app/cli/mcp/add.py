@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agent.config.mcp_json import claude_code_servers
+from agent.config.claude_code import claude_code_servers
 from agent.config.paths import Paths
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject

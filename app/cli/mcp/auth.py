@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenStore
+from agent.mcp.token_store import TokenStore
 from agent.records.errors import ConfigError
 from app.cli.mcp.servers import read_servers
 from app.text.sanitize import sanitize_line

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent.config.claude_code import claude_code_servers
 from agent.config.loading import LoadedConfig
-from agent.config.mcp_json import claude_code_servers
 from agent.mcp.records import Server
 from agent.records.json import JsonObject
 from app.cli.mcp.servers import read_servers

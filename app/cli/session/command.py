@@ -96,7 +96,7 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
 
 async def _show(store: "Store", given: argparse.Namespace) -> None:
     from agent.transfer.bundle import collect_bundle  # not needed by --help
-    from agent.transfer.writing import export_text  # as above
+    from agent.transfer.exporter import export_text  # as above
     from app.text.sanitize import sanitize  # as above
 
     text = export_text(await collect_bundle(store, given.id), "json" if given.json else "md")
@@ -141,6 +141,6 @@ def as_json(line: "SessionLine") -> "JsonObject":
 
 
 def _when(seconds: float) -> str:
-    from agent.transfer.markdown import date_time  # not needed by --help
+    from agent.transfer.document import date_time  # not needed by --help
 
     return date_time(seconds)

@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
     from agent.redact import secrets_of  # not needed by --help
     from agent.transfer.bundle import collect_bundle, without_secrets  # as above
-    from agent.transfer.writing import export_text, write_bundle  # as above
+    from agent.transfer.exporter import export_text, write_bundle  # as above
 
     bundle = await collect_bundle(store, given.id or await _latest(store))
     if not given.with_secrets:

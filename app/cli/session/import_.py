@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
     from agent.git import project_root  # not needed by --help
-    from agent.transfer.reading import import_file  # as above
+    from agent.transfer.importer import import_file  # as above
 
     folder = here()
     project = str(await project_root(Path(folder)))

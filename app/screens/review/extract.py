@@ -102,7 +102,7 @@ def _diffs(part: Part) -> list[DiffBlock]:
 
 
 def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
-    from agent.transfer.markdown import diff_text  # when it is asked for
+    from agent.transfer.document import diff_text  # when it is asked for
 
     for block in diffs:
         yield "--- /dev/null" if block.change == "create" else f"--- a/{_old(block)}"

@@ -315,7 +315,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     async def _save(self, mark: TimelineRow) -> None:
         """Write what is chosen to a file of its own; what looks like a key is left out."""
-        from agent.transfer.writing import write_text  # when it is asked for
+        from agent.transfer.exporter import write_text  # when it is asked for
 
         taken = file_to_save(self._held[mark.session_id], mark)
         folder = self._runtime.directory

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from agent.config.foreign import UNSUPPORTED
 from agent.config.model import Config
+from agent.config.opencode import UNSUPPORTED
 
 
 def actions(loaded):
@@ -372,7 +372,7 @@ def test_a_project_with_many_keys_gives_a_short_notice(setting):
 
 def test_every_key_is_documented():
     """K2: the reference page and the schema come from the model."""
-    from agent.config.checking import json_schema
+    from agent.config.validation import json_schema
 
     document = json_schema()
     parts = document["$defs"]

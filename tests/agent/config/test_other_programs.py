@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agent.config import environment
-from agent.config.claude import from_claude_settings
+from agent.config.claude_code import from_claude_settings
 from agent.config.loading import LoadedConfig, load_config
+from agent.config.opencode import from_tui
 from agent.config.paths import Paths
-from agent.config.tui import from_tui
 from agent.permission.rules import Rule, decide
 from agent.permission.trust.project_files import look_through
 from tests.agent.config.conftest import Setting

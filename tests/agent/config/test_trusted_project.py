@@ -9,7 +9,12 @@ def load(setting, **more):
     from agent.config.loading import load_config
 
     return load_config(
-        setting.project, setting.project, setting.env, trusted=True, keyed={"openai"}, **more
+        setting.project,
+        setting.project,
+        setting.env,
+        trusted=True,
+        providers_with_keys={"openai"},
+        **more,
     )
 
 

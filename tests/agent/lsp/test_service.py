@@ -12,8 +12,8 @@ import pytest
 
 from agent.bus import Bus
 from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.reading import MAX_DIAGNOSTIC
 from agent.lsp.records import ServerSpec
+from agent.lsp.responses import MAX_DIAGNOSTIC
 from agent.lsp.service import MAX_MISSED, MAX_STARTS, LspService
 from agent.records.events import Event, LspChanged
 from tests.support import language_server

@@ -12,11 +12,11 @@ import httpx2
 import pytest
 from mcp.shared.auth import OAuthMetadata
 
-from agent.config.mcp import McpOAuthConfig
-from agent.mcp.loopback import CALLBACK_PATH, callback_server
+from agent.config.model import McpOAuthConfig
+from agent.mcp.login import CALLBACK_PATH, callback_server
 from agent.mcp.oauth import ServerTokens, set_client_auth
 from agent.mcp.records import Server
-from agent.mcp.tokens import TokenStore
+from agent.mcp.token_store import TokenStore
 from agent.records.errors import ToolError
 from tests.agent.mcp.shop import Shop, free_port, listening, open_shop, served
 

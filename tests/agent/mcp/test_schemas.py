@@ -2,9 +2,8 @@
 
 import pytest
 
-from agent.mcp.schemas import BadSchema, for_models, repaired
+from agent.mcp.schemas import BadSchema, check_arguments, coerced, for_models, repaired
 from agent.mcp.transports import repaired_result
-from agent.mcp.validation import check_arguments, coerced
 from agent.records.errors import InvalidArguments
 
 EMPTY = {"type": "object", "properties": {}}

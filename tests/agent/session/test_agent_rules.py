@@ -7,7 +7,7 @@ import pytest
 
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
-from agent.config.rules import ConfigRule
+from agent.config.permission_rules import ConfigRule
 from agent.permission.rules import ALWAYS, Rule, judge
 from agent.permission.shell.analysis import bash_needs
 from agent.records.events import PermissionAsked

@@ -15,8 +15,8 @@ from agent.records.messages import AssistantMessage, CompactionPart, Failed, Too
 from agent.session.context.request_turns import turns_of
 from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect_bundle, to_json, without_secrets
-from agent.transfer.reading import import_file, parse_export
-from agent.transfer.writing import default_name, export, export_form, export_text
+from agent.transfer.exporter import default_name, export, export_form, export_text
+from agent.transfer.importer import import_file, parse_export
 from tests.agent.store.samples import (
     CONSENTS,
     every_part,

@@ -4,14 +4,118 @@ import asyncio
 import inspect
 import json
 import logging
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
-from agent.hooks.answers import parse_answer
-from agent.hooks.names import claude_name
-from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall
+from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent
 from agent.process import Capture, Command, Finished, SpillStore, plain, run, shell_argv
+from agent.records.json import Json, JsonObject
+
+_DECISIONS: dict[str, Decision] = {
+    "allow": "allow",
+    "approve": "allow",
+    "ask": "ask",
+    "deny": "deny",
+    "block": "deny",
+}
+
+CONTEXT_EVENTS: frozenset[HookEvent] = frozenset({"SessionStart", "UserPromptSubmit"})
+"""Events for which plain output is told to the model."""
+
+
+def parse_answer(event: HookEvent, output: str) -> HookAnswer:
+    """The answer in *output*. Raises ``ValueError`` for what begins like JSON and is none."""
+    text = output.strip()
+    if not text.startswith("{"):
+        return HookAnswer(context=text) if text and event in CONTEXT_EVENTS else NO_ANSWER
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("what it printed begins like JSON and is none") from error
+    raw = cast("JsonObject", value)
+    own = raw.get("hookSpecificOutput")
+    own = own if isinstance(own, dict) else {}
+    inner = own.get("decision")
+    inner = inner if isinstance(inner, dict) else {}
+    word = _text(own.get("permissionDecision"), inner.get("behavior"), raw.get("decision"))
+    stop = None
+    if raw.get("continue") is False:
+        stop = _text(raw.get("stopReason"), raw.get("reason")) or "a hook stopped it"
+    return HookAnswer(
+        decision=_DECISIONS.get(word.lower()),
+        reason=_text(own.get("permissionDecisionReason"), inner.get("message"), raw.get("reason")),
+        input=_object(own.get("updatedInput"), inner.get("updatedInput"), raw.get("input")),
+        output=_text(
+            own.get("updatedToolOutput"), own.get("updatedMCPToolOutput"), raw.get("output")
+        )
+        or None,
+        context=_text(own.get("additionalContext"), raw.get("context")),
+        message=_text(raw.get("systemMessage")),
+        stop=stop,
+    )
+
+
+def _text(*values: Json) -> str:
+    """The first of *values* that is text, "" without one."""
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def _object(*values: Json) -> JsonObject | None:
+    return next((value for value in values if isinstance(value, dict)), None)
+
+
+CLAUDE_NAMES = {
+    "bash": "Bash",
+    "bash_output": "BashOutput",
+    "bash_kill": "KillShell",
+    "read": "Read",
+    "write": "Write",
+    "edit": "Edit",
+    "multiedit": "MultiEdit",
+    "apply_patch": "Edit",
+    "glob": "Glob",
+    "grep": "Grep",
+    "list": "LS",
+    "webfetch": "WebFetch",
+    "websearch": "WebSearch",
+    "task": "Task",
+    "todowrite": "TodoWrite",
+    "todoread": "TodoRead",
+    "skill": "Skill",
+    "question": "AskUserQuestion",
+}
+"""Tool here → its name there, for those whose arguments mean the same."""
+
+
+def claude_name(tool: str) -> str:
+    return CLAUDE_NAMES.get(tool, tool)
+
+
+def matches(matcher: str, about: str) -> bool:
+    """Whether *matcher* covers *about*, by its name here or there. One that is no regular
+    expression is read as a name."""
+    if matcher in {"", "*"}:
+        return True
+    try:
+        pattern = re.compile(matcher, re.IGNORECASE)
+    except re.error:
+        return matcher.lower() in {name.lower() for name in _names(about)}
+    return any(pattern.fullmatch(name) for name in _names(about))
+
+
+def _names(about: str) -> Iterator[str]:
+    yield about
+    if about in CLAUDE_NAMES:
+        yield CLAUDE_NAMES[about]
+        return
+    # An MCP tool is server_tool here and mcp__server__tool there.
+    for at, char in enumerate(about):
+        if char == "_":
+            yield f"mcp__{about[:at]}__{about[at + 1 :]}"
+
 
 BLOCKING_EXIT_CODE = 2
 """The exit code that objects; what the program wrote to standard error is the reason."""

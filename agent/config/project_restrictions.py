@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agent.config.jsonc import KeyPath
-from agent.config.rules import ConfigRule
+from agent.config.permission_rules import ConfigRule
 from agent.records.json import Json, JsonObject
 
 USER_ONLY_KEYS: dict[str, str] = {

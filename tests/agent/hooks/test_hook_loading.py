@@ -7,8 +7,8 @@ import pytest
 
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.hooks.names import matches
-from agent.hooks.reading import find_hooks
+from agent.hooks.execution import matches
+from agent.hooks.loading import find_hooks
 
 
 def group(command: str, matcher: str = "", **more: object) -> dict[str, object]:

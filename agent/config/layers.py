@@ -5,16 +5,22 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config import checking, foreign, forms, jsonc, restraint, rules
-from agent.config.checking import dotted_key
-from agent.config.definitions import DefinitionFile, DefinitionKind
-from agent.config.finding import Source, read_source
-from agent.config.frontmatter import FrontmatterError
+from agent.config import (
+    formats,
+    jsonc,
+    opencode,
+    permission_rules,
+    project_restrictions,
+    validation,
+)
+from agent.config.definition_files import DefinitionFile
+from agent.config.discovery import Source, read_source
 from agent.config.jsonc import KeyPath
-from agent.config.markdown import DEFINITION_READERS
-from agent.config.restraint import UserOwned
-from agent.config.rules import ConfigRule
-from agent.config.substitute import AllowedReads, substitute
+from agent.config.markdown_files import DEFINITION_READERS, FrontmatterError
+from agent.config.permission_rules import ConfigRule
+from agent.config.project_restrictions import UserOwned
+from agent.config.substitution import AllowedReads, substitute
+from agent.config.validation import dotted_key
 from agent.records.json import Json, JsonObject
 
 _SHOWN_KEYS = 8
@@ -50,7 +56,7 @@ def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> 
     the providers that may hold a key beside those in them."""
     reads = own.get("project_reads")
     entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
-    tables = {table: names_in(own, table) for table in restraint.NAMED_TABLES}
+    tables = {table: names_in(own, table) for table in project_restrictions.NAMED_TABLES}
     owned = UserOwned(providers=keyed | names_in(own, "provider"), tables=tables)
     return TrustLimits(owned, AllowedReads(entries, root))
 
@@ -69,7 +75,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | No
     layer = Layer(source)
     try:
         text = read_source(source)
-        raw, useless = forms.to_own_form(source, jsonc.parse(text))
+        raw, useless = formats.to_own_form(source, jsonc.parse(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
         return _give_up(layer, f"{place}: {error.expected}.")
@@ -98,9 +104,7 @@ def command_line_layer(values: Mapping[str, Json], source: Source, env: Mapping[
     return layer
 
 
-def definition_layer(
-    kind: DefinitionKind, file: DefinitionFile, trusted: TrustLimits | None = None
-) -> Layer:
+def definition_layer(file: DefinitionFile, trusted: TrustLimits | None = None) -> Layer:
     """The layer of a definition in markdown. One that cannot be read is left out, and told.
 
     Only for the user's own, and for those of a *trusted* project.
@@ -108,15 +112,15 @@ def definition_layer(
     source = Source(file.source, file.path.parent, file.path, project=file.project is not None)
     layer = Layer(source)
     try:
-        values: JsonObject = {kind: {file.name: DEFINITION_READERS[kind](file)}}
+        values: JsonObject = {file.kind: {file.name: DEFINITION_READERS[file.kind](file)}}
     except (FrontmatterError, OSError, ValueError) as error:
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-        layer.notices.append(f"The {kind} {source.name} is left out: {system or error}.")
+        layer.notices.append(f"The {file.kind} {source.name} is left out: {system or error}.")
         return layer
     teller = _Teller(layer, "")
-    foreign.translate(values)
+    opencode.translate(values)
     if trusted is not None:
-        for path, why in restraint.restrict(values, trusted.own):
+        for path, why in project_restrictions.restrict(values, trusted.own):
             teller.tell(path, f"{dotted_key(path)} is left out: {why}")
     _take(layer, values, teller)
     return layer
@@ -152,7 +156,7 @@ def _give_up(layer: Layer, sentence: str) -> Layer:
 
 def _take_own(layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str]) -> None:
     values = _filled(layer, raw, teller, env)
-    foreign.translate(values)
+    opencode.translate(values)
     _take(layer, values, teller)
 
 
@@ -160,10 +164,10 @@ def _take_trusted(
     layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str], trusted: TrustLimits
 ) -> None:
     """All of a trusted project's file but for what is never a project's to set (9.1)."""
-    taken = restraint.remove_keys(raw)
+    taken = project_restrictions.remove_keys(raw)
     values = _filled(layer, raw, teller, env, trusted.listed)
-    foreign.translate(values)
-    for path, reason in (*taken, *restraint.restrict(values, trusted.own)):
+    opencode.translate(values)
+    for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
         teller.tell(path, f"{dotted_key(path)} is left out: {reason}")
     _take(layer, values, teller)
 
@@ -194,12 +198,12 @@ def _switch_off(values: JsonObject, path: KeyPath) -> None:
 
 
 def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:
-    for path, reason in foreign.remove_unsupported(values):
+    for path, reason in opencode.remove_unsupported(values):
         teller.tell(path, f"{dotted_key(path)} has no effect: {reason}")
     layer.rules = _take_rules(layer, values, (), teller)
     for name, agent in _agents(values):
         layer.agents[name] = _take_rules(layer, agent, ("agent", name), teller)
-    for fault in checking.remove_invalid(values):
+    for fault in validation.remove_invalid(values):
         teller.tell(fault.path, fault.message)
     _write_rules(layer, values)
     layer.values = values
@@ -207,9 +211,9 @@ def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:
 
 def _take_project(layer: Layer, raw: JsonObject, teller: _Teller) -> None:
     """Only what tightens counts before trust (spec 4, M9); the rest is named."""
-    foreign.translate(raw)
+    opencode.translate(raw)
     found = _take_rules(layer, raw, (), teller)
-    layer.rules = rules.tightening_rules(found)
+    layer.rules = permission_rules.tightening_rules(found)
     for name, agent in _agents(raw):
         # An agent's rules come after the user's, so its "ask" could lift one of their denials.
         of_agent = _take_rules(layer, agent, ("agent", name), teller)
@@ -233,7 +237,7 @@ def _take_rules(
     name = f"project {layer.source.name}" if layer.source.project else layer.source.name
     name += f", agent {path[-1]}" if path else ""
     switches = values.pop("tools", {})
-    taken = rules.parse_switches(switches, name)
+    taken = permission_rules.parse_switches(switches, name)
     if not isinstance(switches, dict) or len(taken) < len(switches):
         teller.tell(
             (*path, "tools"), f"{dotted_key((*path, 'tools'))}: expected true or false by name"
@@ -241,7 +245,7 @@ def _take_rules(
         layer.broken = True
     if "permission" not in values:
         return taken
-    parsed = rules.parse_rules(values.pop("permission"), name)
+    parsed = permission_rules.parse_rules(values.pop("permission"), name)
     layer.broken = layer.broken or parsed.fallback
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
@@ -249,7 +253,7 @@ def _take_rules(
     found = (*taken, *parsed.rules)
     if not layer.source.project:
         return found
-    kept = tuple(rule for rule in found if not restraint.allows_everything(rule))
+    kept = tuple(rule for rule in found if not project_restrictions.allows_everything(rule))
     if len(kept) < len(found):
         place = (*path, "permission")
         sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is left out"
@@ -260,10 +264,10 @@ def _take_rules(
 def _write_rules(layer: Layer, values: JsonObject) -> None:
     """Put the rules back where ``Config`` documents them, in one form."""
     if layer.rules:
-        values["permission"] = rules.as_setting(layer.rules)
+        values["permission"] = permission_rules.as_setting(layer.rules)
     for name, agent in _agents(values):
         if found := layer.agents.get(name):
-            agent["permission"] = rules.as_setting(found)
+            agent["permission"] = permission_rules.as_setting(found)
 
 
 def _agents(values: JsonObject) -> list[tuple[str, JsonObject]]:
@@ -271,3 +275,35 @@ def _agents(values: JsonObject) -> list[tuple[str, JsonObject]]:
     if not isinstance(agents, dict):
         return []
     return [(name, agent) for name, agent in agents.items() if isinstance(agent, dict)]
+
+
+JOINED = ("instructions",)
+"""The list that is joined, not replaced, as those of hooks are by event. (Permission rules are
+joined as rules.)"""
+
+
+def merge_values(
+    base: JsonObject, later: JsonObject, source: str, sources: dict[KeyPath, str], at: KeyPath = ()
+) -> None:
+    """Lay *later* over *base*, in place, and note *source* for each value it sets.
+
+    A key that is set again moves to the end, since patterns count in order.
+    """
+    for key, value in later.items():
+        path = (*at, key)
+        before = base.pop(key, None)
+        if isinstance(value, dict):
+            branch = before if isinstance(before, dict) else {}
+            base[key] = branch
+            merge_values(branch, value, source, sources, path)
+            continue
+        joined = path == JOINED or (len(path) == 2 and path[0] == "hooks")
+        base[key] = _joined(before, value) if joined else value
+        sources[path] = source
+
+
+def _joined(before: Json, value: Json) -> Json:
+    """Both lists, each entry once, in the first place it stood."""
+    if not isinstance(before, list) or not isinstance(value, list):
+        return value
+    return [*before, *(item for item in value if item not in before)]

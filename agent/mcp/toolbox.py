@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from agent.bus import Bus
-from agent.mcp.pins import ApprovedDefinitions
+from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.records import Listing, Resource, Server, ToolDefinition
 from agent.mcp.resource_tool import NAME, ReadResource, ResourceTool
 from agent.mcp.tool import McpTool, ToolCaller

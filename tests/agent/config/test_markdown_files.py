@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.config.frontmatter import FrontmatterError, parse_document
+from agent.config.markdown_files import FrontmatterError, parse_document
 
 READ = {
     "none": ("Just text.\n", {}, "Just text."),

@@ -13,8 +13,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from agent.config.jsonc import KeyPath
-from agent.config.keys import file_key
-from agent.config.model import Config
+from agent.config.model import Config, file_key
 from agent.records.json import Json, JsonObject
 
 # The least sensible value of a number; 0 for those not named.

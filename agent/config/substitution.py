@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config.finding import read_text
+from agent.config.discovery import read_text
 from agent.config.jsonc import KeyPath
 from agent.config.paths import expand_home
 from agent.records.json import Json, JsonObject

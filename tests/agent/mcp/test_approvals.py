@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from agent.mcp.pins import ApprovedDefinitions
+from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.records import ToolDefinition
 from agent.records.blocks import TextBlock
 from agent.records.events import Notice

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.mcp.tools import tool_names
+from agent.mcp.toolbox import tool_names
 
 
 def none(_: str) -> bool:

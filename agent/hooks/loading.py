@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import environment, jsonc
-from agent.config.finding import folder_chain, read_text
+from agent.config.discovery import folder_chain, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import display_path, home_folder
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent

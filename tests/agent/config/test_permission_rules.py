@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.config.rules import (
+from agent.config.permission_rules import (
     ConfigRule,
     ask_by_default,
     join_rules,

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import (
     CompactionPart,
     HarnessPart,
@@ -56,3 +58,42 @@ def turn_entries(turn: TurnLine) -> Iterator[Entry]:
             yield FailedStep("")
         elif message.error is not None:
             yield FailedStep(message.error.message)
+
+
+MAX_LINES = 60
+"""Lines of output that are shown of one call."""
+
+
+def shell_text(block: ShellBlock) -> str:
+    """*block* as a terminal has it, with a line for what is not kept of its output."""
+    earlier = f"… {block.earlier} earlier lines\n" if block.earlier else ""
+    return f"$ {block.command}\n{earlier}{block.output}".strip()
+
+
+def diff_text(block: DiffBlock) -> Iterator[str]:
+    """*block* as lines of a unified diff without file headers, as ``patch`` takes it."""
+    sign = {"context": " ", "add": "+", "remove": "-"}
+    for hunk in block.hunks:
+        old = next((line.old for line in hunk.lines if line.old is not None), 0)
+        new = next((line.new for line in hunk.lines if line.new is not None), 0)
+        gone = sum(line.kind != "add" for line in hunk.lines)
+        come = sum(line.kind != "remove" for line in hunk.lines)
+        yield f"@@ -{old},{gone} +{new},{come} @@"
+        yield from (sign[line.kind] + line.text for line in hunk.lines)
+    if block.omitted:
+        yield f"… {block.omitted} more lines"
+
+
+def shortened(text: str) -> str:
+    """The first and last lines of a long text."""
+    lines = text.split("\n")
+    if len(lines) <= MAX_LINES:
+        return text
+    half = MAX_LINES // 2
+    left = len(lines) - 2 * half
+    return "\n".join([*lines[:half], f"… {left} more lines", *lines[-half:]])
+
+
+def date_time(when: float) -> str:
+    """Date and time, of the place where it is written."""
+    return datetime.fromtimestamp(when, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -2,11 +2,10 @@
 
 from pathlib import PurePosixPath
 
-from agent.config.claude import from_claude_settings
-from agent.config.finding import Source
+from agent.config.claude_code import from_claude_settings, from_mcp_json
+from agent.config.discovery import Source
 from agent.config.jsonc import KeyPath
-from agent.config.mcp_json import from_mcp_json
-from agent.config.tui import from_tui
+from agent.config.opencode import from_tui
 from agent.records.json import JsonObject
 
 

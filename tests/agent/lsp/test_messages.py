@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.lsp.reading import (
+from agent.lsp.connection import ProtocolError, encode, read_message
+from agent.lsp.records import Location
+from agent.lsp.responses import (
     parse_diagnostics,
     parse_hover,
     parse_locations,
     parse_symbols,
     path_of,
 )
-from agent.lsp.records import Location
-from agent.lsp.wire import ProtocolError, encode, read_message
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import environment
-from agent.config.finding import folder_chain
+from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
 
 DefinitionKind = Literal["command", "agent", "skill", "plugin", "tool"]
@@ -45,6 +45,7 @@ class DefinitionFile:
     what people read of where it is; *foreign* ones are written for other programs. *project* is
     the project that it came with, None for the user's own."""
 
+    kind: DefinitionKind
     name: str
     path: Path
     source: str
@@ -63,6 +64,7 @@ def find_definitions(
             inside = project is not None and path.is_relative_to(project)
             source = path.relative_to(project).as_posix() if project and inside else None
             yield DefinitionFile(
+                kind=kind,
                 name=Path(*relative.parts[1:]).with_suffix("").as_posix(),
                 path=path,
                 source=source or display_path(path, env),
