@@ -2,14 +2,165 @@
 
 from typing import ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Offset
+from textual.message import Message
 from textual.screen import Screen
+from textual.selection import Selection
+from textual.strip import Strip
 from textual.widgets import Static
 
 from app.session.view import SessionView
-from app.widgets.transcript.copy_cursor import CopyTranscript
+from app.widgets.transcript.layout import Layout
+from app.widgets.transcript.selection import copied_text
+from app.widgets.transcript.transcript import Transcript
+
+ROW_END = 100_000
+"""A column behind the end of every row."""
+
+CursorPlace = tuple[str, int]
+"""A row by the item it belongs to, and how far below its first row it is: rows move when what
+is above them turns out higher than was guessed."""
+
+
+class CopyTranscript(Transcript):
+    """A transcript whose rows are gone through by key. *Copied* has what is to be copied."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "row(1)", "Down", show=False),
+        Binding("up,k", "row(-1)", "Up", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False),
+        Binding("right_curly_bracket,shift+down,J", "block(1)", "Next block", show=False),
+        Binding("left_curly_bracket,shift+up,K", "block(-1)", "Block before", show=False),
+        Binding("home,g", "edge(-1)", "First row", show=False),
+        Binding("end,G", "edge(1)", "Last row", show=False),
+        Binding("v,space", "mark", "Mark", show=False),
+        Binding("b", "mark_block", "Mark the block", show=False),
+        Binding("y,enter", "copy", "Copy", show=False),
+    ]
+
+    class Copied(Message):
+        """What was marked, or the block under the cursor."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    _spot: CursorPlace | None = None
+    _mark: CursorPlace | None = None
+
+    @property
+    def marking(self) -> bool:
+        return self._mark is not None
+
+    @property
+    def row(self) -> int:
+        """The row of the cursor; at first the last one that is seen."""
+        layout = self._layout_now
+        if layout is None:
+            return 0
+        if self._spot is None:
+            return max(0, min(self.scroll_offset.y + self.size.height, layout.height - 1) - 1)
+        return _row(layout, self._spot)
+
+    def action_row(self, step: int) -> None:
+        self._go(self.row + step)
+
+    def action_page(self, step: int) -> None:
+        self._go(self.row + step * max(1, self.size.height - 2))
+
+    def action_block(self, step: int) -> None:
+        """To the first row of the next block, or of this one and then the one before."""
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        index = layout.find(self.row)
+        if step > 0 or layout.top(index) == self.row:
+            index += step
+        self._go(layout.top(max(0, min(index, len(layout.items) - 1))))
+
+    def action_edge(self, step: int) -> None:
+        layout = self._layout_now
+        self._go(0 if step < 0 or layout is None else layout.height - 1)
+
+    def action_mark(self) -> None:
+        """Begin to mark here, or mark nothing any more."""
+        layout = self._layout_now
+        self._mark = _place(layout, self.row) if self._mark is None and layout else None
+        self._show()
+
+    def action_mark_block(self) -> None:
+        """Mark the block under the cursor; the cursor goes to its end."""
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        index = layout.find(self.row)
+        layout.lay_out(index)
+        self._mark = (layout.items[index].key, 0)
+        self._go(layout.top(index) + max(0, layout.items[index].height - 1))
+
+    def action_copy(self) -> None:
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        if self._mark is None:
+            self.action_mark_block()
+        selection = self._selection(layout)
+        text = copied_text(layout, selection) if selection is not None else ""
+        self.post_message(self.Copied(text.strip("\n")))
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        layout = self._layout_now
+        if layout is None or y + self.scroll_offset.y != self.row:
+            return strip
+        ground = Style(bgcolor=layout.page.palette.style("text", "raised").bgcolor)
+        rest = strip.crop(1, strip.cell_length)
+        pointer = Segment("›", layout.page.palette.style("accent", "raised", "bold"))
+        marked = [Segment(part.text, (part.style or Style()) + ground) for part in rest]
+        return Strip([pointer, *(rest if self._mark is not None else marked)], strip.cell_length)
+
+    def _go(self, row: int) -> None:
+        layout = self._layout_now
+        if layout is None or not layout.items:
+            return
+        row = max(layout.lead, min(row, layout.height - 1))
+        index = layout.find(row)
+        place = _place(layout, row)
+        layout.lay_out(index)
+        self._spot = place
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= row < top + height:
+            self.scroll_to(y=row if row < top else row - height + 1)
+        self._show()
+
+    def _show(self) -> None:
+        layout = self._layout_now
+        selection = self._selection(layout) if layout is not None else None
+        self.screen.selections = {self: selection} if selection is not None else {}
+        self.refresh()
+
+    def _selection(self, layout: Layout) -> Selection | None:
+        if self._mark is None:
+            return None
+        first, last = sorted((_row(layout, self._mark), self.row))
+        return Selection(Offset(0, first), Offset(ROW_END, last))
+
+
+def _place(layout: Layout, row: int) -> CursorPlace:
+    index = layout.find(row)
+    return (layout.items[index].key, row - layout.top(index)) if index >= 0 else ("", row)
+
+
+def _row(layout: Layout, place: CursorPlace) -> int:
+    index = layout.index_of(place[0])
+    return layout.top(index) + place[1] if index is not None else place[1]
+
 
 KEYS = (
     ("↑↓", "line"),

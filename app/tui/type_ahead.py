@@ -6,7 +6,7 @@ import math
 from textual import events
 from textual.screen import Screen
 
-from app.screens.base.auto_dialog import AutoDialog
+from app.screens.base.dialog import AutoDialog
 from app.screens.session.screen import SessionScreen
 from app.widgets.input.prompt import NEWLINE_KEYS
 

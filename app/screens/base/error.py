@@ -9,8 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET_SECONDS
+from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
 from app.text.sanitize import sanitize
 
 

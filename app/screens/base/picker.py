@@ -9,6 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -16,7 +20,40 @@ from app.screens.base.dialog import Dialog
 from app.text.fuzzy import fuzzy_filter
 from app.text.sanitize import sanitize
 from app.widgets.input.field import TextField
-from app.widgets.two_column_row import TwoColumnRow
+
+MIN_LEFT = 10
+"""Cells that the left side keeps at least."""
+
+
+class TwoColumnRow(Visual):
+    """*left*, and *right* at the other end of the line. What does not fit of *left* is cut;
+    *right* goes only where it would leave less than ``KEPT`` cells."""
+
+    def __init__(self, left: Content, right: Content) -> None:
+        self.left = left
+        self.right = right
+
+    def line(self, width: int) -> Content:
+        """The row in *width* cells."""
+        wide = self.right.cell_length
+        if not wide or width - wide - 2 < min(MIN_LEFT, self.left.cell_length):
+            return self.left.truncate(max(1, width), ellipsis=True)
+        left = self.left.truncate(width - wide - 2, ellipsis=True)
+        return left + Content(" " * (width - wide - left.cell_length)) + self.right
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        return self.line(width).render_strips(width, height, style, options)
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        del rules, container_width
+        return self.left.cell_length + (self.right.cell_length and self.right.cell_length + 2)
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        del rules, width
+        return 1
+
 
 MAX_ROWS = 500
 """Rows drawn at once; more must be filtered for."""

@@ -10,8 +10,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET_SECONDS
+from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 

@@ -13,8 +13,7 @@ from textual.widgets import Input, Static
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
-from app.screens.base.auto_dialog import AutoDialog
-from app.screens.base.dialog import QUIET_SECONDS
+from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
 from app.screens.base.page import FluidText
 from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize

@@ -18,8 +18,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.session.review.timeline import answers_of, result_of, words_of
-from app.screens.review.loaded_session import LoadedSession
-from app.screens.review.rows import TimelineRow
+from app.screens.review.timeline import LoadedSession, TimelineRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,16 @@ from agent.session.review.timeline import found_in
 from app.screens.base.dialog import Dialog
 from app.screens.base.text_input import TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
-from app.screens.review.facts import header_line, key_hints, row_facts
-from app.screens.review.loaded_session import LoadedSession, load_session
-from app.screens.review.rows import TimelineFilter, TimelineRow, timeline_rows
+from app.screens.review.timeline import (
+    LoadedSession,
+    TimelineFilter,
+    TimelineRow,
+    header_line,
+    key_hints,
+    load_session,
+    row_facts,
+    timeline_rows,
+)
 from app.text.sanitize import sanitize_line
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, show_dialog

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from app.commands.registry import Action
 from app.widgets.activity import ActivityLine
 from app.widgets.breadcrumbs import Breadcrumbs
+from app.widgets.completion_list import CommandEntry, CompletionList
 from app.widgets.sidebar import Sidebar
-from app.widgets.slash import CommandEntry, CompletionList
 from app.widgets.transcript.transcript import Transcript
 
 

@@ -12,14 +12,13 @@ from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
 from app.screens.base.confirm import ConfirmScreen
-from app.screens.base.picker import Picker, Row
+from app.screens.base.picker import Picker, Row, TwoColumnRow
 from app.screens.base.text_input import TextScreen
 from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
 from app.text.sanitize import sanitize_line
 from app.text.units import count
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, show_dialog
-from app.widgets.two_column_row import TwoColumnRow
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime.runtime import Runtime

@@ -3,13 +3,39 @@
 Those of Textual take letters at once but have their other keys run when they have gone up to the
 app: a letter that came in the same read would be there first."""
 
+from rich.cells import split_graphemes
 from textual import events
 from textual.binding import BindingsMap
 from textual.widget import Widget
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
-from app.widgets.input.characters import next_boundary, previous_boundary
+_FLAGS = range(0x1F1E6, 0x1F200)
+"""The letters of which two make a flag, which Rich takes for one each."""
+
+
+def grapheme_boundaries(line: str) -> list[int]:
+    """Where a character of *line* begins, and its end."""
+    if line.isascii():
+        return list(range(len(line) + 1))
+    found: list[int] = []
+    half = False
+    for start, end, _ in split_graphemes(line)[0]:
+        letter = end == start + 1 and ord(line[start]) in _FLAGS
+        half = letter and not half
+        if half or not letter:
+            found.append(start)
+    return [*found, len(line)]
+
+
+def previous_boundary(line: str, at: int) -> int:
+    """The edge of *line* before *at*; 0 at its begin."""
+    return max((edge for edge in grapheme_boundaries(line) if edge < at), default=0)
+
+
+def next_boundary(line: str, at: int) -> int:
+    """The edge of *line* behind *at*; its length at its end."""
+    return next((edge for edge in grapheme_boundaries(line) if edge > at), len(line))
 
 
 async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key) -> None:

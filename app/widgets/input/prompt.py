@@ -9,8 +9,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from app.widgets.input.graphemes import GraphemeArea
 from app.widgets.input.paste import PastedTexts, mentions_of_dropped
+from app.widgets.input.textarea import GraphemeArea
 
 if TYPE_CHECKING:  # for those who want them
     from app.widgets.input.vim.keys import Mode, Vim

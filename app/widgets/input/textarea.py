@@ -3,17 +3,51 @@ highlighted in one here, and the first frame must not wait for it (spec 0, A1). 
 from here alone."""
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import cast
 
-_modules = cast("dict[str, object]", sys.modules)
-_hidden = "tree_sitter" not in _modules
-if _hidden:
-    _modules["tree_sitter"] = None
+from textual import events
 
-from textual.widgets import TextArea  # noqa: E402 - after the line above
-from textual.widgets.text_area import Location  # noqa: E402 - after the line above
+from app.widgets.input.field import next_boundary, previous_boundary, run_bound_action
 
-if _hidden:
-    del _modules["tree_sitter"]
 
-__all__ = ["Location", "TextArea"]
+@contextmanager
+def _without_tree_sitter() -> Generator[None]:
+    """Hide tree-sitter from what is imported meanwhile, unless it is loaded already."""
+    modules = cast("dict[str, object]", sys.modules)
+    hidden = "tree_sitter" not in modules
+    if hidden:
+        modules["tree_sitter"] = None
+    try:
+        yield
+    finally:
+        if hidden:
+            del modules["tree_sitter"]
+
+
+with _without_tree_sitter():
+    from textual.widgets import TextArea
+    from textual.widgets.text_area import Location
+
+__all__ = ["GraphemeArea", "Location", "TextArea"]
+
+
+class GraphemeArea(TextArea):
+    """Textual's own goes by code points."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await run_bound_action(self, self._bindings, event)
+
+    def get_cursor_left_location(self) -> Location:
+        row, column = self.cursor_location
+        if column == 0:
+            return super().get_cursor_left_location()
+        return row, previous_boundary(self.document.get_line(row), column)
+
+    def get_cursor_right_location(self) -> Location:
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        if column == len(line):
+            return super().get_cursor_right_location()
+        return row, next_boundary(line, column)

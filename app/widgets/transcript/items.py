@@ -1,8 +1,9 @@
 """Items: the parts of a transcript in the order they are drawn, each with its cached lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
 from agent.records.blocks import (
@@ -17,9 +18,13 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
+from agent.records.context_parts import ErrandState
 from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
+    Completed,
+    Failed,
+    FailureKind,
     HarnessPart,
     Part,
     Pending,
@@ -32,13 +37,68 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
+from agent.session.api import ErrandLine, Errands
 from app.session.queue_text import standing, when_told
 from app.session.view import Entry, SessionView
-from app.widgets.transcript.background_calls import session_of_call, with_background_state
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
+
+_ENDED: dict[ErrandState, FailureKind] = {
+    "cancelled": "aborted",
+    "rejected": "denied",
+    "limit_reached": "error",
+    "failed": "error",
+    "interrupted": "interrupted",
+}
+_WHY = {
+    "limit_reached": "The sub-agent was cut short by a limit.",
+    "failed": "The sub-agent failed.",
+}
+
+
+def session_of_call(part: ToolPart) -> str | None:
+    """The session that a call leads to, None for one that leads nowhere."""
+    block = _subtask(part)
+    return block.session_id if block is not None else None
+
+
+def with_background_state(part: ToolPart, errands: Errands) -> ToolPart:
+    """*part* with what has become of its work in the background."""
+    block = _subtask(part)
+    if block is None or not block.background or not isinstance(part.state, Completed):
+        return part
+    line = errands.held.get(block.session_id)
+    if line is None or not line.errand.is_of(part.message_id, part.call_id):
+        return part
+    return replace(part, state=_state(part.state, block, line))
+
+
+def _state(state: Completed, block: SubtaskBlock, line: ErrandLine) -> Running | Completed | Failed:
+    errand = line.errand
+    if line.running:
+        blocks: tuple[Block, ...] = (replace(block, activity=line.activity),)
+        return Running(input=state.input, label=state.label, started=errand.started, blocks=blocks)
+    ended = errand.ended or errand.started
+    if errand.state == "completed":
+        facts = (*state.facts, *errand.facts)
+        return replace(state, started=errand.started, ended=ended, facts=facts)
+    return Failed(
+        error=_WHY.get(errand.state, ""),
+        kind=_ENDED[errand.state],
+        started=errand.started,
+        ended=ended,
+        input=state.input,
+        label=state.label,
+        blocks=state.blocks,
+    )
+
+
+def _subtask(part: ToolPart) -> SubtaskBlock | None:
+    blocks = () if isinstance(part.state, Pending) else part.state.blocks
+    return next((block for block in blocks if isinstance(block, SubtaskBlock)), None)
+
 
 Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
@@ -233,3 +293,26 @@ def _block_height(block: Block, page: Page) -> int:
             return min(TEXT_LINES + 1, _text_height(block.text, page))
         case _:
             assert_never(block)
+
+
+NestedSessions: TypeAlias = Mapping[str, SessionView]
+"""What is unfolded, by the key of the row that it is below."""
+
+NO_NESTED: NestedSessions = MappingProxyType({})
+
+MAX_DEPTH = 8
+"""Levels that are unfolded below each other."""
+
+
+def nested_items(
+    view: SessionView, entry: Entry, inner: NestedSessions, depth: int = 0
+) -> Iterator[Item]:
+    """The items of one message, each followed by those of the session that is unfolded below it."""
+    for item in items_of(view, entry):
+        item.depth = depth
+        yield item
+        child = inner.get(item.key) if depth < MAX_DEPTH else None
+        if child is not None:
+            for message_id in child.message_ids:
+                if (held := child.entry(message_id)) is not None:
+                    yield from nested_items(child, held, inner, depth + 1)

@@ -14,19 +14,21 @@ from rich.segment import Segment
 
 from agent.records.messages import ReportPart
 from app.session.view import Change, Entry, SessionView
-from app.widgets.transcript.drawing import FoldState, draw_first, draw_item
 from app.widgets.transcript.items import (
+    NO_NESTED,
     Item,
+    NestedSessions,
     UserRecord,
     asking_sessions,
     blank_rows_above,
     estimate_height,
     items_of,
     messages_of_calls,
+    nested_items,
 )
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
-from app.widgets.transcript.nested import NO_NESTED, NestedSessions, indent_nested, nested_items
-from app.widgets.transcript.tools import Moment
+from app.widgets.transcript.rendering import FoldState, draw_first, draw_item, indent_nested
+from app.widgets.transcript.tool_calls import Moment
 
 MAX_CACHED = 600
 """Items whose lines are kept; beyond that, those far from what is seen are dropped."""
@@ -214,6 +216,26 @@ class Layout:
             if self.items[index].key == key:
                 return index
         return None
+
+    def keys_below(self, keys: set[str], bottom: int) -> set[str]:
+        """Those of *keys* whose items end below the row *bottom*."""
+        found: set[str] = set()
+        for key in keys:
+            index = self.index_of(key)
+            if index is not None and self.top(index) + self.items[index].height > bottom:
+                found.add(key)
+        return found
+
+    def place_at(self, row: int) -> tuple[str, str] | None:
+        """The ids of the message and the item at *row*, None where nothing is."""
+        index = self.find(row)
+        return (self.items[index].message_id, self.items[index].key) if index >= 0 else None
+
+    def key_of(self, message_id: str, part_id: str) -> str | None:
+        """The key of the item that draws a part, else of the first of its message."""
+        found = [item for item in self.items if item.message_id == message_id]
+        part = next((item.key for item in found if item.key == part_id), None)
+        return part or (found[0].key if found else None)
 
     def line(self, row: int) -> Line:
         """The line at *row*: blank between items, and where nothing is laid out yet."""

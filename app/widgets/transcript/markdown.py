@@ -10,9 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from app.text.sanitize import sanitize
-from app.widgets.transcript.inline import has_reference_definitions
 from app.widgets.transcript.lines import Line, Page
-from app.widgets.transcript.markdown_blocks import BlockWriter
+from app.widgets.transcript.markdown_blocks import BlockWriter, has_reference_definitions
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -27,7 +27,7 @@ from app.text.units import tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
-from app.widgets.transcript.tools import Moment, duration
+from app.widgets.transcript.tool_calls import Moment, duration
 
 USER_LINES = 24
 """Rows of a message of the user before it folds."""

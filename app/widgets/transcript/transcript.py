@@ -5,9 +5,10 @@ sticks to the bottom until the user scrolls up; then the line that is read never
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, cast
 
+from rich.segment import Segment
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -15,6 +16,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -23,21 +25,11 @@ from textual.widget import Widget
 from app.session.view import Change, SessionView
 from app.theme.preferences import appearance_of
 from app.theme.themes import palette_of
-from app.widgets.transcript.items import Item, linked_session
+from app.widgets.transcript.items import NO_NESTED, Item, NestedSessions, linked_session
 from app.widgets.transcript.layout import Layout, earlier_messages_line
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.nested import NO_NESTED, NestedSessions
-from app.widgets.transcript.overlay import (
-    hint_start,
-    key_of,
-    keys_below,
-    place_at,
-    with_cursor,
-    with_hint,
-)
-from app.widgets.transcript.painting import finished_strips, place_thumb
 from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
-from app.widgets.transcript.tools import Moment
+from app.widgets.transcript.tool_calls import Moment
 from app.widgets.transcript.viewport import Viewport
 
 SPINNER_SECONDS = 1 / 8
@@ -124,7 +116,10 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def reading(self) -> tuple[str, str] | None:
         """The message and the item at the top of what is read; None at the end of all."""
-        return None if self.following else place_at(self._layout_now, self.scroll_offset.y)
+        layout = self._layout_now
+        if layout is None or self.following:
+            return None
+        return layout.place_at(self.scroll_offset.y)
 
     def show(self, view: SessionView | None) -> None:
         """Draw another session, or the same one rebuilt: then place and folds are kept."""
@@ -162,7 +157,7 @@ class Transcript(ScrollView, can_focus=True):
         paged, self._older = older != self._older, older
         if not self._viewport.following and keys and not paged:
             bottom = self.scroll_offset.y + self.size.height
-            self._set_new(self._new | keys_below(layout, keys - self._new, bottom))
+            self._set_new(self._new | layout.keys_below(keys - self._new, bottom))
         self._run_clock()
 
     def toggle_all(self, *, reasoning: bool) -> None:
@@ -183,7 +178,7 @@ class Transcript(ScrollView, can_focus=True):
         layout = self._layout_now
         if layout is None or not self.size.height or not self._target[0]:
             return
-        key = key_of(layout, *self._target)
+        key = layout.key_of(*self._target)
         if key is not None:
             self._target = ("", "")
             self._cursor, self._marked = key, True
@@ -400,3 +395,72 @@ class Transcript(ScrollView, can_focus=True):
             index = layout.index_of(item.key)
             if index is not None and layout.update_clock(item):
                 self.refresh_line(layout.top(index))
+
+
+THUMB_STEPS = 2
+"""Parts of a cell by which the thumb has moved when it is painted again."""
+
+
+def finished_strips(rows: Iterable[Strip], widget: Widget, crop: Region) -> list[Strip]:
+    """*rows* as they leave *widget*: in the terminal's colours, and no wider than *crop*."""
+    ground = widget.background_colors[1]
+    strips = list(rows)
+    for line_filter in widget.get_line_filters():
+        strips = [strip.apply_filter(line_filter, ground) for strip in strips]
+    first, last = crop.column_span
+    if (first, last) == (0, widget.region.width):
+        return strips
+    return [strip.crop(first, last) for strip in strips]
+
+
+def place_thumb(bar: ScrollBar, height: int, row: int) -> None:
+    """Tell *bar* that the page is *height* rows and read from *row* on. It is painted only if
+    that is to be seen: most rows that are added to a long page move it by next to nothing."""
+    before = _thumb(bar)
+    bar.set_reactive(ScrollBar.window_virtual_size, height)
+    bar.set_reactive(ScrollBar.position, float(row))
+    if _thumb(bar) != before:
+        bar.refresh()
+
+
+def _thumb(bar: ScrollBar) -> tuple[int, int, bool, bool]:
+    """Where the thumb begins and how long it is, in parts of a cell, and whether it stands at
+    the top and at the bottom; all nothing where there is none."""
+    size, window, page = bar.size.height, bar.window_size, bar.window_virtual_size
+    if not size or not 0 < window < page:
+        return 0, 0, False, False
+    length = max(1.0, window * size / page)
+    start = (size - length) * bar.position / (page - window)
+    at_end = bar.position + window >= page
+    return int(start * THUMB_STEPS), int(length * THUMB_STEPS), bar.position <= 0, at_end
+
+
+MARGIN = 2
+
+
+def _hint(page: Page, count: int) -> Strip:
+    text = Segment(f"  {count} new below  ", page.palette.style("text", "raised", "bold"))
+    key = Segment("end  ", page.palette.style("muted", "raised"))
+    parts = [text, key] if page.width >= 40 else [text]
+    return Strip(parts).crop(0, page.width)
+
+
+def hint_start(page: Page, count: int) -> int:
+    """The column where the hint begins."""
+    return max(0, page.width - MARGIN - _hint(page, count).cell_length)
+
+
+def with_hint(strip: Strip, page: Page, count: int) -> Strip:
+    """The last row of the page with the hint that *count* things are new below."""
+    hint, start = _hint(page, count), hint_start(page, count)
+    end = start + hint.cell_length
+    return Strip.join([strip.crop(0, start), hint, strip.crop(end, page.width)])
+
+
+def with_cursor(strip: Strip, layout: Layout, key: str, row: int) -> Strip:
+    """*strip*, marked in the gutter where it is the first row of the item under the cursor."""
+    index = layout.find(row)
+    if index < 0 or layout.items[index].key != key or layout.top(index) != row:
+        return strip
+    mark = Segment("›", layout.page.palette.style("accent", attributes="bold"))
+    return Strip.join([Strip([mark], 1), strip.crop(1, strip.cell_length)])

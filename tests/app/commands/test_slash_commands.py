@@ -7,7 +7,7 @@ from app.commands.keymap import build
 from app.commands.registry import FIRST, GROUPS, action, actions, by_slash, parse
 from app.screens.help import help_text
 from app.screens.session.layout import command_entries
-from app.widgets.slash import CommandEntry, matching_commands
+from app.widgets.completion_list import CommandEntry, matching_commands
 from tests.app.conftest import Starter
 
 

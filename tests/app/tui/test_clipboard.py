@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.screens.copy_mode import CopyModeScreen
+from app.screens.copy_mode import CopyModeScreen, CopyTranscript
 from app.tui.clipboard import LARGEST, osc52, writers
-from app.widgets.transcript.copy_cursor import CopyTranscript
 from tests.app.conftest import Running, Starter
 from tests.app.screens.test_screens import opened, show_session
 from tests.support import records

@@ -9,7 +9,7 @@ from textual import events
 from textual.screen import Screen
 
 from agent.records.requests import Question, QuestionOption
-from app.screens.base.auto_dialog import GracePeriod
+from app.screens.base.dialog import GracePeriod
 from app.screens.base.error import ErrorScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen

@@ -4,9 +4,8 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from app.widgets.input.characters import grapheme_boundaries
-from app.widgets.input.field import TextField
-from app.widgets.input.graphemes import GraphemeArea
+from app.widgets.input.field import TextField, grapheme_boundaries
+from app.widgets.input.textarea import GraphemeArea
 
 FAMILY, ACCENTED, FLAG = (
     "\U0001f469\u200d\U0001f469\u200d\U0001f467",

@@ -21,7 +21,7 @@ from app.session.view import NOTHING, SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.tools import Moment
+from app.widgets.transcript.tool_calls import Moment
 from tests.support.records import (
     SESSION,
     assistant,

@@ -20,7 +20,7 @@ from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.tools import FRAMES, Moment, duration, tool_lines, tool_row
+from app.widgets.transcript.tool_calls import FRAMES, Moment, duration, tool_lines, tool_row
 from tests.support.records import (
     completed,
     diff,

@@ -3,7 +3,7 @@
 import pytest
 from textual.content import Content
 
-from app.widgets.two_column_row import TwoColumnRow
+from app.screens.base.picker import TwoColumnRow
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,10 @@
 """From an item to its lines: one place that knows which renderer draws which record."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from rich.segment import Segment
+from textual.strip import Strip
 
 from agent.records.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
 from app.widgets.transcript.items import Item, UserRecord
@@ -13,8 +17,10 @@ from app.widgets.transcript.messages import (
     reasoning_view,
     user_lines,
 )
-from app.widgets.transcript.nested import indent_nested, nested_page
-from app.widgets.transcript.tools import Moment, tool_lines, tool_row
+from app.widgets.transcript.tool_calls import Moment, tool_lines, tool_row
+
+NESTED_INDENT = 2
+"""Cells that each level takes."""
 
 
 @dataclass(slots=True)
@@ -86,3 +92,25 @@ def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Lin
     else:
         return None
     return indent_nested((line,), page, item.depth)[0] if item.depth else line
+
+
+def nested_page(page: Page, depth: int) -> Page:
+    """The page that is left for what is *depth* levels deep."""
+    return (
+        replace(page, width=max(NESTED_INDENT, page.width - NESTED_INDENT * depth))
+        if depth
+        else page
+    )
+
+
+def indent_nested(lines: Sequence[Line], page: Page, depth: int) -> list[Line]:
+    """*lines*, drawn for ``narrowed``, behind a rule for each level."""
+    rule = Segment(" │" * depth, page.palette.style("faint"))
+    cells = NESTED_INDENT * depth
+    shifted: list[Line] = []
+    for line in lines:
+        inner = line.strip.crop(0, page.width - cells)
+        strip = Strip([rule, *inner], cells + inner.cell_length)
+        stop = None if line.stop is None else line.stop + cells
+        shifted.append(replace(line, strip=strip, skip=line.skip + cells, stop=stop))
+    return shifted

@@ -1,25 +1,31 @@
 """The rows of a session's timeline: turns, what was said and done in them, and below the call
 or the report of a sub-agent, once it is unfolded, what that said and did."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from textual.content import Content
 
+from agent.records.blocks import TodoItem
 from agent.records.labels import label_of
 from agent.records.messages import (
+    AssistantMessage,
     CompactionPart,
     Completed,
     Failed,
     HarnessPart,
+    Idle,
+    MessageWithParts,
     Part,
     Pending,
     ReasoningPart,
     ReportPart,
+    Session,
     TextPart,
     ToolPart,
 )
+from agent.session.api import SessionSnapshot
 from agent.session.review.timeline import (
     Step,
     TurnLine,
@@ -28,12 +34,63 @@ from agent.session.review.timeline import (
     is_edit,
     is_question,
     said_by,
+    timeline,
     words_of,
 )
-from app.screens.review.loaded_session import LoadedSession, UnfoldedSessions
+from agent.store.store import Store
+from app.session.view import SessionView
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, duration, money, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSession:
+    """One session with its turns, as it stood when it was read."""
+
+    session: Session
+    messages: tuple[MessageWithParts, ...]
+    turns: tuple[TurnLine, ...]
+    todos: tuple[TodoItem, ...] = ()
+
+    def view(self) -> SessionView:
+        """What a transcript draws."""
+        snapshot = SessionSnapshot(
+            session=self.session, messages=self.messages, status=Idle(), todos=self.todos
+        )
+        return SessionView(snapshot)
+
+    def turn_of(self, message_id: str) -> int | None:
+        """The index of the turn that holds a message."""
+        for index, turn in enumerate(self.turns):
+            if any(item.message.id == message_id for item in turn.messages):
+                return index
+        return None
+
+    def item(self, message_id: str) -> MessageWithParts | None:
+        return next((item for item in self.messages if item.message.id == message_id), None)
+
+    def part(self, message_id: str, part_id: str) -> Part | None:
+        item = self.item(message_id)
+        return next((p for p in item.parts if p.id == part_id), None) if item else None
+
+    def step(self, message_id: str) -> AssistantMessage | None:
+        item = self.item(message_id)
+        found = item.message if item is not None else None
+        return found if isinstance(found, AssistantMessage) else None
+
+
+UnfoldedSessions: TypeAlias = Mapping[str, LoadedSession]
+"""Sessions of sub-agents that are unfolded, by the id of the part that each stands below."""
+
+
+async def load_session(store: Store, session_id: str) -> LoadedSession:
+    """A session as it is now. Raises ``SessionNotFound``."""
+    session = await store.session(session_id)
+    messages = tuple(await store.messages(session_id))
+    todos = await store.todos(session_id)
+    return LoadedSession(session, messages, timeline(messages), todos)
+
 
 MAX_DEPTH = 8
 """Sub-agents of sub-agents that are unfolded below each other."""
@@ -266,3 +323,86 @@ def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
         note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-faint")
     rows = [row.truncate(width, ellipsis=True) for row in (head, note)]
     return Content("\n").join(rows)
+
+
+KEYS = (
+    ("/", "search"),
+    ("f", "filter"),
+    ("d", "turn's changes"),
+    ("D", "all changes"),
+    ("q", "request"),
+    ("y", "copy"),
+    ("w", "save"),
+    ("x", "export"),
+    ("r", "resume"),
+    ("k", "fork"),
+    ("esc", "close"),
+)
+
+
+def header_line(reviewed: LoadedSession, above: Sequence[str], shown: TimelineFilter) -> Content:
+    """Where this is, and what there is of it."""
+    session = reviewed.session
+    trail = " / ".join(sanitize_line(title) for title in (*above, session.title))
+    facts = f"   {count(len(reviewed.turns), 'turn')}  {money(session.cost)}"
+    if shown.filter != "everything":
+        facts += f"   only {shown.filter}"
+    return Content.assemble(
+        ("History", "bold"), ("  /  ", "$tone-muted"), trail or "Untitled", (facts, "$tone-muted")
+    )
+
+
+def key_hints(note: str, width: int) -> Content:
+    """The keys in rows of *width* cells, none broken over two; before them *note*, what is to be
+    said just now."""
+    pieces = [Content.styled(f"{note} ", "$tone-warn")] if note else []
+    pieces += [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in KEYS]
+    rows: list[list[Content]] = [[]]
+    for piece in pieces:
+        used = sum(held.cell_length + 2 for held in rows[-1])
+        if rows[-1] and used + piece.cell_length > width:
+            rows.append([])
+        rows[-1].append(piece)
+    return Content("\n").join([Content("  ").join(row) for row in rows])
+
+
+def row_facts(reviewed: LoadedSession, mark: TimelineRow) -> Content:
+    """What is to be known of a row: what its turn or step took, how it was allowed, what it
+    opens."""
+    if mark.step is None:
+        facts = turn_facts(reviewed.turns[mark.place])
+    else:
+        facts = step_facts(mark.step.message, mark.step)
+    part = reviewed.part(mark.message_id, mark.part_id)
+    if isinstance(part, ToolPart) and (answers := answers_of(part)):
+        said = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
+        facts = Content.assemble((said, "$tone-accent"), "   ", facts)
+    if mark.child is not None:
+        keys = ("enter", "bold"), (" unfold  ", "$tone-muted"), ("o", "bold"), (" alone   ", "")
+        facts = Content.assemble(*keys, facts)
+    return facts
+
+
+def step_facts(message: AssistantMessage, step: Step) -> Content:
+    """What one response took: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
+    facts = [sanitize_line(message.model.partition("/")[2] or message.model)]
+    if step.seconds is not None:
+        facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
+    if (usage := message.usage) is not None:
+        cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
+        facts += [f"in {tokens(usage.input)}{cached}", f"out {tokens(usage.output)}"]
+    if message.cost is not None:
+        facts.append(money(message.cost))
+    return Content.assemble((f"Step {message.step}  ", "bold"), ("  ".join(facts), "$tone-muted"))
+
+
+def turn_facts(turn: TurnLine) -> Content:
+    """What a turn took as a whole."""
+    facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
+    if turn.seconds is not None:
+        facts.append(duration(turn.seconds))
+    usage = turn.usage
+    if usage.input or usage.output:
+        facts += [f"in {tokens(usage.input)}", f"out {tokens(usage.output)}"]
+    facts.append(money(turn.cost))
+    return Content.assemble(("Turn  ", "bold"), ("  ".join(facts), "$tone-muted"))
