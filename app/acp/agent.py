@@ -41,11 +41,10 @@ from agent.records.messages import Session
 from agent.session.api import PromptInput
 from agent.session.prompt.templates import init_prompt
 from app.acp import options
-from app.acp.failures import INVALID_PARAMS, as_errors, failure, stop_reason
-from app.acp.folders import Folders, McpServers
+from app.acp.errors import INVALID_PARAMS, as_errors, failure, stop_reason
+from app.acp.open_session import Open
 from app.acp.prompts import Content, command_in, prompt_of
-from app.acp.session import Open
-from app.acp.sessions import Sessions, announced
+from app.acp.sessions import Folders, McpServers, Sessions, announced
 
 PAGE = 50
 """Sessions that a list has at most; the next ones are asked for."""

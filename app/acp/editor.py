@@ -15,7 +15,7 @@ from acp.schema import ClientCapabilities
 from pydantic import ValidationError
 
 from agent.files import EditorRefused
-from app.acp.failures import sentence_of
+from app.acp.errors import sentence_of
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from agent.process import (
     TerminalRefused,
     TerminalText,
 )
-from app.acp.failures import sentence_of
+from app.acp.errors import sentence_of
 
 log = logging.getLogger(__name__)
 

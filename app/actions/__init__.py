@@ -1,22 +1,18 @@
 """The actions: importing this package fills the registry of ``app.commands.registry``."""
 
-from app.actions import appearance as appearance
-from app.actions import ask as ask
 from app.actions import context_usage as context_usage
-from app.actions import history as history
 from app.actions import instructions as instructions
-from app.actions import lsp as lsp
-from app.actions import mcp as mcp
 from app.actions import model as model
 from app.actions import permissions as permissions
-from app.actions import pins as pins
 from app.actions import program as program
 from app.actions import prompt as prompt
 from app.actions import queue as queue
+from app.actions import review as review
+from app.actions import servers as servers
 from app.actions import session as session
 from app.actions import shells as shells
 from app.actions import status as status
 from app.actions import subagents as subagents
 from app.actions import transfer as transfer
-from app.actions import trust as trust
 from app.actions import undo as undo
+from app.actions import view as view

@@ -2,7 +2,7 @@
 
 from agent.records.messages import MessageWithParts
 from agent.session.subagents.last_answer import last_answer
-from app.actions.history import review
+from app.actions.review import review
 from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.confirm import ConfirmScreen

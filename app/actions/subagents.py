@@ -8,7 +8,7 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.subagents import SubagentsScreen
-from app.session.subagents import kin_of
+from app.session.family import kin_of
 from app.toolkit.tasks import show_dialog
 
 NONE = "No sub-agent has worked for this session."

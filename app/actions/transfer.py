@@ -9,7 +9,7 @@ from app.commands.context import Context
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.text_input import TextScreen
-from app.session.stats import DAYS, page
+from app.screens.stats import DAYS, page
 from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import show_dialog
 

@@ -104,7 +104,7 @@ def _logout(catalog: "Catalog", provider: str) -> int:
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
-    from app.cli.provider_keys import key_rows  # as above
+    from app.cli.catalog import key_rows  # as above
     from app.text.sanitize import sanitize  # for this part only
 
     rows = key_rows(catalog, everything=everything)

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_of
+from agent.provider.catalog.keys import masked
+from agent.records.json import JsonObject
 from agent.runtime.settings import read_settings
 
 
@@ -22,3 +25,52 @@ async def open_catalog(directory: Path, env: Mapping[str, str]) -> tuple[Catalog
 def catalog_here(directory: Path, env: Mapping[str, str]) -> tuple[Catalog, tuple[str, ...]]:
     """The same where no event loop runs."""
     return asyncio.run(open_catalog(directory, env))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRow:
+    """*source* is the variable, "stored", "config", or "" for none; *tail* the key's end."""
+
+    provider: str
+    title: str
+    source: str = ""
+    tail: str = ""
+    missing: str = ""
+
+    @property
+    def told(self) -> str:
+        """The row behind the provider's id."""
+        if not self.source:
+            return f"{self.title}   {self.missing or 'no key needed'}"
+        return f"{self.title}   {self.source}   {self.tail}".rstrip()
+
+    def as_json(self) -> JsonObject:
+        return {
+            "provider": self.provider,
+            "name": self.title,
+            "source": self.source or None,
+            "tail": self.tail or None,
+        }
+
+
+def key_rows(catalog: Catalog, *, everything: bool) -> list[KeyRow]:
+    """The providers that have a key or a login; *everything*: all that are known, too."""
+    rows = [_row(catalog, provider) for provider in catalog.access.known()]
+    return rows if everything else [row for row in rows if row.source]
+
+
+def _row(catalog: Catalog, provider: str) -> KeyRow:
+    access = catalog.access
+    found, login = access.key_of(provider), access.login_of(provider)
+    if found:
+        source, tail = found.source, masked(found.key)
+    else:
+        source, tail = login, ""
+    names = " or ".join(access.key_names(provider))
+    return KeyRow(
+        provider=provider,
+        title=access.title(provider),
+        source=source,
+        tail=tail,
+        missing=f"needs {names}" if names and access.needs_key(provider) else "",
+    )

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 DONE, USAGE = 0, 2
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "acp": ("app.acp.command", "work for an editor, over the Agent Client Protocol"),
+    "acp": ("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
     "agent": ("app.cli.agent", "list and make agents"),
     "auth": ("app.cli.auth", "keys of providers: list, log in, log out"),
-    "completion": ("app.cli.completion.command", "completion for bash, zsh and fish"),
-    "debug": ("app.cli.debug.command", "what the program knows and how it decides"),
-    "mcp": ("app.cli.mcp.command", "MCP servers: list, add, log in"),
+    "completion": ("app.cli.completion", "completion for bash, zsh and fish"),
+    "debug": ("app.cli.debug", "what the program knows and how it decides"),
+    "mcp": ("app.cli.mcp", "MCP servers: list, add, log in"),
     "models": ("app.cli.models", "list the models"),
-    "run": ("app.cli.run.command", "one prompt without the screen, for scripts"),
-    "session": ("app.cli.session.command", "list, read, search and delete sessions"),
-    "export": ("app.cli.session.export", "write a session to a file"),
-    "import": ("app.cli.session.import_", "read a session from a file"),
-    "stats": ("app.cli.session.stats", "what was used: tokens, cost, by day and model"),
+    "run": ("app.cli.run", "one prompt without the screen, for scripts"),
+    "session": ("app.cli.session", "list, read, search and delete sessions"),
+    "export": ("app.cli.export", "write a session to a file"),
+    "import": ("app.cli.import_", "read a session from a file"),
+    "stats": ("app.cli.stats", "what was used: tokens, cost, by day and model"),
 }
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
 exit code, and what it is for, in the help. A folder of that name is opened as ``./run``."""

@@ -28,7 +28,7 @@ GROUPS: tuple[Group, ...] = (
 )
 
 
-FIRST: tuple[str, ...] = (
+ORDER: tuple[str, ...] = (
     "session.new",
     "session.list",
     "session.undo",
@@ -47,16 +47,38 @@ FIRST: tuple[str, ...] = (
     "session.pin",
     "session.delete",
     "family.list",
+    "folder.init",
+    "shells.list",
+    "shells.detach",
+    "session.todo",
+    "family.stop",
+    "family.down",
+    "family.up",
+    "family.next",
+    "family.previous",
     "model.list",
     "model.effort",
     "model.effort_next",
     "agent.list",
     "agent.cycle",
     "permissions.mode",
+    "model.connect",
+    "view.sidebar",
+    "view.mouse",
+    "view.diffs",
+    "view.copy",
+    "view.thinking",
+    "view.details",
+    "view.theme",
     "prompt.history",
     "prompt.stash",
     "prompt.paste",
     "prompt.editor",
+    "prompt.shell",
+    "folder.remember",
+    "prompt.vim",
+    "prompt.later",
+    "prompt.take-back",
     "app.help",
     "app.palette",
     "app.suspend",
@@ -64,11 +86,14 @@ FIRST: tuple[str, ...] = (
     "permissions.list",
     "mcp.list",
     "lsp.show",
+    "app.stats",
+    "folder.instructions",
+    "app.status",
+    "folder.trust",
 )
-"""The order of the ids in their groups: what is wanted most stands on top. The others follow
-as they were registered."""
+"""The ids of all built-in actions in the order of the help and the palette, group by group."""
 
-_PLACES = {action_id: place for place, action_id in enumerate(FIRST)}
+_POSITIONS = {action_id: position for position, action_id in enumerate(ORDER)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +189,9 @@ def provide(owner: str, given: Iterable[Action]) -> list[str]:
 
 
 def actions() -> list[Action]:
-    """All actions, by group, and there as ``FIRST`` has them."""
+    """All actions, by group, and there as ``ORDER`` has them."""
     return sorted(
-        _all(), key=lambda known: (GROUPS.index(known.group), _PLACES.get(known.id, len(FIRST)))
+        _all(), key=lambda known: (GROUPS.index(known.group), _POSITIONS.get(known.id, len(ORDER)))
     )
 
 

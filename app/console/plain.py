@@ -24,7 +24,7 @@ from agent.records.requests import PermissionReply, PermissionRequest, Question,
 from agent.session.api import PromptInput
 from app.console.printer import Printer
 from app.console.stdin_lines import Lines, read_lines
-from app.session.command_expansion import Preparing
+from app.session.prompt_preparation import Preparing
 from app.session.usage import spent_of
 from app.startup.logs import start_log
 from app.startup.options import Launch

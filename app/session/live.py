@@ -1,16 +1,17 @@
 """The session that is open: what the screen shows of it and what it can be told to do."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
+from agent.bus import Subscription
 from agent.records.errors import NothingToDo
 from agent.records.events import Event, Notice, PluginFailed
 from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
-from app.session.command_expansion import Preparing
-from app.session.event_pump import pump
+from app.session.prompt_preparation import Preparing
 from app.session.view import NOTHING, Change, SessionView
 from app.startup.options import Launch
 
@@ -18,6 +19,29 @@ if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
     from app.toolkit.tasks import Tasks
+
+
+FRAME = 1 / 30
+"""Seconds between two updates of the screen while events keep coming (spec 8, U4)."""
+
+
+async def pump(
+    subscription: "Subscription",
+    show: Callable[[Sequence[Event]], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Hand every event of *subscription* to *show*, in order, a frame's worth at a time.
+
+    Ends when the subscription is closed. What *show* raises ends it too: the caller looks
+    at the task's exception.
+    """
+    shown = clock() - FRAME
+    while await subscription.wait():
+        early = FRAME - (clock() - shown)
+        if early > 0:
+            await asyncio.sleep(early)
+        show(subscription.drain())
+        shown = clock()
 
 
 Make = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]

@@ -38,7 +38,7 @@ from app.widgets.home import HomeFacts
 
 if TYPE_CHECKING:  # the first frame is without
     from app.tui.controller import Controller
-    from app.tui.workspace import Opener
+    from app.tui.runtime_opener import Opener
     from app.widgets.transcript.transcript import Transcript
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Delivery, Session
 from agent.records.requests import QuestionReply
-from app.actions.custom import own_actions
+from app.actions.custom_commands import own_actions
 from app.actions.shells import key_offered
 from app.commands import keymap
 from app.commands.context import Context
@@ -42,14 +42,14 @@ from app.theme import themes
 from app.theme.preferences import apply_settings
 from app.toolkit.dedupe import Dedupe
 from app.toolkit.tasks import Tasks
-from app.tui.dialogs import Answer, Asking
 from app.tui.interrupt import Interrupting, Stopping
 from app.tui.mention_search import Finding
 from app.tui.notifier import Terminal
-from app.tui.server_status import Health
+from app.tui.request_dialogs import Answer, Asking
+from app.tui.runtime_opener import Folder, Opener
+from app.tui.server_monitor import Health
 from app.tui.sidebar import Siding
 from app.tui.subagent_navigation import Family
-from app.tui.workspace import Folder, Opener
 from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.transcript.paging import HistoryPager
 

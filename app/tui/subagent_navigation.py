@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from app.session.family import Kin, kin_of
 from app.session.live import LiveSession
-from app.session.subagents import Kin, kin_of
 from app.session.view import SessionView
 from app.toolkit.tasks import Tasks
 

@@ -1,1 +1,96 @@
-"""``opencode-py mcp``: the servers of the settings (spec 11, F4)."""
+"""The arguments of ``opencode-py mcp`` and who answers them. Imports nothing heavy."""
+
+import argparse
+import os
+from pathlib import Path
+
+from app.cli.runner import answer
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``mcp``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py mcp",
+        description="The MCP servers of your settings and of this folder's.",
+        epilog="In the program /mcp shows how they stand.",
+        allow_abbrev=False,
+    )
+    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    listed = parts.add_parser("list", help="which servers there are; starts none of them")
+    listed.add_argument("--json", action="store_true", help="as JSON")
+    add = parts.add_parser(
+        "add",
+        help="add a server to your settings",
+        usage="%(prog)s NAME --url URL [--header NAME=VALUE …]\n"
+        "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]\n"
+        "       %(prog)s NAME --from-claude-code",
+    )
+    add.add_argument("name", metavar="NAME", help="what to call it")
+    add.add_argument("--url", metavar="URL", help="the address of a remote server")
+    add.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="sent with requests"
+    )
+    add.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of its program"
+    )
+    add.add_argument(
+        "--from-claude-code",
+        action="store_true",
+        help="take it over from Claude Code's own settings (~/.claude.json)",
+    )
+    add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
+    auth = parts.add_parser("auth", help="log in at a remote server; alone: where you are")
+    auth.add_argument("name", nargs="?", metavar="NAME", help="the server")
+    logout = parts.add_parser("logout", help="forget the login at a server")
+    logout.add_argument("name", metavar="NAME", help="the server")
+    debug = parts.add_parser("debug", help="connect to a server and tell how that goes")
+    debug.add_argument("name", metavar="NAME", help="the server")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    at = argv.index("--") if "--" in argv else len(argv)
+    behind = argv[at + 1 :]
+    return answer(
+        parser(), argv[:at], lambda given: _answer(given, behind), interrupted="Interrupted."
+    )
+
+
+def _answer(given: argparse.Namespace, behind: list[str]) -> int:
+    """*behind* are the words behind ``--``."""
+    from app.startup.logs import start_log  # not needed by --help
+
+    if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
+        start_log(os.environ)
+    here = Path.cwd()
+    match given.part:
+        case "list":
+            from app.cli.mcp.servers import show_servers  # each part loads its own
+
+            return show_servers(here, os.environ, as_json=given.json)
+        case "add":
+            from app.cli.mcp.add import add_server, take_over  # as above
+
+            if given.from_claude_code:
+                return take_over(given.name, os.environ, here)
+            return add_server(
+                given.name,
+                os.environ,
+                url=given.url,
+                headers=given.header,
+                variables=given.env,
+                command=[*given.command, *behind],
+            )
+        case "auth":
+            from app.cli.mcp.auth import log_in  # as above
+
+            return log_in(here, os.environ, given.name)
+        case "logout":
+            from app.cli.mcp.auth import log_out  # as above
+
+            return log_out(here, os.environ, given.name)
+        case _:
+            from app.cli.mcp.probe import probe  # as above
+
+            return probe(here, os.environ, given.name)

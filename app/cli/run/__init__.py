@@ -1,1 +1,227 @@
-"""``opencode-py run``: one prompt without the full screen (spec 11, F2)."""
+"""The arguments of ``opencode-py run``, and the run from its start to its exit code."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from app.cli.runner import USAGE, answer, say
+from app.startup import gc
+
+if TYPE_CHECKING:
+    from agent.records.events import Event
+    from agent.records.messages import Session
+    from agent.runtime.headless import Ending, Headless
+    from agent.runtime.runtime import Runtime
+    from agent.session.api import PromptInput
+    from app.cli.run.signals import Stopping
+
+MOST_INPUT = 10_000_000
+"""Characters of standard input that are taken."""
+PATIENCE = 3.0
+"""Seconds after which it is said that standard input is waited for."""
+
+
+class Writer(Protocol):
+    """A form of output: takes the events as they come, then the ending."""
+
+    def start(self, session: "Session", model: str) -> None: ...
+
+    def take(self, event: "Event") -> None: ...
+
+    def end(self, ending: "Ending") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a turn begins with."""
+
+    headless: "Headless"
+    session: "Session"
+    prompt: "PromptInput"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``run``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py run",
+        description="Send one prompt, print the answer, exit. What is piped in is added to it.",
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for want of "
+        "permission, 4 a limit was reached, 130 interrupted. Nobody can be asked here: what the "
+        "rules do not allow is refused, unless --auto-approve or --auto allows it.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
+    add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
+    add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
+    add(
+        "-c", "--continue", dest="resume", action="store_true", help="go on with the latest session"
+    )
+    add("-s", "--session", metavar="ID", help="go on with this session")
+    add("--fork", action="store_true", help="with -c or -s: in a copy")
+    add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
+    add("--format", choices=("text", "json"), default="text", help="json: one event a line")
+    add("--deltas", action="store_true", help="with --format json: text as it streams, too")
+    add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
+    add("--auto", action="store_true", help="allow whatever asks; denies still hold")
+    add(
+        "--auto-approve",
+        action="append",
+        default=[],
+        metavar="PERMISSION[:PATTERN]",
+        help="allow this without asking, such as edit or 'bash:npm test *'",
+    )
+    add("--max-steps", type=_positive, metavar="N", help="end after so many model calls")
+    add("--max-tokens", type=_positive, metavar="N", help="end after so many tokens")
+    add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
+    add("--target-tokens", type=_positive, metavar="N", help="go on until about so much is written")
+    return made
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(argv: list[str]) -> int:
+    """Run and return the exit code."""
+    return answer(parser(), argv, _work, takes_signals=True)
+
+
+def _work(given: argparse.Namespace) -> int:
+    given.directory = Path(given.directory).expanduser()
+    given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
+    wrong = _wrong(given)
+    if wrong:
+        return say(wrong, USAGE)
+    message, piped = " ".join(given.message), _piped(sys.stdin)
+    if not (message.strip() or piped.strip() or given.command):
+        return say("Nothing to do: give a message, or pipe one in.", USAGE)
+    return asyncio.run(_run(given, message, piped))
+
+
+def _wrong(given: argparse.Namespace) -> str:
+    if given.resume and given.session:
+        return "Use either --continue or --session, not both."
+    if given.fork and not (given.resume or given.session):
+        return "--fork needs the session to copy: add --continue or --session ID."
+    if not given.directory.is_dir():
+        return f"There is no folder {given.directory}."
+    missing = [name for name in given.file if not Path(name).exists()]
+    return f"There is no file {missing[0]}." if missing else ""
+
+
+def _piped(source: TextIO) -> str:
+    """What is piped in, to its end; empty where standard input is a terminal or closed."""
+    try:
+        mode = os.fstat(source.fileno()).st_mode
+        if source.isatty() or stat.S_ISCHR(mode):
+            return ""
+    except (OSError, ValueError, AttributeError):
+        return ""
+    import select  # for piped input only
+
+    if not select.select([source], [], [], PATIENCE)[0]:
+        say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
+    data = source.buffer.read(MOST_INPUT + 1)
+    text = data.decode("utf-8", "replace")
+    if len(data) > MOST_INPUT:
+        say(f"Standard input is longer than {MOST_INPUT:,} bytes; the rest is left out.", 0)
+    return text.strip("\n")
+
+
+async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
+    from app.cli.run.signals import Stopping  # brings the harness
+
+    stopping = Stopping()
+    gc.put_off()
+    from agent.records.errors import NothingToDo  # brings the harness
+    from app.session.prompt_preparation import STOPPED  # as above
+    from app.startup.logs import start_log  # as above
+
+    start_log(os.environ)
+    async with contextlib.AsyncExitStack() as opened:
+        try:
+            ready = await stopping.preparing.run(_made_ready(given, message, piped, opened))
+        except NothingToDo as error:
+            return say(error.message, stopping.code or 1)
+        if stopping.code is not None:  # at the very end of it
+            return say(STOPPED, stopping.code)
+        return await _turn(given, ready, stopping)
+
+
+async def _made_ready(
+    given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
+) -> "Ready":
+    """Everything that comes before the turn. What is to be closed is put on *opened*."""
+    from agent.runtime.headless import Approval, Headless  # brings the harness
+    from app.cli.run.prompt_input import prompt_of  # as above
+
+    runtime = await _open(given)
+    opened.push_async_callback(runtime.close)
+    headless = Headless(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
+    for notice in runtime.notices:
+        say(notice, 0)
+    session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
+    prompt = await prompt_of(given, message, piped, headless, session)
+    await headless.servers()
+    return Ready(headless, session, prompt)
+
+
+async def _open(given: argparse.Namespace) -> "Runtime":
+    from agent.runtime.runtime import open_runtime  # brings the harness
+
+    limits = {
+        "steps": given.max_steps,
+        "tokens": given.max_tokens,
+        "cost": given.max_cost,
+        "target_tokens": given.target_tokens,
+    }
+    limits = {name: value for name, value in limits.items() if value is not None}
+    return await open_runtime(
+        given.directory,
+        env=os.environ,
+        overrides={
+            "model": given.model,
+            "default_agent": given.agent,
+            **({"limits": limits} if limits else {}),
+        },
+        auto=given.auto,
+    )
+
+
+async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping") -> int:
+    headless, session = ready.headless, ready.session
+    stopping.cancels(lambda: headless.stop(session))
+    writer = _writer(given)
+    gc.resume()
+    default = headless.runtime.catalog.default_model()
+    writer.start(session, given.model or session.model or default)
+    async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
+        async for event in events:
+            writer.take(event)
+    ending = headless.ending
+    if ending is None:  # the bus was closed under us
+        return say("The run was cut off.", 1)
+    writer.end(ending)
+    return ending.code if stopping.code is None else stopping.code
+
+
+def _writer(given: argparse.Namespace) -> Writer:
+    if given.format == "json":
+        from app.cli.run.json_lines import JsonLines  # one of the two forms
+
+        return JsonLines(sys.stdout, deltas=given.deltas)
+    from app.cli.run.text import TextWriter  # one of the two forms
+
+    return TextWriter(sys.stdout, sys.stderr)

@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 
-from app.session.command_expansion import Preparing
+from app.session.prompt_preparation import Preparing
 
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes after a signal, as shells give them."""

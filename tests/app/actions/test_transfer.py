@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.messages import Usage
 from agent.store.stats import Used
 from app.commands.registry import find
-from app.session.stats import bar, page
+from app.screens.stats import bar, page
 from tests.app.conftest import Starter
 from tests.support import records
 

@@ -4,7 +4,7 @@ import pytest
 
 import app.actions  # noqa: F401 - fills the registry
 from app.commands.keymap import build
-from app.commands.registry import FIRST, GROUPS, action, actions, by_slash, parse
+from app.commands.registry import GROUPS, ORDER, action, actions, by_slash, parse
 from app.screens.help import help_text
 from app.screens.session.layout import command_entries
 from app.widgets.completion_list import CommandEntry, matching_commands
@@ -77,7 +77,12 @@ def test_the_help_fits_and_what_is_wrapped_keeps_its_column(width: int) -> None:
 def test_what_is_wanted_most_stands_on_top() -> None:
     listed = [known.id for known in actions()]
     assert listed[:3] == ["session.new", "session.list", "session.undo"]
-    assert set(FIRST) <= set(listed)
+    assert set(ORDER) <= set(listed)
+
+
+def test_each_built_in_action_has_its_position() -> None:
+    built_in = [known.id for known in actions() if known.group != "Commands"]
+    assert built_in == list(ORDER)
 
 
 def test_enter_runs_the_name_that_was_written_out() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerStatus, ToolDefinition
 from agent.records.errors import ToolError
-from app.actions.custom import filled
+from app.actions.custom_commands import filled
 from app.screens.mcp import McpScreen, ServerScreen, server_row
 from app.session.server_status import Servers, servers_of
 from app.widgets.status import Status, status_text

@@ -11,7 +11,7 @@ from agent.records.requests import Question, QuestionOption, QuestionReply
 from app.console.plain import chosen
 from app.screens.permission.question import QuestionScreen
 from app.theme.themes import register
-from app.tui.dialogs import Asking
+from app.tui.request_dialogs import Asking
 from tests.app.conftest import Running, Starter, configure
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer

@@ -10,7 +10,7 @@ from agent.records.requests import JudgedNeed, Need, PermissionReply, Permission
 from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
-from app.tui.dialogs import Asking
+from app.tui.request_dialogs import Asking
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 

@@ -4,7 +4,7 @@ from asyncio import Task
 from typing import TYPE_CHECKING
 
 from agent.records.events import Event, LspChanged, McpChanged
-from app.actions.custom import prompt_actions
+from app.actions.custom_commands import prompt_actions
 from app.commands.registry import actions, provide
 from app.session.server_status import languages_of, servers_of
 

@@ -1,9 +1,84 @@
 """The completion scripts of the three shells, made of the words of the command line."""
 
-from collections.abc import Callable, Iterable, Iterator
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from shlex import quote
+from typing import cast
 
-from app.cli.completion.vocabulary import Place
+from app.cli.main import COMMANDS
+from app.cli.main import parser as whole
+from app.cli.runner import DONE, answer
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A command or a flag, with what it is for. *values* are those that may follow a flag."""
+
+    text: str
+    about: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The words behind the commands *path*, such as ``("mcp", "add")``."""
+
+    path: tuple[str, ...]
+    words: tuple[Word, ...]
+
+
+def places(
+    root: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]
+) -> list[Place]:
+    """The places of the whole command line, the outermost first."""
+    named = [Word(name, _about(parser)) for name, parser in commands.items()]
+    found = [Place((), (*named, *_words(root)))]
+    for name, parser in commands.items():
+        found += _below((name,), parser)
+    return found
+
+
+def _below(path: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[Place]:
+    yield Place(path, tuple(_words(parser)))
+    for name, below in _commands(parser):
+        yield from _below((*path, name), below)
+
+
+def _words(parser: argparse.ArgumentParser) -> Iterator[Word]:
+    for name, below in _commands(parser):
+        yield Word(name, _about(below))
+    for action in _actions(parser):
+        values = tuple(str(each) for each in action.choices or () if action.option_strings)
+        for text in action.option_strings:
+            yield Word(text, _line(action.help), values)
+        if not action.option_strings and not isinstance(action.choices, dict | None):
+            yield from (Word(str(each), _line(action.help)) for each in action.choices)
+
+
+def _commands(
+    parser: argparse.ArgumentParser,
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in _actions(parser):
+        if isinstance(action.choices, dict):
+            yield from cast("dict[str, argparse.ArgumentParser]", action.choices).items()
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
+    # argparse has no other way to look at what was added to a parser.
+    return parser._actions  # pyright: ignore[reportPrivateUsage] - see above
+
+
+def _about(parser: argparse.ArgumentParser) -> str:
+    return _line(parser.description)
+
+
+def _line(text: str | None) -> str:
+    """*text* as one short line."""
+    return " ".join((text or "").split()).partition(". ")[0].rstrip(".")
+
 
 BASH = """\
 # Completes the words of opencode-py in bash; files where no word fits.
@@ -137,3 +212,42 @@ def _path(place: Place) -> str:
 
 def _paths(places: Iterable[Place], between: str) -> str:
     return between.join(quote(_path(place)) for place in places if place.path)
+
+
+HOW = """\
+bash: add to ~/.bashrc    source <(opencode-py completion bash)
+zsh: add to ~/.zshrc      source <(opencode-py completion zsh)
+fish:                     opencode-py completion fish > ~/.config/fish/completions/opencode-py.fish
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the words behind ``completion``."""
+    made = argparse.ArgumentParser(
+        prog="opencode-py completion",
+        description="Print a script that completes the words of opencode-py in a shell.",
+        epilog=HOW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that the script is for")
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Print the script and return the exit code: 0 done, 2 wrong usage."""
+
+    def work(given: argparse.Namespace) -> int:
+        sys.stdout.write(SCRIPTS[given.shell](known()))
+        return DONE
+
+    return answer(parser(), argv, work)
+
+
+def known() -> list[Place]:
+    """Every place of the command line at which words can follow."""
+    parsers = {
+        name: importlib.import_module(module).parser()
+        for name, (module, _) in sorted(COMMANDS.items())
+    }
+    return places(whole(), parsers)

@@ -9,7 +9,7 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
-from app.session.subagents import Kin
+from app.session.family import Kin
 from app.session.view import SessionView
 from app.theme.themes import DARK, LIGHT
 from app.widgets.breadcrumbs import breadcrumbs_text

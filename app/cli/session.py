@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.session.store import here, run, table
+from app.cli.session_store import here, run, table
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject

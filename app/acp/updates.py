@@ -43,7 +43,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from app.acp.blocks import content_of, locations_of, output_content, text_content
+from app.acp.tool_content import content_of, locations_of, output_content, text_content
 from app.text.sanitize import sanitize, sanitize_line
 
 Update: TypeAlias = (

@@ -13,12 +13,12 @@ from rich.cells import cell_len
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
-from app.cli.session.store import table
+from app.cli.session_store import table
 from tests.support import records
 from tests.support.installed import Place
 from tests.support.transcripts import history, moved
 
-LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py")]
+LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py")]
 GUARD = 60
 KEY = "sk-" + "a1b2c3d4" * 4
 

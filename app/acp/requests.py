@@ -2,14 +2,21 @@
 
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, cast
 
 from acp.exceptions import RequestError
 from acp.helpers import update_tool_call
 from acp.interfaces import Client
 from acp.schema import (
+    AcceptElicitationResponse,
     AllowedOutcome,
+    ElicitationFormSessionMode,
+    ElicitationMultiSelectPropertySchema,
+    ElicitationSchema,
+    ElicitationStringPropertySchema,
+    EnumOption,
     PermissionOption,
+    TitledMultiSelectItems,
     ToolCallStart,
     ToolCallStatus,
     ToolCallUpdate,
@@ -18,9 +25,8 @@ from pydantic import ValidationError
 
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.runtime.runtime import Runtime
-from app.acp.blocks import content_of, locations_of, text_content
-from app.acp.forms import ask
-from app.acp.telling import KINDS, Teller, title_of
+from app.acp.tool_content import content_of, locations_of, text_content
+from app.acp.updates import KINDS, Teller, title_of
 from app.text.sanitize import sanitize, sanitize_line
 
 log = logging.getLogger(__name__)
@@ -83,7 +89,7 @@ class Asking:
     async def _form(self, question: Question) -> QuestionReply | None:
         """What is said to a form; None where the client shows none after all."""
         try:
-            return await ask(self._client, self._session_id, question)
+            return await ask_in_form(self._client, self._session_id, question)
         except (RequestError, ValidationError):
             log.warning("the client offers forms and does not show one", exc_info=True)
             return None
@@ -190,3 +196,53 @@ def _reasons(request: PermissionRequest) -> str:
 def _always(request: PermissionRequest) -> str:
     what = sanitize_line(", ".join(request.offers))
     return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"
+
+
+CHOICE, TEXT = "choice", "text"
+
+
+async def ask_in_form(client: Client, session_id: str, question: Question) -> QuestionReply:
+    """Show *question* as a form of a session and wait for what the person says.
+
+    Raises ``RequestError`` where the client cannot show it.
+    """
+    mode = ElicitationFormSessionMode(session_id=session_id, requested_schema=_schema(question))
+    answer = await client.create_elicitation(message=sanitize(question.text), mode=mode)
+    if not isinstance(answer, AcceptElicitationResponse):
+        return QuestionReply(dismissed=True)
+    return _reply(question, answer.content or {})
+
+
+def _schema(question: Question) -> ElicitationSchema:
+    words = ElicitationStringPropertySchema(type="string", title="Your answer")
+    if not question.options:
+        return ElicitationSchema(properties={TEXT: words}, required=[TEXT])
+    options = [
+        EnumOption(
+            const=str(number),
+            title=sanitize_line(option.label),
+            description=sanitize_line(option.description) or None,
+        )
+        for number, option in enumerate(question.options)
+    ]
+    title = sanitize_line(question.header) or "Your choice"
+    words.title = "Or in your own words"
+    choice: ElicitationMultiSelectPropertySchema | ElicitationStringPropertySchema
+    if question.multiple:
+        items = TitledMultiSelectItems(any_of=options)
+        choice = ElicitationMultiSelectPropertySchema(type="array", title=title, items=items)
+    else:
+        choice = ElicitationStringPropertySchema(type="string", title=title, one_of=options)
+    return ElicitationSchema(properties={CHOICE: choice, TEXT: words})
+
+
+def _reply(question: Question, content: dict[str, object]) -> QuestionReply:
+    """What was chosen and written; dismissed where that is nothing."""
+    chosen = content.get(CHOICE)
+    ids = cast("list[object]", chosen) if isinstance(chosen, list) else [chosen]
+    labels = tuple(
+        option.label for number, option in enumerate(question.options) if str(number) in ids
+    )
+    written = content.get(TEXT)
+    text = written.strip() if isinstance(written, str) else ""
+    return QuestionReply(labels, text, dismissed=not (labels or text))

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.cli.session.store import here, run
+from app.cli.session_store import here, run
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -51,7 +51,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
-    from app.session.stats import page  # brings Textual
+    from app.screens.stats import page  # brings Textual
 
     width = min(100, shutil.get_terminal_size().columns)
     print(f"The last {given.days} days\n\n{page(rows, width).plain}")

@@ -1,9 +1,9 @@
 """A session that a client has open: what happens in it is told as it happens (spec 11, F3)."""
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Coroutine, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from acp.helpers import update_agent_message_text
@@ -47,9 +47,57 @@ from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
 from app.acp import options
-from app.acp.asking import Asking
-from app.acp.telling import Teller, Update, plan
-from app.acp.waiting import Prompt, Waiting
+from app.acp.requests import Asking
+from app.acp.updates import Teller, Update, plan
+
+
+@dataclass(slots=True, eq=False)
+class Prompt:
+    """*message_id* is None until the prompt is stored, and empty where its turn has none."""
+
+    ended: asyncio.Future[SessionIdle]
+    message_id: str | None = None
+    cancelled: bool = False
+
+    def settle(self, event: SessionIdle) -> None:
+        if not self.ended.done():
+            self.ended.set_result(replace(event, outcome="cancelled") if self.cancelled else event)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """All prompts of one session that have no answer yet. *queued* are the ids of messages that
+    wait for a turn, as the last event told."""
+
+    queued: tuple[str, ...] = ()
+    _prompts: list[Prompt] = field(default_factory=list[Prompt])
+
+    @contextmanager
+    def new(self) -> Generator[Prompt]:
+        """A prompt, for as long as it waits."""
+        prompt = Prompt(asyncio.get_running_loop().create_future())
+        self._prompts.append(prompt)
+        try:
+            yield prompt
+        finally:
+            self._prompts.remove(prompt)
+
+    def cancel(self) -> list[Prompt]:
+        """Mark all as cancelled; gives those that no turn has taken up."""
+        for prompt in self._prompts:
+            prompt.cancelled = True
+        return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
+
+    def over(self, event: SessionIdle) -> None:
+        """A turn is over: answer the prompts that it was for."""
+        for prompt in self._prompts:
+            if prompt.message_id is None:
+                continue
+            goes_on = event.outcome in {"completed", "failed"}
+            sent_after = event.outcome == "cancelled" and not prompt.cancelled
+            if not ((goes_on or sent_after) and prompt.message_id in self.queued):
+                prompt.settle(event)
+
 
 SERVERS = 10.0
 """Seconds that MCP servers get to be ready for a prompt."""

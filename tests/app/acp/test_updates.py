@@ -2,7 +2,7 @@
 
 from acp.schema import ToolCallStart
 
-from app.acp.telling import Teller
+from app.acp.updates import Teller
 from tests.support import records
 
 

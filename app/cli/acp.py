@@ -54,8 +54,8 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     from acp.core import AgentSideConnection  # for this command only
 
     from app.acp.agent import AcpAgent  # brings the harness
-    from app.acp.folders import Folders  # as above
-    from app.acp.wire import Wire  # as above
+    from app.acp.sessions import Folders  # as above
+    from app.acp.stdio import Wire  # as above
 
     came: list[int] = []
     stopped = asyncio.Event()

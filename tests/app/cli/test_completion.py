@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.completion.command import known
-from app.cli.completion.scripts import SCRIPTS
+from app.cli.completion import SCRIPTS, known
 from app.cli.main import COMMANDS
 
-LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py"), "completion"]
+LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "completion"]
 
 BASH = """\
 source /dev/stdin

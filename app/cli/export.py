@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.session.store import here, named, run
+from app.cli.session_store import here, named, run
 
 if TYPE_CHECKING:
     from agent.store.store import Store

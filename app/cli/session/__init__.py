@@ -1,1 +1,0 @@
-"""``opencode-py session``, ``export``, ``import`` and ``stats`` (spec 11, F4)."""
