@@ -12,7 +12,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.providers import Transport
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from bench.table import Row, ms
 from bench.testbed import Testbed, cpu
@@ -56,13 +56,13 @@ async def _measured(url: str, env: Mapping[str, str], transport: Transport) -> _
     settings = ProviderSettings(id="bench", base_url=url, api_key="k", transport=transport)
     catalog = Catalog({"bench": settings}, None, env)
     process = LitellmProcess(env) if transport == "litellm" else None
-    clients = Clients(catalog, litellm=process)
+    clients = ClientPool(catalog, litellm=process)
     model = catalog.model("bench/one")
     begun = time.monotonic()
     if process is None:
-        await clients.warm(model)
+        await clients.preload(model)
     else:
-        await process.ready()
+        await process.ensure_loaded()
     ready = time.monotonic() - begun
 
     async def stream(text: str) -> tuple[float, int]:

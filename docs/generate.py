@@ -117,7 +117,7 @@ def command_line() -> str:
 
 def providers() -> str:
     """Return the page of all built-in providers, from the catalog."""
-    from agent.provider.catalog.providers import KNOWN
+    from agent.provider.catalog.providers import KNOWN_PROVIDERS
 
     lines = [
         "# Known providers",
@@ -131,8 +131,10 @@ def providers() -> str:
         "| id | name | key | first model |",
         "| --- | --- | --- | --- |",
     ]
-    for spec in KNOWN.values():
-        keys = ", ".join(f"`{name}`" for name in spec.keys) or ("none" if spec.local else "a login")
+    for spec in KNOWN_PROVIDERS.values():
+        keys = ", ".join(f"`{name}`" for name in spec.key_variables) or (
+            "none" if spec.local else "a login"
+        )
         row = (f"`{spec.id}`", spec.name, keys, f"`{spec.flagship}`" if spec.flagship else "")
         lines.append("| " + " | ".join(map(_cell, row)) + " |")
     return "\n".join(lines) + "\n"

@@ -170,7 +170,7 @@ class ModelRequest:
     temperature: float | None = None
     effort: str | None = None
     session_id: str = ""
-    may_call: bool = True
+    calls_allowed: bool = True
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
@@ -238,7 +238,7 @@ class ToolCall:
     arguments: str
     call_id: str | None = None
     opaque: JsonObject | None = None
-    cut: bool = False
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agent.provider.catalog.access import FoundKey
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.provider.client import (
     Api,
     ModelClient,
@@ -34,14 +34,14 @@ KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "
 """The header that a protocol wants the key in, where it is no bearer token."""
 
 
-Gate: TypeAlias = Callable[[ModelRequest], Awaitable[ModelRequest]]
+RequestFilter: TypeAlias = Callable[[ModelRequest], Awaitable[ModelRequest]]
 """Gives the request that is sent instead. Raises ``ProviderError`` for one that is not to be."""
 
 
-class GatedClient:
+class FilteredClient:
     """A ``ModelClient`` whose requests pass a *gate*, anew for each try."""
 
-    def __init__(self, inner: ModelClient, gate: Gate) -> None:
+    def __init__(self, inner: ModelClient, gate: RequestFilter) -> None:
         self._inner = inner
         self._gate = gate
 
@@ -57,7 +57,7 @@ class GatedClient:
                 yield event
 
 
-class Clients:
+class ClientPool:
     """One client a provider, all over one shared HTTP pool; ``aclose`` when the program ends.
 
     *limits* are the rules of silence for all providers, None for those of L12a. *litellm* is a
@@ -69,12 +69,12 @@ class Clients:
         catalog: Catalog,
         limits: "StreamLimits | None" = None,
         litellm: "LitellmProcess | None" = None,
-        gate: Gate | None = None,
+        request_filter: RequestFilter | None = None,
     ) -> None:
         self._catalog = catalog
         self._limits = limits
         self._shared = litellm
-        self._gate = gate
+        self._gate = request_filter
         self._pool: HttpPool | None = None
         self._clients: dict[tuple[str, Api, FoundKey], ModelClient] = {}
         self._processes: dict[bool, LitellmProcess] = {}
@@ -88,15 +88,15 @@ class Clients:
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
             made = self._make(model)
-            self._clients[key] = GatedClient(made, self._gate) if self._gate else made
+            self._clients[key] = FilteredClient(made, self._gate) if self._gate else made
         return self._clients[key]
 
-    async def warm(self, model: ModelInfo) -> None:
+    async def preload(self, model: ModelInfo) -> None:
         """Load what asking *model* takes, in a thread, so that the first prompt need not wait
         for it. Raises what ``client_for`` raises. litellm is loaded by the first call alone."""
         if model.api in WIRES:
             await asyncio.to_thread(self.client_for, model)
-            for name in LATE:
+            for name in DEFERRED_IMPORTS:
                 with contextlib.suppress(ImportError):  # another version has it elsewhere
                     await asyncio.to_thread(import_module, name)
 
@@ -119,7 +119,7 @@ class Clients:
             return self._through_litellm(model.provider)
         return self._over_http(model.provider, model.api)
 
-    async def models_of(self, provider: str) -> dict[str, "ModelFacts"]:
+    async def fetch_models(self, provider: str) -> dict[str, "ModelFacts"]:
         """The models that the server of *provider* names, () where it names none.
 
         Raises ``ProviderError``, and what ``client_for`` raises.
@@ -127,9 +127,11 @@ class Clients:
         from agent.provider import model_lists  # brings httpx2
 
         api = self._catalog.api_of(provider)
-        if api in model_lists.UNLISTED:
+        if api in model_lists.APIS_WITHOUT_MODEL_LIST:
             return {}
-        return await model_lists.ask(self._http(provider), self._endpoint(provider, api), api)
+        return await model_lists.fetch_model_list(
+            self._http(provider), self._endpoint(provider, api), api
+        )
 
     def _over_http(self, provider: str, api: Api) -> ModelClient:
         # httpx2 must stay off the start-up path; the first frame needs no network.
@@ -145,7 +147,7 @@ class Clients:
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
         if settings.timeout is not None:
-            limits = replace(limits, first=settings.timeout)
+            limits = replace(limits, first_event=settings.timeout)
         if settings.idle_timeout is not None:
             limits = replace(limits, idle=settings.idle_timeout)
         return limits
@@ -153,8 +155,8 @@ class Clients:
     def _through_litellm(self, provider: str) -> ModelClient:
         from agent.provider.litellm import client, route  # only who goes this way
 
-        found = route.route_of(self._catalog, provider)
-        users = self._catalog.access.settings_of(provider).env_key
+        found = route.litellm_route(self._catalog, provider)
+        users = self._catalog.access.settings_of(provider).user_keys
         process = self._shared or self._process(users=users)
         return client.LitellmClient(found, process, self._silence(provider))
 
@@ -164,7 +166,7 @@ class Clients:
 
         if users not in self._processes:
             env = self._catalog.access.env
-            made = process.LitellmProcess(env if users else route.without_logins(env))
+            made = process.LitellmProcess(env if users else route.environment_without_logins(env))
             self._processes[users] = made
         return self._processes[users]
 
@@ -181,8 +183,8 @@ class Clients:
         from agent.provider.transport.aws import AwsSigner  # only who signs
 
         access = self._catalog.access
-        way = access.way(provider)
-        spec = KNOWN.get(provider)
+        way = access.connection(provider)
+        spec = KNOWN_PROVIDERS.get(provider)
         usual = spec.key_header if spec else "Authorization"
         own = access.settings_of(provider).headers
         return Endpoint(
@@ -191,11 +193,11 @@ class Clients:
             key=way.key,
             key_header=KEY_HEADERS.get(api, usual),
             headers={**(spec.headers if spec else {}), **own},
-            signer=AwsSigner(access.env) if access.signs(provider) else None,
+            signer=AwsSigner(access.env) if access.uses_aws_signing(provider) else None,
         )
 
 
-LATE = ("httpcore2._backends.auto", "anyio._backends._asyncio")
+DEFERRED_IMPORTS = ("httpcore2._backends.auto", "anyio._backends._asyncio")
 """What the HTTP client itself imports with its first request."""
 
 WIRES: Mapping[str, tuple[str, str]] = {

@@ -7,19 +7,21 @@ from agent.provider.client import ModelClient, ModelRequest, StepFinish, StreamE
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.messages import Usage
 
-THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL)
+LEADING_THINKING = re.compile(
+    r"\A\s*<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL
+)
 """What models without a field of its own for it think aloud in front of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Completion:
     """The *text* of an answer, and what it took; None where the provider did not say."""
 
     text: str
     usage: Usage | None
 
 
-async def answer_to(client: ModelClient, request: ModelRequest, what: str) -> Answer:
+async def complete(client: ModelClient, request: ModelRequest, what: str) -> Completion:
     """The whole answer to *request*. Raises ``ProviderError``, also where the stream ends early
     or nothing was said; *what* names the answer in the sentence ("summary")."""
     pieces: list[str] = []
@@ -35,19 +37,19 @@ async def answer_to(client: ModelClient, request: ModelRequest, what: str) -> An
                 end = event
     finally:
         await stream.aclose()
-    text = without_thoughts("".join(pieces))
+    text = strip_thinking("".join(pieces))
     if end is None:
         raise ProviderError(ProviderErrorKind.NETWORK, f"The {what} ended without an end mark.")
     if not text:
         raise ProviderError(ProviderErrorKind.INVALID_REQUEST, f"The model gave an empty {what}.")
-    return Answer(text, end.usage)
+    return Completion(text, end.usage)
 
 
-def without_thoughts(text: str) -> str:
+def strip_thinking(text: str) -> str:
     """*text* without the thoughts that stand in front of it, also where their beginning was
     part of the model's prompt, so that their end alone is there."""
-    shorter = THOUGHTS.sub("", text)
+    shorter = LEADING_THINKING.sub("", text)
     while shorter != text:
-        text, shorter = shorter, THOUGHTS.sub("", shorter)
+        text, shorter = shorter, LEADING_THINKING.sub("", shorter)
     head, end, rest = text.partition("</think>")
     return (rest if end and "<think>" not in head else text).strip()

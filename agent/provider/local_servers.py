@@ -7,34 +7,38 @@ from urllib.parse import urlsplit
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
-from agent.provider.catalog.providers import KNOWN
-from agent.provider.client_pool import Clients
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
+from agent.provider.client_pool import ClientPool
 from agent.records.errors import OpencodePyError
 
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 2.0
 
 
-async def look_for_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelFacts]]:
+async def find_local_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelFacts]]:
     """Ask the local servers which models they have, and put them into ``catalog.lists``.
 
     Where nothing listens this takes no time and loads no HTTP; something that listens but is no
     such server, or is slow, counts as none.
     """
-    names = [spec.id for spec in KNOWN.values() if spec.local and catalog.access.usable(spec.id)]
+    names = [
+        spec.id
+        for spec in KNOWN_PROVIDERS.values()
+        if spec.local and catalog.access.is_usable(spec.id)
+    ]
     answers = await asyncio.gather(*(_models(catalog, name) for name in names))
     found = {name: models for name, models in zip(names, answers, strict=True) if models}
-    catalog.lists.found = found
+    catalog.model_lists.local_servers = found
     return found
 
 
 async def _models(catalog: Catalog, provider: str) -> Mapping[str, ModelFacts]:
     if not await _listens(catalog.access.base_url(provider)):
         return {}
-    clients = Clients(catalog)
+    clients = ClientPool(catalog)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            return await clients.models_of(provider)
+            return await clients.fetch_models(provider)
     except (OpencodePyError, TimeoutError):
         return {}
     finally:

@@ -8,29 +8,31 @@ import httpx2
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Api, Price
 from agent.provider.protocols.wire_client import Endpoint
-from agent.provider.transport.errors import broken, from_response
+from agent.provider.transport.errors import connection_error, error_from_response
 from agent.records.json import Json, JsonObject
 
-SECONDS = 15.0
-UNLISTED: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})
+TIMEOUT_SECONDS = 15.0
+APIS_WITHOUT_MODEL_LIST: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})
 """Who names no models where it is asked for answers."""
 
 PATHS: Mapping[Api, str] = {
     "cohere": "/v1/models?page_size=1000",
     "gemini": "/models?pageSize=1000",
 }
-CONTEXT = (
+CONTEXT_LIMIT_KEYS = (
     "context_length", "context_window", "max_context_length", "max_model_len", "inputTokenLimit",
     "max_input_tokens", "max_context_window_tokens",
 )  # fmt: skip
-OUTPUT = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
-INSIDE = ("top_provider", "meta", "capabilities", "limits")
+OUTPUT_LIMIT_KEYS = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
+LIMIT_CONTAINERS = ("top_provider", "meta", "capabilities", "limits")
 """Objects of an entry that some servers put the limits into."""
 
-NO_CHAT = frozenset({"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"})
+NON_CHAT_KINDS = frozenset(
+    {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"}
+)
 
 
-def models_in(answer: Json) -> dict[str, ModelFacts]:
+def parse_model_list(answer: Json) -> dict[str, ModelFacts]:
     """The models that *answer* names, by id, in the order of the answer."""
     entries: Json = answer
     if isinstance(answer, dict):
@@ -45,7 +47,7 @@ def models_in(answer: Json) -> dict[str, ModelFacts]:
 
 def _talks(entry: JsonObject) -> bool:
     kind = entry.get("type") or entry.get("mode")
-    if isinstance(kind, str) and kind.lower() in NO_CHAT:
+    if isinstance(kind, str) and kind.lower() in NON_CHAT_KINDS:
         return False
     methods = entry.get("supportedGenerationMethods")  # of Gemini
     return not isinstance(methods, list) or "generateContent" in methods
@@ -58,8 +60,8 @@ def _facts(entry: JsonObject) -> ModelFacts:
     modes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
     modes = modes if isinstance(modes, list) else []
     return ModelFacts(
-        context_limit=_number(places, CONTEXT),
-        output_limit=_number(places, OUTPUT),
+        context_limit=_number(places, CONTEXT_LIMIT_KEYS),
+        output_limit=_number(places, OUTPUT_LIMIT_KEYS),
         tools="tools" in takes if isinstance(takes, list) else True,
         reasoning=isinstance(takes, list) and "reasoning" in takes,
         vision="image" in modes,
@@ -70,7 +72,7 @@ def _facts(entry: JsonObject) -> ModelFacts:
 
 def _places(entry: JsonObject) -> Iterator[JsonObject]:
     yield entry
-    for name in INSIDE:
+    for name in LIMIT_CONTAINERS:
         if isinstance(inner := entry.get(name), dict):
             yield from _places(inner)
 
@@ -104,22 +106,26 @@ def _dollars(pricing: JsonObject, name: str) -> float | None:
     return round(dollars * 1_000_000, 6) if dollars is not None and dollars >= 0 else None
 
 
-async def ask(client: httpx2.AsyncClient, endpoint: Endpoint, api: Api) -> dict[str, ModelFacts]:
+async def fetch_model_list(
+    client: httpx2.AsyncClient, endpoint: Endpoint, api: Api
+) -> dict[str, ModelFacts]:
     """The models that the server at *endpoint* names. Raises ``ProviderError``."""
     url = endpoint.url(PATHS.get(api, "/models"))
     more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
     headers = endpoint.all_headers({"accept": "application/json", **more})
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             answer = await client.get(url, headers=headers)
         data: Json = answer.json() if answer.is_success else None
     except TimeoutError as error:
-        raise broken(endpoint.provider, f"no answer in {SECONDS:g} seconds") from error
+        raise connection_error(
+            endpoint.provider, f"no answer in {TIMEOUT_SECONDS:g} seconds"
+        ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise broken(endpoint.provider, "its list of models cannot be read") from error
+        raise connection_error(endpoint.provider, "its list of models cannot be read") from error
     if not answer.is_success:
         body = answer.content
         if endpoint.key:
             body = body.replace(endpoint.key.encode(), b"***")
-        raise from_response(endpoint.provider, answer.status_code, dict(answer.headers), body)
-    return models_in(data)
+        raise error_from_response(endpoint.provider, answer.status_code, dict(answer.headers), body)
+    return parse_model_list(data)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from agent.provider.client import ToolSchema
 
-LONGEST = 64
+MAX_LENGTH = 64
 UNKNOWN = "unknown"
 
 
@@ -16,23 +16,23 @@ class ToolNames:
         self._sent: dict[str, str] = {}
         self._own: dict[str, str] = {}
         for tool in tools:
-            wanted = clean(tool.name)
+            wanted = sanitize_name(tool.name)
             sent, number = wanted, 1
             while sent in self._own:
                 number += 1
-                sent = f"{wanted[: LONGEST - 4]}_{number}"
+                sent = f"{wanted[: MAX_LENGTH - 4]}_{number}"
             self._sent[tool.name] = sent
             self._own[sent] = tool.name
 
-    def sent(self, name: str) -> str:
+    def to_wire(self, name: str) -> str:
         """How the tool or former call *name* is called at the provider."""
-        return self._sent.get(name) or clean(name)
+        return self._sent.get(name) or sanitize_name(name)
 
-    def own(self, sent: str) -> str:
+    def from_wire(self, sent: str) -> str:
         """Our name of what the provider calls *sent*."""
         return self._own.get(sent, sent)
 
 
-def clean(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """*name* in the alphabet; models also call tools by names that no tool could have."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST] or UNKNOWN
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_LENGTH] or UNKNOWN

@@ -5,17 +5,17 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
 
 # No model reads or writes this many tokens in one call; what is above is a server's fault.
-MOST_TOKENS = 1_000_000_000
+MAX_TOKENS = 1_000_000_000
 MILLION = 1_000_000
 
 
-def tokens(value: Json) -> int:
+def token_count(value: Json) -> int:
     """*value* as a count: 0 for what is no number, negative or not finite; clamped above."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     if not 0 < value < float("inf"):
         return 0
-    return min(int(value), MOST_TOKENS)
+    return min(int(value), MAX_TOKENS)
 
 
 def chat_usage(raw: Json) -> Usage | None:
@@ -27,23 +27,25 @@ def chat_usage(raw: Json) -> Usage | None:
     """
     if not isinstance(raw, dict) or not raw:
         return None
-    prompt = tokens(raw.get("prompt_tokens")) or tokens(raw.get("input_tokens"))
-    output = tokens(raw.get("completion_tokens")) or tokens(raw.get("output_tokens"))
+    prompt = token_count(raw.get("prompt_tokens")) or token_count(raw.get("input_tokens"))
+    output = token_count(raw.get("completion_tokens")) or token_count(raw.get("output_tokens"))
     prompt_parts = _part(raw, "prompt_tokens_details", "input_tokens_details")
     output_parts = _part(raw, "completion_tokens_details", "output_tokens_details")
-    reasoning = tokens(output_parts.get("reasoning_tokens")) or tokens(raw.get("reasoning_tokens"))
-    if reasoning and tokens(raw.get("total_tokens")) == prompt + output + reasoning:
+    reasoning = token_count(output_parts.get("reasoning_tokens")) or token_count(
+        raw.get("reasoning_tokens")
+    )
+    if reasoning and token_count(raw.get("total_tokens")) == prompt + output + reasoning:
         output += reasoning
     return Usage(
         input=prompt,
         output=output,
         reasoning=reasoning,
-        cache_read=tokens(prompt_parts.get("cached_tokens"))
-        or tokens(raw.get("prompt_cache_hit_tokens"))
-        or tokens(raw.get("cached_tokens"))
-        or tokens(raw.get("cache_read_input_tokens")),
-        cache_write=tokens(prompt_parts.get("cache_write_tokens"))
-        or tokens(raw.get("cache_creation_input_tokens")),
+        cache_read=token_count(prompt_parts.get("cached_tokens"))
+        or token_count(raw.get("prompt_cache_hit_tokens"))
+        or token_count(raw.get("cached_tokens"))
+        or token_count(raw.get("cache_read_input_tokens")),
+        cache_write=token_count(prompt_parts.get("cache_write_tokens"))
+        or token_count(raw.get("cache_creation_input_tokens")),
         charged=_charged(raw),
     )
 
@@ -71,11 +73,11 @@ class AnthropicUsage:
     def __init__(self) -> None:
         self._counts: dict[str, int] | None = None
 
-    def take(self, raw: Json) -> None:
+    def add(self, raw: Json) -> None:
         """Take the ``usage`` object of one event; what is none changes nothing."""
         if not isinstance(raw, dict) or not raw:
             return
-        counts = {name: tokens(raw[name]) for name in _ANTHROPIC if raw.get(name) is not None}
+        counts = {name: token_count(raw[name]) for name in _ANTHROPIC if raw.get(name) is not None}
         if not any(counts.get(name) for name in _ANTHROPIC_PROMPT):
             counts = {name: n for name, n in counts.items() if name not in _ANTHROPIC_PROMPT}
         self._counts = (self._counts or {}) | counts

@@ -27,7 +27,7 @@ from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
 from agent.process import Terminals, kill_all
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
@@ -86,7 +86,7 @@ class Runtime:
     sessions: SessionService
     agents: Agents
     catalog: Catalog
-    clients: Clients
+    clients: ClientPool
     registry: Registry
     trust: Trust
     guidance: Guidance
@@ -198,7 +198,7 @@ def _turn_deps(
         lsp=code.servers,
     )
     registry, truncator = build_tools(tools), build_truncator(tools)
-    clients = Clients(catalog, gate=RequestHooks(hooks, bus, str(opened.directory)))
+    clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
     return TurnDeps(
         bus=bus,
         store=store,
@@ -225,7 +225,7 @@ def _turn_deps(
         limits=turn_limits(config),
         spills=truncator.spills,
         room=room_rules(config.compaction),
-        retry=RetryPolicy(attempts=config.retry.attempts, first=config.retry.delay / 1000),
+        retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
         holds=opened.holds,
     )
 

@@ -19,7 +19,7 @@ from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
 from agent.process import SpillStore, Terminals, child_environment, strict_environment
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.from_config import catalog_of, secret_variables
+from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.session.context.prune import PROTECTED
 from agent.session.guards import TurnLimits
@@ -69,7 +69,7 @@ def named(opened: Opened) -> tuple[Catalog, Agents, LoadedConfig]:
     """The models and agents. A wrong name is told now, not at the first prompt: one of the
     user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
     loaded = opened.loaded
-    catalog = catalog_of(loaded, opened.paths, opened.env)
+    catalog = catalog_from_config(loaded, opened.paths, opened.env)
     agents = Agents(loaded)
     try:
         catalog.model(catalog.default_model())
@@ -77,7 +77,7 @@ def named(opened: Opened) -> tuple[Catalog, Agents, LoadedConfig]:
         if not loaded.from_project("model"):
             raise
         loaded = _without(loaded, "model", error.message)
-        catalog = catalog_of(loaded, opened.paths, opened.env)
+        catalog = catalog_from_config(loaded, opened.paths, opened.env)
     try:
         agents.get(loaded.config.default_agent)
     except AgentNotFound as error:

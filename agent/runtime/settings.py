@@ -9,7 +9,7 @@ from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths, display_path
 from agent.permission.trust.project_files import look_through
 from agent.permission.trust.trust import AskTrust, Trust, TrustBook, settle
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.records.json import Json
 
 
@@ -41,6 +41,12 @@ async def read_settings(
     if not trust.trusted:
         return own, trust
     loaded = load_config(
-        directory, project, env, overrides, paths=paths, trusted=True, providers_with_keys=KNOWN
+        directory,
+        project,
+        env,
+        overrides,
+        paths=paths,
+        trusted=True,
+        providers_with_keys=KNOWN_PROVIDERS,
     )
     return loaded, trust

@@ -12,8 +12,8 @@ from dataclasses import replace
 from agent.bus import Bus, Subscription
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn
-from agent.provider.client_pool import Clients
-from agent.provider.completion import answer_to
+from agent.provider.client_pool import ClientPool
+from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged
@@ -45,7 +45,7 @@ class Titles:
         store: Store,
         directory: Directory,
         catalog: Catalog,
-        clients: Clients,
+        clients: ClientPool,
         small_model: str | None,
     ) -> None:
         self._bus = bus
@@ -117,7 +117,7 @@ class Titles:
             max_output=min(MAX_OUTPUT, model.output_limit or MAX_OUTPUT),
             session_id=session.id,
         )
-        answer = await answer_to(self._clients.client_for(model), request, "title")
+        answer = await complete(self._clients.client_for(model), request, "title")
         line = answer.text.splitlines()[0].strip().strip("\"'“”")
         title = title_of(line) if any(map(str.isalnum, line)) else session.title
         spent = cost_of(answer.usage, model.price)

@@ -57,7 +57,7 @@ async def connect_provider(context: Context, argument: str) -> None:
         connect,
     )
 
-    found = context.live.runtime.catalog.lists.found
+    found = context.live.runtime.catalog.model_lists.local_servers
     provider = argument.strip() or await choose_provider(context)
     if provider is not None and (provider in found or await connect(context, provider)):
         await _use(context, await choose_model(context, only=provider))
@@ -65,7 +65,7 @@ async def connect_provider(context: Context, argument: str) -> None:
 
 async def _use(context: Context, chosen: str | None) -> None:
     if chosen is not None:
-        await asyncio.to_thread(context.live.runtime.catalog.picks.use, chosen)
+        await asyncio.to_thread(context.live.runtime.catalog.preferences.add_recent, chosen)
         await context.live.use_model(chosen)
 
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.keys import masked, wrong_key
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.keys import key_error, mask_key
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.commands.context import Context
 from app.screens.api_key import ApiKeyScreen
@@ -22,7 +22,7 @@ async def choose_model(context: Context, only: str = "") -> str | None:
     catalog = context.live.runtime.catalog
 
     def toggled(name: str) -> ModelList:
-        catalog.picks.toggle(name)
+        catalog.preferences.toggle_favorite(name)
         return listed_models(catalog, only)
 
     while True:
@@ -42,12 +42,12 @@ def listed_models(catalog: Catalog, only: str = "") -> ModelList:
     """What the picker shows: everything, or what *only* one provider has."""
     models = [model for model in catalog.models() if only in ("", model.provider)]
     access = catalog.access
-    titles = {model.provider: access.title(model.provider) for model in models}
+    titles = {model.provider: access.display_name(model.provider) for model in models}
     return ModelList(
         models=models,
         titles=titles,
-        recent=catalog.picks.recent,
-        favorites=catalog.picks.favourites,
+        recent=catalog.preferences.recent,
+        favorites=catalog.preferences.favorites,
         unconnected=() if only else _unconnected(catalog),
     )
 
@@ -55,18 +55,18 @@ def listed_models(catalog: Catalog, only: str = "") -> ModelList:
 def _unconnected(catalog: Catalog) -> list[Row]:
     access = catalog.access
     return [
-        Row(f"{CONNECT_PREFIX}{name}", access.title(name), _todo(catalog, name), UNCONNECTED)
-        for name in access.known()
-        if not access.usable(name) and (access.key_names(name) or _logins(name))
+        Row(f"{CONNECT_PREFIX}{name}", access.display_name(name), _todo(catalog, name), UNCONNECTED)
+        for name in access.provider_ids()
+        if not access.is_usable(name) and (access.key_variables(name) or _logins(name))
     ]
 
 
 def _todo(catalog: Catalog, provider: str) -> str:
     """What to do so that *provider* can be used, in a few words."""
     access = catalog.access
-    names = access.key_names(provider)
+    names = access.key_variables(provider)
     if access.key_of(provider):
-        return f"needs {access.missing_part(provider)}"
+        return f"needs {access.missing_variable(provider)}"
     if names:
         return f"needs {names[0]}; enter adds it"
     return f"needs {_logins(provider)[0]}"
@@ -74,27 +74,27 @@ def _todo(catalog: Catalog, provider: str) -> str:
 
 def _logins(provider: str) -> Sequence[str]:
     """The variables that tell of another login than a key."""
-    spec = KNOWN.get(provider)
-    return spec.logins if spec else ()
+    spec = KNOWN_PROVIDERS.get(provider)
+    return spec.login_variables if spec else ()
 
 
 async def connect(context: Context, provider: str) -> bool:
     """Ask for the key of *provider*, keep it, and see whether it is taken; true if it can be
     used now."""
     access = context.live.runtime.catalog.access
-    if refused := access.no_place_for_key(provider):
+    if refused := access.key_refusal(provider):
         context.tell(refused, warning=True)
         return False
-    if not access.key_names(provider):
-        context.tell(access.missing(provider), warning=True)
+    if not access.key_variables(provider):
+        context.tell(access.missing_key_message(provider), warning=True)
         return False
-    title, fault = access.title(provider), ""
+    title, fault = access.display_name(provider), ""
     while True:
-        screen = ApiKeyScreen(title, access.keys_at(provider), fault)
+        screen = ApiKeyScreen(title, access.key_page(provider), fault)
         key = await show_dialog(context.app, screen)
         if key is None:
             return False
-        fault = wrong_key(key) or await _kept(context, provider, key)
+        fault = key_error(key) or await _kept(context, provider, key)
         if not fault:
             break
     found = access.key_of(provider)
@@ -103,20 +103,22 @@ async def connect(context: Context, provider: str) -> bool:
     else:
         place = "the config" if found.source == "config" else found.source
         context.tell(f"The key is kept, but the one in {place} goes before it.", warning=True)
-    if not access.usable(provider):
-        context.tell(f"{title} also needs {access.missing_part(provider)}. Set it.", warning=True)
-    return access.usable(provider)
+    if not access.is_usable(provider):
+        context.tell(
+            f"{title} also needs {access.missing_variable(provider)}. Set it.", warning=True
+        )
+    return access.is_usable(provider)
 
 
 async def _kept(context: Context, provider: str, key: str) -> str:
     """Keep *key* unless the provider refuses it; why it does, "" where it is kept."""
     runtime = context.live.runtime
-    access, lists = runtime.catalog.access, runtime.catalog.lists
+    access, lists = runtime.catalog.access, runtime.catalog.model_lists
     before = access.keys.stored().get(provider)
     await asyncio.to_thread(access.keys.put, provider, key)
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            models = await runtime.clients.models_of(provider)
+            models = await runtime.clients.fetch_models(provider)
     except ProviderError as error:
         if error.kind is not ProviderErrorKind.AUTH:
             return ""
@@ -128,7 +130,7 @@ async def _kept(context: Context, provider: str, key: str) -> str:
     except (OpencodePyError, TimeoutError):
         return ""  # not told now whether it is right; the first question will
     if models:
-        await asyncio.to_thread(lists.keep, provider, models)
+        await asyncio.to_thread(lists.store, provider, models)
     return ""
 
 
@@ -145,15 +147,20 @@ def provider_rows(catalog: Catalog) -> Sequence[Row]:
     """The servers of this machine that were found, then who takes a key, with the state."""
     access = catalog.access
     here = [
-        Row(name, access.title(name), "needs no key; enter lists its models", "On this machine")
-        for name in catalog.lists.found
+        Row(
+            name,
+            access.display_name(name),
+            "needs no key; enter lists its models",
+            "On this machine",
+        )
+        for name in catalog.model_lists.local_servers
     ]
-    keyed = [name for name in access.known() if access.key_names(name)]
+    keyed = [name for name in access.provider_ids() if access.key_variables(name)]
     rows: list[Row] = []
     for name in sorted(keyed, key=lambda name: not access.key_of(name)):
         found = access.key_of(name)
         place = "kept here" if found.source == "stored" else f"from {found.source}"
-        note = f"key {masked(found.key)} {place}" if found else access.key_names(name)[0]
+        note = f"key {mask_key(found.key)} {place}" if found else access.key_variables(name)[0]
         group = "Connected" if found else "To connect"
-        rows.append(Row(name, access.title(name), note, group))
+        rows.append(Row(name, access.display_name(name), note, group))
     return [*here, *rows]

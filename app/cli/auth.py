@@ -49,23 +49,23 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _login(catalog: "Catalog", named: str | None) -> int:
-    from agent.provider.catalog.keys import wrong_key  # brings the harness
+    from agent.provider.catalog.keys import key_error  # brings the harness
 
     access = catalog.access
     provider = named or _asked(catalog)
     if provider is None:
         return say("Name the provider: opencode-py auth login PROVIDER.", USAGE)
-    if refused := access.no_place_for_key(provider):
+    if refused := access.key_refusal(provider):
         return say(refused, 1)
     key = _key(catalog, provider)
-    if wrong := wrong_key(key):
+    if wrong := key_error(key):
         return say(f"{wrong} Nothing was changed.", 1)
     access.keys.put(provider, key)
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
         return say(f"The key is kept, but the one in {place} goes before it.", 0)
-    kept = f"The key of {access.title(provider)} is kept."
+    kept = f"The key of {access.display_name(provider)} is kept."
     return say(f"{kept} opencode-py models {provider} lists its models.", 0)
 
 
@@ -74,9 +74,9 @@ def _asked(catalog: "Catalog") -> str | None:
     if not sys.stdin.isatty():
         return None
     access = catalog.access
-    names = [name for name in access.known() if not access.no_place_for_key(name)]
+    names = [name for name in access.provider_ids() if not access.key_refusal(name)]
     for number, name in enumerate(names, 1):
-        print(f"{number:3}  {name:16}{access.title(name)}")
+        print(f"{number:3}  {name:16}{access.display_name(name)}")
     chosen = input("Provider (name or number): ").strip()
     if chosen.isdecimal() and 1 <= int(chosen) <= len(names):
         return names[int(chosen) - 1]
@@ -89,10 +89,10 @@ def _key(catalog: "Catalog", provider: str) -> str:
         return sys.stdin.readline().strip()
     import getpass  # for a terminal only
 
-    at = catalog.access.keys_at(provider)
+    at = catalog.access.key_page(provider)
     if at:
         print(f"Keys are made at {at}.")
-    return getpass.getpass(f"Key of {catalog.access.title(provider)} (not shown): ").strip()
+    return getpass.getpass(f"Key of {catalog.access.display_name(provider)} (not shown): ").strip()
 
 
 def _logout(catalog: "Catalog", provider: str) -> int:

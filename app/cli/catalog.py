@@ -8,8 +8,8 @@ from pathlib import Path
 from agent.config.paths import Paths
 from agent.git import project_root
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.from_config import catalog_of
-from agent.provider.catalog.keys import masked
+from agent.provider.catalog.from_config import catalog_from_config
+from agent.provider.catalog.keys import mask_key
 from agent.records.json import JsonObject
 from agent.runtime.settings import read_settings
 
@@ -19,7 +19,7 @@ async def open_catalog(directory: Path, env: Mapping[str, str]) -> tuple[Catalog
     here = await asyncio.to_thread(directory.resolve)
     paths = Paths.find(env)
     loaded, _ = await read_settings(here, await project_root(here), env, paths=paths)
-    return catalog_of(loaded, paths, env), loaded.notices
+    return catalog_from_config(loaded, paths, env), loaded.notices
 
 
 def catalog_here(directory: Path, env: Mapping[str, str]) -> tuple[Catalog, tuple[str, ...]]:
@@ -55,7 +55,7 @@ class KeyRow:
 
 def key_rows(catalog: Catalog, *, everything: bool) -> list[KeyRow]:
     """The providers that have a key or a login; *everything*: all that are known, too."""
-    rows = [_row(catalog, provider) for provider in catalog.access.known()]
+    rows = [_row(catalog, provider) for provider in catalog.access.provider_ids()]
     return rows if everything else [row for row in rows if row.source]
 
 
@@ -63,13 +63,13 @@ def _row(catalog: Catalog, provider: str) -> KeyRow:
     access = catalog.access
     found, login = access.key_of(provider), access.login_of(provider)
     if found:
-        source, tail = found.source, masked(found.key)
+        source, tail = found.source, mask_key(found.key)
     else:
         source, tail = login, ""
-    names = " or ".join(access.key_names(provider))
+    names = " or ".join(access.key_variables(provider))
     return KeyRow(
         provider=provider,
-        title=access.title(provider),
+        title=access.display_name(provider),
         source=source,
         tail=tail,
         missing=f"needs {names}" if names and access.needs_key(provider) else "",

@@ -9,8 +9,8 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.catalog.providers import DEMO
 from agent.provider.client import ModelInfo
-from agent.provider.client_pool import Clients
-from agent.provider.local_servers import look_for_servers
+from agent.provider.client_pool import ClientPool
+from agent.provider.local_servers import find_local_servers
 from agent.records.errors import OpencodePyError
 from app.cli.catalog import open_catalog
 
@@ -39,10 +39,10 @@ async def _models(
     directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
 ) -> Asked:
     catalog, notices = await open_catalog(directory, env)
-    await look_for_servers(catalog)
+    await find_local_servers(catalog)
     told = list(notices)
     failures: list[str] = []
-    if refresh and (only is None or only in catalog.access.known()):
+    if refresh and (only is None or only in catalog.access.provider_ids()):
         failures = await _refresh(catalog, [only] if only else catalog.providers())
     models = tuple(model for model in catalog.models() if only in (None, model.provider))
     return Asked(catalog, models, (*told, *failures), bool(only and failures))
@@ -50,8 +50,10 @@ async def _models(
 
 async def _refresh(catalog: Catalog, wanted: list[str]) -> list[str]:
     """Ask *wanted* for their lists and keep them; what went wrong, as sentences."""
-    names = [name for name in wanted if name not in catalog.lists.found and name != DEMO]
-    clients = Clients(catalog)
+    names = [
+        name for name in wanted if name not in catalog.model_lists.local_servers and name != DEMO
+    ]
+    clients = ClientPool(catalog)
     try:
         answers = await asyncio.gather(*(_list(clients, name) for name in names))
     finally:
@@ -61,12 +63,12 @@ async def _refresh(catalog: Catalog, wanted: list[str]) -> list[str]:
         if isinstance(answer, OpencodePyError):
             failures.append(answer.message)
         elif answer:
-            catalog.lists.keep(name, answer)
+            catalog.model_lists.store(name, answer)
     return failures
 
 
-async def _list(clients: Clients, provider: str) -> dict[str, ModelFacts] | OpencodePyError:
+async def _list(clients: ClientPool, provider: str) -> dict[str, ModelFacts] | OpencodePyError:
     try:
-        return await clients.models_of(provider)
+        return await clients.fetch_models(provider)
     except OpencodePyError as error:
         return error

@@ -53,12 +53,12 @@ def _answer(given: argparse.Namespace) -> int:
 
 def _why_none(catalog: "Catalog", provider: str) -> str:
     access = catalog.access
-    if provider not in access.known():
-        return access.no_place_for_key(provider)
-    if not access.usable(provider) and access.needs_key(provider):
-        return access.missing(provider)
+    if provider not in access.provider_ids():
+        return access.key_refusal(provider)
+    if not access.is_usable(provider) and access.needs_key(provider):
+        return access.missing_key_message(provider)
     if access.is_local(provider):
-        return f"No {access.title(provider)} server answers at {access.base_url(provider)}."
+        return f"No {access.display_name(provider)} server answers at {access.base_url(provider)}."
     return (
         f"No models of {provider} are listed. --refresh asks for them; any name of its can be "
         f"used as {provider}/NAME."

@@ -16,9 +16,9 @@ async def warm(runtime: "Runtime", model: str, found: Callable[[], None]) -> Non
 
     What fails here fails again, and is told, when it is wanted.
     """
-    from agent.provider.local_servers import look_for_servers  # after the first frame
+    from agent.provider.local_servers import find_local_servers  # after the first frame
 
     with contextlib.suppress(OpencodePyError):
-        await runtime.clients.warm(runtime.catalog.model(model))
-    if await look_for_servers(runtime.catalog):
+        await runtime.clients.preload(runtime.catalog.model(model))
+    if await find_local_servers(runtime.catalog):
         found()

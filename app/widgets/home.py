@@ -52,7 +52,7 @@ def model_reason(live: "LiveSession", launch: "Launch") -> str:
         return "as you chose"
     if live.is_ready and live.model == live.runtime.config.config.model:
         return "as the settings say"
-    if live.is_ready and live.model == live.runtime.catalog.picked_model:
+    if live.is_ready and live.model == live.runtime.catalog.last_used_model:
         return "the one you used last"
     return "the first that has a key here; /model lists the others"
 
@@ -62,7 +62,7 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
     if not live.is_ready:
         return ()
     catalog = live.runtime.catalog
-    return tuple(catalog.access.title(name) for name in catalog.lists.found)
+    return tuple(catalog.access.display_name(name) for name in catalog.model_lists.local_servers)
 
 
 def home_text(facts: HomeFacts) -> Content:

@@ -8,14 +8,14 @@ has no limits and no price.
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 
-from agent.provider.catalog.access import Access
-from agent.provider.catalog.effort_levels import levels_of
+from agent.provider.catalog.access import ProviderAccess
+from agent.provider.catalog.effort_levels import effort_levels
 from agent.provider.catalog.keys import KeyStore
 from agent.provider.catalog.model_families import NEW_OPENAI
-from agent.provider.catalog.model_list_cache import ModelLists
-from agent.provider.catalog.model_preferences import Picks
+from agent.provider.catalog.model_list_cache import ModelListCache
+from agent.provider.catalog.model_preferences import ModelPreferences
 from agent.provider.catalog.prices import ModelFacts, PriceList
-from agent.provider.catalog.providers import DEMO, KNOWN, ProviderSpec, site_of
+from agent.provider.catalog.providers import DEMO, KNOWN_PROVIDERS, ProviderSpec, known_provider
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import Api, ModelInfo
 from agent.records.errors import ModelNotFound
@@ -37,16 +37,16 @@ class Catalog:
         env: Mapping[str, str],
         prices: PriceList | None = None,
         keys: KeyStore | None = None,
-        lists: ModelLists | None = None,
-        picks: Picks | None = None,
+        model_lists: ModelListCache | None = None,
+        preferences: ModelPreferences | None = None,
         disabled: Collection[str] = (),
     ) -> None:
         self._settings = dict(providers)
         self._default = default_model
         self._prices = prices or PriceList()
-        self.picks = picks or Picks()
-        self.access = Access(providers, env, keys, disabled)
-        self.lists = lists or ModelLists()
+        self.preferences = preferences or ModelPreferences()
+        self.access = ProviderAccess(providers, env, keys, disabled)
+        self.model_lists = model_lists or ModelListCache()
 
     def model(self, full_name: str) -> ModelInfo:
         """The model *full_name*. Raises ``ModelNotFound``, with the nearest names."""
@@ -69,11 +69,11 @@ class Catalog:
         found: list[ModelInfo] = []
         for provider in self.providers():
             names = dict.fromkeys([*self._own(provider), *self._listed(provider)])
-            lists = self.access.settings_of(provider).lists
+            lists = self.access.settings_of(provider).includes
             found.extend(self._info(provider, name) for name in names if lists(name))
         return [*found, DEMO_MODEL]
 
-    def configured(self) -> list[str]:
+    def configured_models(self) -> list[str]:
         """The full names of the models that the config names, of providers that can be used."""
         listed = [f"{one}/{name}" for one in self.providers() for name in self._own(one)]
         return [*([self._default] if self._default else []), *listed]
@@ -81,11 +81,11 @@ class Catalog:
     def providers(self) -> list[str]:
         """The ids of providers that can be used: configured, known with a key, known with
         another login, and the servers of this machine that were found, in this order."""
-        known = [spec for spec in KNOWN.values() if self.access.usable(spec.id)]
+        known = [spec for spec in KNOWN_PROVIDERS.values() if self.access.is_usable(spec.id)]
         keyed = [spec.id for spec in known if self.access.key_of(spec.id)]
         others = [spec.id for spec in known if not spec.local]
-        ids = dict.fromkeys([*self._settings, *keyed, *others, *self.lists.found])
-        return [name for name in ids if self.access.usable(name)]
+        ids = dict.fromkeys([*self._settings, *keyed, *others, *self.model_lists.local_servers])
+        return [name for name in ids if self.access.is_usable(name)]
 
     def default_model(self) -> str:
         """The configured model; else the one that was chosen last, where it can still be used;
@@ -96,73 +96,73 @@ class Catalog:
         """
         if self._default:
             return self._default
-        if self.picked_model:
-            return self.picked_model
+        if self.last_used_model:
+            return self.last_used_model
         for provider in self.providers():
             for name in self._own(provider):
                 return f"{provider}/{name}"
-            spec = KNOWN.get(provider)
+            spec = KNOWN_PROVIDERS.get(provider)
             if spec is not None and spec.flagship and self.access.key_of(provider):
                 return f"{provider}/{spec.flagship}"
         return DEMO_MODEL.full_name
 
     @property
-    def picked_model(self) -> str:
+    def last_used_model(self) -> str:
         """The model that the user chose last, "" where none can be used or the config names one."""
-        last = next(iter(self.picks.recent), "")
+        last = next(iter(self.preferences.recent), "")
         provider = last.partition("/")[0]
-        usable = provider == DEMO or self.access.usable(provider)
+        usable = provider == DEMO or self.access.is_usable(provider)
         return last if usable and not self._default else ""
 
     def api_of(self, provider: str) -> Api:
         """What *provider* is asked in."""
         if self.access.transport_of(provider) == "litellm":
             return "litellm"
-        return _api(KNOWN.get(provider), self.access.settings_of(provider))
+        return _api(KNOWN_PROVIDERS.get(provider), self.access.settings_of(provider))
 
-    def is_listed(self, provider: str) -> bool:
+    def known_to_litellm(self, provider: str) -> bool:
         """Whether litellm knows a provider of this very id."""
         return bool(self._prices.models(provider))
 
     def small_model(self, provider: str) -> str | None:
         """The full name of *provider*'s model for titles (R11), None where none is known."""
-        spec = KNOWN.get(provider)
-        name = self.access.settings_of(provider).small or (spec.small if spec else None)
+        spec = KNOWN_PROVIDERS.get(provider)
+        name = self.access.settings_of(provider).small_model or (spec.small_model if spec else None)
         return f"{provider}/{name}" if name else None
 
     def _is_provider(self, provider: str) -> bool:
-        return provider in self._settings or provider in KNOWN
+        return provider in self._settings or provider in KNOWN_PROVIDERS
 
     def _own(self, provider: str) -> Iterable[str]:
         return self.access.settings_of(provider).models
 
     def _listed(self, provider: str) -> Mapping[str, ModelFacts]:
         """What is known of the provider's models: what the server told goes before the list."""
-        spec = KNOWN.get(provider)
+        spec = KNOWN_PROVIDERS.get(provider)
         if spec is not None:
-            names = spec.prices
+            names = spec.price_list_names
         else:  # through litellm any of its providers can be asked under its own name
             through = self.access.transport_of(provider) == "litellm"
             names = (provider,) if through else ()
         listed: dict[str, ModelFacts] = {}
         for name in names:
             listed |= self._prices.models(name)
-        for name, facts in self.lists.models(provider).items():
-            listed[name] = facts.over(listed.get(name))
+        for name, facts in self.model_lists.models(provider).items():
+            listed[name] = facts.merged_over(listed.get(name))
         return listed
 
     def _info(self, provider: str, name: str) -> ModelInfo:
-        spec = KNOWN.get(provider)
+        spec = KNOWN_PROVIDERS.get(provider)
         settings = self.access.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()
         base_url = self.access.base_url(provider)
-        site = site_of(provider, base_url)
+        site = known_provider(provider, base_url)
         wire_id = own.wire_id or name
         facts = self._listed(provider).get(wire_id) or self._listed(site).get(wire_id)
         facts, api = facts or ModelFacts(), self.api_of(provider)
         reasoning = facts.reasoning if own.reasoning is None else own.reasoning
         wire_name = (own.wire_id or name).lower()
-        levels = levels_of(api, site, wire_name, facts.listed)
+        levels = effort_levels(api, site, wire_name, facts.efforts)
         return ModelInfo(
             provider=provider,
             id=name,
@@ -185,7 +185,7 @@ class Catalog:
         )
 
     def _no_such(self, full_name: str, provider: str, name: str) -> str:
-        ids = [*self._settings, *KNOWN, DEMO]
+        ids = [*self._settings, *KNOWN_PROVIDERS, DEMO]
         near = difflib.get_close_matches(provider, ids, n=2, cutoff=0.6)
         names = [f"{other}/{name}" if name else self._example(other) for other in near]
         if not name:
@@ -205,7 +205,7 @@ class Catalog:
     def _example(self, provider: str) -> str:
         if provider == DEMO:
             return DEMO_MODEL.full_name
-        spec = KNOWN.get(provider)
+        spec = KNOWN_PROVIDERS.get(provider)
         name = next(iter(self._own(provider)), spec.flagship if spec else None)
         return f"{provider}/{name or 'model'}"
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from agent.provider.catalog.model_families import ADAPTIVE_SINCE, claude_version
 from agent.provider.client import Api
 
-LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-USUAL = ("low", "medium", "high")
-SWITCH = ("none", "high")
+EFFORT_LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+DEFAULT_LEVELS = ("low", "medium", "high")
+ON_OFF_LEVELS = ("none", "high")
 """For models that only think or don't."""
 
-LEAST_BUDGET = 1_024
+MIN_BUDGET = 1_024
 """The least that Anthropic takes as ``budget_tokens``."""
 
 BUDGETS: Mapping[str, int] = {
     "none": 0,
-    "minimal": LEAST_BUDGET,
+    "minimal": MIN_BUDGET,
     "low": 4_000,
     "medium": 10_000,
     "high": 16_000,
@@ -30,25 +30,27 @@ BUDGETS: Mapping[str, int] = {
 DEFAULT_BUDGET = 10_000
 
 
-def budget_of(effort: str | None) -> int:
+def thinking_budget(effort: str | None) -> int:
     """The tokens that *effort* may think, those of "medium" where it is none of ours."""
     return BUDGETS.get(effort or "", DEFAULT_BUDGET)
 
 
-def nearest(effort: str, levels: Sequence[str]) -> str:
+def nearest_level(effort: str, levels: Sequence[str]) -> str:
     """The level of *levels* that comes nearest to *effort*, the lower of two; *effort* itself
     where it is none of ours."""
-    known = [level for level in levels if level in LEVELS]
-    if effort in levels or effort not in LEVELS or not known:
+    known = [level for level in levels if level in EFFORT_LEVELS]
+    if effort in levels or effort not in EFFORT_LEVELS or not known:
         return effort
-    at = LEVELS.index(effort)
+    at = EFFORT_LEVELS.index(effort)
     if effort != "none":  # who asks for reasoning is not given none
         known = [level for level in known if level != "none"] or known
-    return min(known, key=lambda level: (abs(LEVELS.index(level) - at), LEVELS.index(level)))
+    return min(
+        known, key=lambda level: (abs(EFFORT_LEVELS.index(level) - at), EFFORT_LEVELS.index(level))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedEfforts:
     """What the price list says of a model that reasons: its *levels* where it names them, else
     *more* or *fewer* than usual; *always* where it cannot be kept from thinking."""
 
@@ -73,37 +75,43 @@ def _rule(model: str, levels: tuple[str, ...], *sites: str) -> _Rule:
 
 # From the providers' documentation, first match counts.
 _RULES = (
-    _rule(r"gemini-2\.5.*flash", ("none", *USUAL, "max")),
-    _rule(r"gemini-2\.5", (*USUAL, "max")),
-    _rule(r"gemini.*flash", ("minimal", *USUAL)),
-    _rule(r"gemini", USUAL),
+    _rule(r"gemini-2\.5.*flash", ("none", *DEFAULT_LEVELS, "max")),
+    _rule(r"gemini-2\.5", (*DEFAULT_LEVELS, "max")),
+    _rule(r"gemini.*flash", ("minimal", *DEFAULT_LEVELS)),
+    _rule(r"gemini", DEFAULT_LEVELS),
     _rule(r"magistral|sonar-reasoning|deepseek-r|-thinking$", ()),
     _rule(r"grok-3-mini", ("low", "high")),
     _rule(r"gpt-5(-\d{4}.*)?-pro|gpt-5-pro", ("high",)),
     _rule(r"deepseek-(v4|flash)", ("none", "high", "max"), "deepseek"),
-    _rule(r"qwen", SWITCH, "groq", "alibaba", "together", "cerebras"),
-    _rule(r"glm", SWITCH, "zai", "cerebras", "together"),
-    _rule(r"deepseek|minimax|kimi", SWITCH, "deepseek", "moonshot", "together"),
-    _rule(r"command", SWITCH, "cohere"),
+    _rule(r"qwen", ON_OFF_LEVELS, "groq", "alibaba", "together", "cerebras"),
+    _rule(r"glm", ON_OFF_LEVELS, "zai", "cerebras", "together"),
+    _rule(r"deepseek|minimax|kimi", ON_OFF_LEVELS, "deepseek", "moonshot", "together"),
+    _rule(r"command", ON_OFF_LEVELS, "cohere"),
 )
 
 
-def levels_of(api: Api, site: str, name: str, listed: Listed) -> tuple[str, ...]:
+def effort_levels(api: Api, provider: str, name: str, listed: ListedEfforts) -> tuple[str, ...]:
     """The levels of the model that is called *name* (in lower case) at *site*, lowest first."""
     if listed.levels:
         return listed.levels
-    found = _claude(api, name, listed) if "claude" in name else _by_rules(site, name)
+    found = _claude(api, name, listed) if "claude" in name else _by_rules(provider, name)
     if found is None:
-        found = tuple(level for level in LEVELS if level in USUAL or level in listed.more)
+        found = tuple(
+            level for level in EFFORT_LEVELS if level in DEFAULT_LEVELS or level in listed.more
+        )
     always = {"none"} if listed.always else set[str]()
     return tuple(level for level in found if level not in listed.fewer | always)
 
 
-def _claude(api: Api, name: str, listed: Listed) -> tuple[str, ...]:
+def _claude(api: Api, name: str, listed: ListedEfforts) -> tuple[str, ...]:
     if claude_version(name) >= ADAPTIVE_SINCE:
-        return ("none", *USUAL, *(level for level in ("xhigh", "max") if level in listed.more))
+        return (
+            "none",
+            *DEFAULT_LEVELS,
+            *(level for level in ("xhigh", "max") if level in listed.more),
+        )
     budgets = api in ("anthropic-messages", "bedrock")
-    return ("none", *USUAL, "max") if budgets else ("none", *USUAL)
+    return ("none", *DEFAULT_LEVELS, "max") if budgets else ("none", *DEFAULT_LEVELS)
 
 
 def _by_rules(site: str, name: str) -> tuple[str, ...] | None:

@@ -10,9 +10,9 @@ from agent.config.paths import Paths
 from agent.provider.catalog import model_preferences
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.keys import AuthFile
-from agent.provider.catalog.model_list_cache import FILE, ModelLists
-from agent.provider.catalog.model_preferences import Picks
-from agent.provider.catalog.providers import KNOWN, SECRET_VARIABLES
+from agent.provider.catalog.model_list_cache import FILE_NAME, ModelListCache
+from agent.provider.catalog.model_preferences import ModelPreferences
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, SECRET_VARIABLES
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import Price
 
@@ -20,19 +20,19 @@ LONG_PROMPT = 200_000
 """Tokens of a prompt above which ``context_over_200k`` holds."""
 
 
-def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Catalog:
+def catalog_from_config(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Catalog:
     """The catalogue for the settings *loaded*. A provider that only the project defines gets no
     key of the user's, stored or in *env* (spec 10, K5)."""
     return Catalog(
         {
-            name: provider_settings(name, given, foreign=name in loaded.project_providers)
+            name: provider_settings(name, given, from_project=name in loaded.project_providers)
             for name, given in loaded.config.provider.items()
         },
         loaded.config.model,
         env,
         keys=AuthFile(paths.data),
-        lists=ModelLists(paths.cache / FILE),
-        picks=Picks(paths.data / model_preferences.FILE),
+        model_lists=ModelListCache(paths.cache / FILE_NAME),
+        preferences=ModelPreferences(paths.data / model_preferences.FILE_NAME),
         disabled=_disabled(loaded.config),
     )
 
@@ -40,7 +40,7 @@ def catalog_of(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Ca
 def _disabled(config: Config) -> frozenset[str]:
     """The providers that are never used."""
     only = config.enabled_providers
-    beside = {name for name in (*KNOWN, *config.provider) if only and name not in only}
+    beside = {name for name in (*KNOWN_PROVIDERS, *config.provider) if only and name not in only}
     return frozenset({*config.disabled_providers, *beside})
 
 
@@ -51,7 +51,7 @@ def secret_variables(config: Config) -> frozenset[str]:
 
 
 def provider_settings(
-    name: str, given: ProviderConfig, *, foreign: bool = False
+    name: str, given: ProviderConfig, *, from_project: bool = False
 ) -> ProviderSettings:
     """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
     which a project has set, gets no key of the user's (spec 10, K5)."""
@@ -61,19 +61,19 @@ def provider_settings(
         name=given.name,
         api=given.api,
         transport=given.transport,
-        small=given.small_model,
+        small_model=given.small_model,
         base_url=options.base_url,
         api_key=options.api_key,
-        env=given.env,
+        key_variables=given.env,
         headers=options.headers,
         timeout=_seconds(options.timeout),
         idle_timeout=_seconds(options.chunk_timeout),
         proxy=options.proxy,
         ca=options.ca,
         models={id_: _model_settings(model) for id_, model in given.models.items()},
-        env_key=not foreign,
-        only=frozenset(given.whitelist),
-        without=frozenset(given.blacklist) | {n for n, m in given.models.items() if m.disabled},
+        user_keys=not from_project,
+        included=frozenset(given.whitelist),
+        excluded=frozenset(given.blacklist) | {n for n, m in given.models.items() if m.disabled},
     )
 
 

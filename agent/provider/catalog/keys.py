@@ -19,8 +19,8 @@ from agent.config.private_file import PrivateFile
 from agent.records.errors import StoreUnavailable
 from agent.records.json import Json
 
-NAME = "auth.json"
-SHOWN = 4
+FILE_NAME = "auth.json"
+SHOWN_CHARACTERS = 4
 """Characters of a key that are shown, of long keys only."""
 
 
@@ -48,7 +48,7 @@ class KeyStore(Protocol):
         ...
 
 
-class NoKeys:
+class NoKeyStore:
     """A store that holds nothing and keeps nothing."""
 
     def stored(self) -> Mapping[str, StoredKey]:
@@ -68,7 +68,7 @@ class AuthFile:
     """
 
     def __init__(self, data: Path) -> None:
-        self._path = data / NAME
+        self._path = data / FILE_NAME
         self._file = PrivateFile(self._path, "The key")
         self._read: tuple[tuple[int, int, int] | None, Mapping[str, StoredKey]] = (None, {})
         self.fault = ""
@@ -138,12 +138,12 @@ def _stored(entry: Json) -> StoredKey | None:
     return StoredKey(key, added if isinstance(added, int | float) else 0.0)
 
 
-def masked(key: str) -> str:
+def mask_key(key: str) -> str:
     """The end of *key*, enough to tell two keys apart; of a short one nothing."""
-    return f"…{key[-SHOWN:]}" if len(key) >= 5 * SHOWN else "…"
+    return f"…{key[-SHOWN_CHARACTERS:]}" if len(key) >= 5 * SHOWN_CHARACTERS else "…"
 
 
-def wrong_key(key: str) -> str:
+def key_error(key: str) -> str:
     """Why *key* can be none, as a sentence without it; "" where it may be one."""
     if not key:
         return "No key was given."

@@ -12,27 +12,27 @@ from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Price
 from agent.records.json import Json, JsonObject
 
-FILE = "models.json"
+FILE_NAME = "models.json"
 
 
-class ModelLists:
+class ModelListCache:
     """*path* is the file of the fetched lists, None to keep nothing. It is read when the first
     list is asked for; one that is missing or broken holds nothing."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._fetched: dict[str, dict[str, ModelFacts]] | None = None
-        self.found: Mapping[str, Mapping[str, ModelFacts]] = {}
+        self.local_servers: Mapping[str, Mapping[str, ModelFacts]] = {}
         """The models of local servers that answered, by provider; set after they were looked
         for."""
 
     def models(self, provider: str) -> Mapping[str, ModelFacts]:
         """What *provider* said of its models, by their ids; nothing where it was not asked."""
-        if provider in self.found:
-            return self.found[provider]
+        if provider in self.local_servers:
+            return self.local_servers[provider]
         return self._lists().get(provider, {})
 
-    def keep(self, provider: str, models: Mapping[str, ModelFacts]) -> None:
+    def store(self, provider: str, models: Mapping[str, ModelFacts]) -> None:
         """Remember what *provider* said. A file that can't be written is none of the user's
         worry: the list holds for as long as the program runs."""
         lists = self._lists()

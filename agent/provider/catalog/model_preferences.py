@@ -8,11 +8,11 @@ from pathlib import Path
 
 from agent.records.json import Json
 
-FILE = "models.json"
-MOST_RECENT = 8
+FILE_NAME = "models.json"
+MAX_RECENT = 8
 
 
-class Picks:
+class ModelPreferences:
     """Full names of models (``provider/model``), kept in the file *path*; None keeps nothing
     beyond the program's end.
 
@@ -30,17 +30,17 @@ class Picks:
         return self._known()[0]
 
     @property
-    def favourites(self) -> tuple[str, ...]:
+    def favorites(self) -> tuple[str, ...]:
         """In the order in which they were marked."""
         return self._known()[1]
 
-    def use(self, model: str) -> None:
+    def add_recent(self, model: str) -> None:
         """Remember that *model* was chosen."""
         recent, favourites = self._read()
         others = [name for name in recent if name != model]
-        self._keep([model, *others][:MOST_RECENT], favourites)
+        self._keep([model, *others][:MAX_RECENT], favourites)
 
-    def toggle(self, model: str) -> None:
+    def toggle_favorite(self, model: str) -> None:
         """Mark *model* as a favourite, or no longer."""
         recent, favourites = self._read()
         others = [name for name in favourites if name != model]

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.provider.catalog.effort_levels import LEVELS, Listed
+from agent.provider.catalog.effort_levels import EFFORT_LEVELS, ListedEfforts
 from agent.provider.client import Price
-from agent.provider.transport.wire_json import objects_in
+from agent.provider.transport.wire_json import get_objects
 from agent.records.json import Json, JsonObject
 
 DATA_FILE = "model_prices_and_context_window_backup.json"
-BEYOND = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
-IN_RESPONSES = frozenset({"openai"})
+TIER_KEY = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+RESPONSES_PROVIDERS = frozenset({"openai"})
 """The providers that are asked in the Responses API, so that models with it alone count too."""
 
 
@@ -32,10 +32,10 @@ class ModelFacts:
     vision: bool = False
     documents: bool = False
     reasoning: bool = False
-    listed: Listed = field(default_factory=Listed)
+    efforts: ListedEfforts = field(default_factory=ListedEfforts)
     price: Price | None = None
 
-    def over(self, other: "ModelFacts | None") -> "ModelFacts":
+    def merged_over(self, other: "ModelFacts | None") -> "ModelFacts":
         """*other* with what is known here in its place."""
         if other is None:
             return self
@@ -80,7 +80,7 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
         if not isinstance(entry, dict):
             continue
         provider, mode = entry.get("litellm_provider"), entry.get("mode")
-        spoken = mode == "chat" or (mode == "responses" and provider in IN_RESPONSES)
+        spoken = mode == "chat" or (mode == "responses" and provider in RESPONSES_PROVIDERS)
         if isinstance(provider, str) and spoken:
             found.setdefault(provider, {})[_own_name(name, provider)] = _facts(entry)
     return found
@@ -99,7 +99,7 @@ def _facts(entry: JsonObject) -> ModelFacts:
         vision=entry.get("supports_vision") is True,
         documents=entry.get("supports_pdf_input") is True,
         reasoning=entry.get("supports_reasoning") is True,
-        listed=_listed(entry),
+        efforts=_listed(entry),
         price=_price(entry),
     )
 
@@ -112,12 +112,12 @@ def _limit(entry: JsonObject, *names: str) -> int | None:
     return None
 
 
-def _listed(entry: JsonObject) -> Listed:
+def _listed(entry: JsonObject) -> ListedEfforts:
     levels = entry.get("reasoning_effort_levels")
     if isinstance(levels, list):
-        return Listed(tuple(level for level in levels if isinstance(level, str)))
-    said = {level: entry.get(f"supports_{level}_reasoning_effort") for level in LEVELS}
-    return Listed(
+        return ListedEfforts(tuple(level for level in levels if isinstance(level, str)))
+    said = {level: entry.get(f"supports_{level}_reasoning_effort") for level in EFFORT_LEVELS}
+    return ListedEfforts(
         more=frozenset(level for level, yes in said.items() if yes is True),
         fewer=frozenset(level for level, yes in said.items() if yes is False),
         always=entry.get("thinking_always_on") is True,
@@ -143,7 +143,7 @@ def _tiers_by_name(entry: JsonObject) -> list[tuple[int, Price]]:
     plain = _tier(entry, "", None)
     if plain is None:
         return []
-    steps = sorted(int(match[1]) for name in entry if (match := BEYOND.fullmatch(name)))
+    steps = sorted(int(match[1]) for name in entry if (match := TIER_KEY.fullmatch(name)))
     later = ((step * 1000, _tier(entry, f"_above_{step}k_tokens", plain)) for step in steps)
     return [(0, plain), *((start, price) for start, price in later if price is not None)]
 
@@ -151,7 +151,7 @@ def _tiers_by_name(entry: JsonObject) -> list[tuple[int, Price]]:
 def _tiers_by_range(entry: JsonObject) -> list[tuple[int, Price]]:
     """The same from ``tiered_pricing``, which stands where there is no plain price."""
     tiers: list[tuple[int, Price]] = []
-    for given in objects_in(entry, "tiered_pricing"):
+    for given in get_objects(entry, "tiered_pricing"):
         span = given.get("range")
         start = span[0] if isinstance(span, list) and span else None
         price = _tier(given, "", None)

@@ -35,63 +35,65 @@ class ProviderSpec:
     id: str
     name: str
     base_url: str
-    keys: tuple[str, ...] = ()
-    keys_at: str = ""
-    logins: tuple[str, ...] = ()
+    key_variables: tuple[str, ...] = ()
+    key_page: str = ""
+    login_variables: tuple[str, ...] = ()
     api: Api = "openai-chat"
     transport: Transport = "http"
-    prices: tuple[str, ...] = ()
-    litellm: str = ""
+    price_list_names: tuple[str, ...] = ()
+    litellm_name: str = ""
     flagship: str | None = None
-    small: str | None = None
+    small_model: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     key_header: str = "Authorization"
     local: bool = False
-    signed: bool = False
+    aws_signing: bool = False
 
 
-def local(provider: str, name: str, port: int, litellm: str) -> ProviderSpec:
+def local(provider: str, name: str, port: int, litellm_name: str) -> ProviderSpec:
     """An entry of a server of this machine that listens on *port*."""
     url = f"http://127.0.0.1:{port}/v1"
-    return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm=litellm)
+    return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm_name=litellm_name)
 
 
 def remote(
     provider: str,
     name: str,
     base_url: str,
-    *keys: str,
-    at: str,
-    prices: str | tuple[str, ...] = "",
-    litellm: str = "",
+    *key_variables: str,
+    key_page: str,
+    price_list_names: str | tuple[str, ...] = "",
+    litellm_name: str = "",
     api: Api = "openai-chat",
     transport: Transport = "http",
-    logins: tuple[str, ...] = (),
+    login_variables: tuple[str, ...] = (),
     flagship: str | None = None,
-    small: str | None = None,
+    small_model: str | None = None,
     headers: Mapping[str, str] | None = None,
     key_header: str = "Authorization",
-    signed: bool = False,
+    aws_signing: bool = False,
 ) -> ProviderSpec:
     """An entry of a provider that wants a key or a login. *prices* is the provider's id where it
     is not given, *litellm* the first of *prices*."""
-    listed = prices if isinstance(prices, tuple) else (prices or provider,)
+    listed = (
+        price_list_names if isinstance(price_list_names, tuple) else (price_list_names or provider,)
+    )
     return ProviderSpec(
         id=provider,
         name=name,
         base_url=base_url,
-        keys=keys,
-        keys_at=at,
-        logins=logins,
+        key_variables=key_variables,
+        key_page=key_page,
+        login_variables=login_variables,
         api=api,
         transport=transport,
-        prices=listed,
-        litellm=litellm or listed[0],
+        price_list_names=listed,
+        litellm_name=litellm_name or listed[0],
         flagship=flagship,
-        small=small,
+        small_model=small_model,
         headers=headers or {},
         key_header=key_header,
-        signed=signed,
+        aws_signing=aws_signing,
     )
 
 
@@ -112,20 +114,20 @@ _ALL = (
         "Anthropic",
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
-        at="platform.claude.com/settings/keys",
+        key_page="platform.claude.com/settings/keys",
         api="anthropic-messages",
         flagship="claude-sonnet-5-5",
-        small="claude-haiku-5-5",
+        small_model="claude-haiku-5-5",
     ),
     remote(
         "openai",
         "OpenAI",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
-        at="platform.openai.com/api-keys",
+        key_page="platform.openai.com/api-keys",
         api="openai-responses",
         flagship="gpt-5.4",
-        small="gpt-5.4-mini",
+        small_model="gpt-5.4-mini",
     ),
     remote(
         "google",
@@ -134,11 +136,11 @@ _ALL = (
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",
         "GOOGLE_GENERATIVE_AI_API_KEY",
-        at="aistudio.google.com/apikey",
-        prices="gemini",
+        key_page="aistudio.google.com/apikey",
+        price_list_names="gemini",
         api="gemini",
         flagship="gemini-pro-latest",
-        small="gemini-flash-lite-latest",
+        small_model="gemini-flash-lite-latest",
     ),
     # A key is for Vertex's express mode; projects and service accounts are litellm's business.
     remote(
@@ -146,13 +148,13 @@ _ALL = (
         "Google Vertex AI",
         "https://aiplatform.googleapis.com/v1/publishers/google",
         "GOOGLE_VERTEX_API_KEY",
-        at="console.cloud.google.com/vertex-ai/studio/settings/api-keys",
-        prices=("vertex_ai-language-models", "vertex_ai-anthropic_models", "vertex_ai"),
-        litellm="vertex_ai",
-        logins=GOOGLE_LOGINS,
+        key_page="console.cloud.google.com/vertex-ai/studio/settings/api-keys",
+        price_list_names=("vertex_ai-language-models", "vertex_ai-anthropic_models", "vertex_ai"),
+        litellm_name="vertex_ai",
+        login_variables=GOOGLE_LOGINS,
         api="gemini",
         flagship="gemini-2.5-pro",
-        small="gemini-2.5-flash-lite",
+        small_model="gemini-2.5-flash-lite",
     ),
     remote(
         "cohere",
@@ -160,32 +162,32 @@ _ALL = (
         "https://api.cohere.com",
         "COHERE_API_KEY",
         "CO_API_KEY",
-        at="dashboard.cohere.com/api-keys",
-        prices="cohere_chat",
+        key_page="dashboard.cohere.com/api-keys",
+        price_list_names="cohere_chat",
         api="cohere",
         flagship="command-a-03-2025",
-        small="command-r7b-12-2024",
+        small_model="command-r7b-12-2024",
     ),
     remote(
         "bedrock",
         "Amazon Bedrock",
         "https://bedrock-runtime.${AWS_REGION}.amazonaws.com",
         "AWS_BEARER_TOKEN_BEDROCK",
-        at="console.aws.amazon.com/bedrock (API keys)",
-        prices="bedrock_converse",
-        litellm="bedrock",
-        logins=AWS_LOGINS,
+        key_page="console.aws.amazon.com/bedrock (API keys)",
+        price_list_names="bedrock_converse",
+        litellm_name="bedrock",
+        login_variables=AWS_LOGINS,
         api="bedrock",
-        signed=True,
-        small="amazon.nova-lite-v1:0",
+        aws_signing=True,
+        small_model="amazon.nova-lite-v1:0",
     ),
     remote(
         "sagemaker",
         "Amazon SageMaker",
         "",
-        at="console.aws.amazon.com/sagemaker",
-        litellm="sagemaker_chat",
-        logins=AWS_LOGINS,
+        key_page="console.aws.amazon.com/sagemaker",
+        litellm_name="sagemaker_chat",
+        login_variables=AWS_LOGINS,
         transport="litellm",
     ),
     remote(
@@ -195,7 +197,7 @@ _ALL = (
         "WATSONX_API_KEY",
         "WATSONX_APIKEY",
         "WX_API_KEY",
-        at="cloud.ibm.com/iam/apikeys",
+        key_page="cloud.ibm.com/iam/apikeys",
         transport="litellm",
     ),
     remote(
@@ -204,7 +206,7 @@ _ALL = (
         "",
         "REPLICATE_API_KEY",
         "REPLICATE_API_TOKEN",
-        at="replicate.com/account/api-tokens",
+        key_page="replicate.com/account/api-tokens",
         transport="litellm",
     ),
     remote(
@@ -212,7 +214,7 @@ _ALL = (
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
-        at="openrouter.ai/settings/keys",
+        key_page="openrouter.ai/settings/keys",
     ),
     remote(
         "azure",
@@ -220,8 +222,8 @@ _ALL = (
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
         "AZURE_API_KEY",
         "AZURE_OPENAI_API_KEY",
-        at="portal.azure.com (the resource's Keys and Endpoint)",
-        litellm="openai",
+        key_page="portal.azure.com (the resource's Keys and Endpoint)",
+        litellm_name="openai",
         key_header="api-key",
     ),
     remote(
@@ -229,46 +231,46 @@ _ALL = (
         "GitHub Copilot",
         "https://api.githubcopilot.com",
         "GITHUB_COPILOT_TOKEN",
-        at="github.com/settings/copilot",
-        prices="github_copilot",
-        litellm="openai",
+        key_page="github.com/settings/copilot",
+        price_list_names="github_copilot",
+        litellm_name="openai",
         headers={"openai-intent": "conversation-edits"},
-        small="gpt-5-mini",
+        small_model="gpt-5-mini",
     ),
     remote(
         "github-models",
         "GitHub Models",
         "https://models.github.ai/inference",
         "GITHUB_MODELS_TOKEN",
-        at="github.com/settings/personal-access-tokens (permission: models)",
-        prices="github",
+        key_page="github.com/settings/personal-access-tokens (permission: models)",
+        price_list_names="github",
     ),
     remote(
         "groq",
         "Groq",
         "https://api.groq.com/openai/v1",
         "GROQ_API_KEY",
-        at="console.groq.com/keys",
+        key_page="console.groq.com/keys",
         flagship="openai/gpt-oss-120b",
-        small="openai/gpt-oss-20b",
+        small_model="openai/gpt-oss-20b",
     ),
     remote(
         "deepseek",
         "DeepSeek",
         "https://api.deepseek.com/v1",
         "DEEPSEEK_API_KEY",
-        at="platform.deepseek.com/api_keys",
+        key_page="platform.deepseek.com/api_keys",
         flagship="deepseek-v4-pro",
-        small="deepseek-v4-flash",
+        small_model="deepseek-v4-flash",
     ),
     remote(
         "mistral",
         "Mistral",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
-        at="console.mistral.ai/api-keys",
+        key_page="console.mistral.ai/api-keys",
         flagship="mistral-medium-latest",
-        small="mistral-small-latest",
+        small_model="mistral-small-latest",
     ),
     remote(
         "together",
@@ -276,68 +278,68 @@ _ALL = (
         "https://api.together.xyz/v1",
         "TOGETHER_API_KEY",
         "TOGETHERAI_API_KEY",
-        at="api.together.ai/settings/api-keys",
-        prices="together_ai",
+        key_page="api.together.ai/settings/api-keys",
+        price_list_names="together_ai",
     ),
     remote(
         "fireworks",
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
         "FIREWORKS_API_KEY",
-        at="app.fireworks.ai/settings/users/api-keys",
-        prices="fireworks_ai",
+        key_page="app.fireworks.ai/settings/users/api-keys",
+        price_list_names="fireworks_ai",
     ),
     remote(
         "xai",
         "xAI",
         "https://api.x.ai/v1",
         "XAI_API_KEY",
-        at="console.x.ai",
+        key_page="console.x.ai",
         flagship="grok-4.20-reasoning",
-        small="grok-4.20-non-reasoning",
+        small_model="grok-4.20-non-reasoning",
     ),
     remote(
         "cerebras",
         "Cerebras",
         "https://api.cerebras.ai/v1",
         "CEREBRAS_API_KEY",
-        at="cloud.cerebras.ai",
+        key_page="cloud.cerebras.ai",
         flagship="gpt-oss-120b",
-        small="gpt-oss-120b",
+        small_model="gpt-oss-120b",
     ),
     remote(
         "moonshot",
         "Moonshot AI",
         "https://api.moonshot.ai/v1",
         "MOONSHOT_API_KEY",
-        at="platform.moonshot.ai/console/api-keys",
+        key_page="platform.moonshot.ai/console/api-keys",
         flagship="kimi-k3",
-        small="kimi-k2.5",
+        small_model="kimi-k2.5",
     ),
     remote(
         "zai",
         "Z.AI",
         "https://api.z.ai/api/paas/v4",
         "ZAI_API_KEY",
-        at="z.ai/manage-apikey/apikey-list",
+        key_page="z.ai/manage-apikey/apikey-list",
         flagship="glm-5.3",
-        small="glm-5.3-flash",
+        small_model="glm-5.3-flash",
     ),
     remote(
         "minimax",
         "MiniMax",
         "https://api.minimax.io/v1",
         "MINIMAX_API_KEY",
-        at="platform.minimax.io",
+        key_page="platform.minimax.io",
     ),
     remote(
         "alibaba",
         "Alibaba Model Studio",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
-        at="modelstudio.console.alibabacloud.com",
-        prices="dashscope",
-        small="qwen3.8-flash",
+        key_page="modelstudio.console.alibabacloud.com",
+        price_list_names="dashscope",
+        small_model="qwen3.8-flash",
     ),
     remote(
         "perplexity",
@@ -345,15 +347,15 @@ _ALL = (
         "https://api.perplexity.ai",
         "PERPLEXITY_API_KEY",
         "PERPLEXITYAI_API_KEY",
-        at="perplexity.ai/account/api/keys",
-        small="sonar",
+        key_page="perplexity.ai/account/api/keys",
+        small_model="sonar",
     ),
     remote(
         "deepinfra",
         "DeepInfra",
         "https://api.deepinfra.com/v1/openai",
         "DEEPINFRA_API_KEY",
-        at="deepinfra.com/dash/api_keys",
+        key_page="deepinfra.com/dash/api_keys",
     ),
     remote(
         "nvidia",
@@ -361,15 +363,15 @@ _ALL = (
         "https://integrate.api.nvidia.com/v1",
         "NVIDIA_API_KEY",
         "NVIDIA_NIM_API_KEY",
-        at="build.nvidia.com/settings/api-keys",
-        prices="nvidia_nim",
+        key_page="build.nvidia.com/settings/api-keys",
+        price_list_names="nvidia_nim",
     ),
     remote(
         "huggingface",
         "Hugging Face",
         "https://router.huggingface.co/v1",
         "HF_TOKEN",
-        at="huggingface.co/settings/tokens",
+        key_page="huggingface.co/settings/tokens",
     ),
     remote(
         "vercel-gateway",
@@ -377,8 +379,8 @@ _ALL = (
         "https://ai-gateway.vercel.sh/v1",
         "AI_GATEWAY_API_KEY",
         "VERCEL_AI_GATEWAY_API_KEY",
-        at="vercel.com/dashboard (AI Gateway)",
-        prices="vercel_ai_gateway",
+        key_page="vercel.com/dashboard (AI Gateway)",
+        price_list_names="vercel_ai_gateway",
     ),
     remote(
         "cloudflare",
@@ -386,7 +388,7 @@ _ALL = (
         "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
         "CLOUDFLARE_API_KEY",
         "CLOUDFLARE_API_TOKEN",
-        at="dash.cloudflare.com/profile/api-tokens",
+        key_page="dash.cloudflare.com/profile/api-tokens",
     ),
     remote(
         "databricks",
@@ -394,28 +396,28 @@ _ALL = (
         "${DATABRICKS_API_BASE}",
         "DATABRICKS_API_KEY",
         "DATABRICKS_TOKEN",
-        at="your workspace (Settings, Developer, Access tokens)",
+        key_page="your workspace (Settings, Developer, Access tokens)",
     ),
     remote(
         "nebius",
         "Nebius",
         "https://api.studio.nebius.com/v1",
         "NEBIUS_API_KEY",
-        at="studio.nebius.com/settings/api-keys",
+        key_page="studio.nebius.com/settings/api-keys",
     ),
     remote(
         "sambanova",
         "SambaNova",
         "https://api.sambanova.ai/v1",
         "SAMBANOVA_API_KEY",
-        at="cloud.sambanova.ai/apis",
+        key_page="cloud.sambanova.ai/apis",
     ),
     remote(
         "novita",
         "Novita",
         "https://api.novita.ai/v3/openai",
         "NOVITA_API_KEY",
-        at="novita.ai/settings/key-management",
+        key_page="novita.ai/settings/key-management",
     ),
     local("ollama", "Ollama", 11434, "ollama_chat"),
     local("lmstudio", "LM Studio", 1234, "lm_studio"),
@@ -423,18 +425,18 @@ _ALL = (
     local("vllm", "vLLM", 8000, "hosted_vllm"),
 )
 
-KNOWN: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}
+KNOWN_PROVIDERS: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}
 
-SECRET_VARIABLES = frozenset(name for spec in _ALL for name in spec.keys)
+SECRET_VARIABLES = frozenset(name for spec in _ALL for name in spec.key_variables)
 """Every variable that may hold a key of a known provider: no command is given them."""
 
 _HOSTS = {urlsplit(spec.base_url).netloc: spec.id for spec in _ALL if spec.base_url[:5] == "https"}
 
 
-def site_of(provider: str, base_url: str) -> str:
+def known_provider(provider: str, base_url: str) -> str:
     """The id of the known provider that answers at *base_url*, where the user gave it another
     name; else *provider*."""
-    if provider in KNOWN:
+    if provider in KNOWN_PROVIDERS:
         return provider
     try:
         host = urlsplit(base_url).netloc.lower()

@@ -43,18 +43,18 @@ class ProviderSettings:
     transport: Transport | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    env: tuple[str, ...] = ()
+    key_variables: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: float | None = None
     idle_timeout: float | None = None
     proxy: str | None = None
     ca: str | None = None
     models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
-    env_key: bool = True
-    small: str | None = None
-    only: frozenset[str] = frozenset()
-    without: frozenset[str] = frozenset()
+    user_keys: bool = True
+    small_model: str | None = None
+    included: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
 
-    def lists(self, model: str) -> bool:
+    def includes(self, model: str) -> bool:
         """Whether *model* is to be listed."""
-        return model not in self.without and (not self.only or model in self.only)
+        return model not in self.excluded and (not self.included or model in self.included)

@@ -21,12 +21,12 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.demo import texts
-from agent.provider.demo.conversation import Reply, Situation, situation_of
-from agent.provider.demo.responses import answer
-from agent.provider.demo.tour import is_due, tour, waits
-from agent.provider.demo.user_requests import parse
+from agent.provider.demo.conversation import Conversation, Reply, read_conversation
+from agent.provider.demo.responses import respond
+from agent.provider.demo.tour import is_due, is_unfinished, tour_reply
+from agent.provider.demo.user_requests import parse_request
 
-PACE = 0.008
+PIECE_SECONDS = 0.008
 """Seconds between two pieces: about 120 words a second, quick to read along and to stop."""
 
 _PIECE = re.compile(r"\s*\S{1,12}|\s+")
@@ -36,12 +36,12 @@ _INPUT_PIECE = 12
 class DemoClient:
     """A ``ModelClient`` without a model. *pace* is the time between pieces in seconds."""
 
-    def __init__(self, *, pace: float = PACE) -> None:
+    def __init__(self, *, pace: float = PIECE_SECONDS) -> None:
         self._pace = pace
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Answer *request* from what stands in it alone. Usage is never reported (R8)."""
-        reply = reply_to(situation_of(request))
+        reply = reply_to(read_conversation(request))
         if reply.reasoning:
             yield ReasoningStart()
             async for piece in self._paced(_PIECE.findall(reply.reasoning)):
@@ -70,13 +70,13 @@ class DemoClient:
             await asyncio.sleep(self._pace)
 
 
-def reply_to(situation: Situation) -> Reply:
+def reply_to(situation: Conversation) -> Reply:
     """What the demo model says and calls next."""
     if is_due(situation):
-        return tour(situation)
-    reply = answer(parse(situation.text), situation)
-    parts = [texts.INTRODUCTION, reply.text] if situation.first else [reply.text]
-    if not reply.calls and waits(situation):
+        return tour_reply(situation)
+    reply = respond(parse_request(situation.text), situation)
+    parts = [texts.INTRODUCTION, reply.text] if situation.is_first else [reply.text]
+    if not reply.calls and is_unfinished(situation):
         parts.append("`continue` goes on with the tour.")
     return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)
 

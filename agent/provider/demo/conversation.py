@@ -17,7 +17,7 @@ from agent.provider.client import (
 )
 from agent.records.json import Json, JsonObject
 
-STEERED = "The user sent this message"
+STEERING_INTRODUCTION = "The user sent this message"
 """How a message that was sent during a turn is introduced (spec 1, L3)."""
 
 _REMINDER = re.compile(r"<system-reminder>\n(.*?)</system-reminder>", re.DOTALL)
@@ -41,7 +41,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedCall:
     """A call that was made, and its result."""
 
     tool: str
@@ -56,68 +56,68 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Exchange:
     """A user's text and the steps that followed it, each with its calls."""
 
     text: str
-    steps: tuple[tuple[Done, ...], ...] = ()
+    steps: tuple[tuple[CompletedCall, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class Conversation:
     """*asked* are all texts of the session, oldest first; the last one is to be answered.
 
     *first* is true while nothing was answered in this session.
     """
 
-    asked: tuple[Asked, ...]
+    exchanges: tuple[Exchange, ...]
     tools: Mapping[str, ToolSchema] = field(default_factory=dict[str, ToolSchema])
-    first: bool = True
+    is_first: bool = True
 
     @property
     def text(self) -> str:
-        return self.asked[-1].text if self.asked else ""
+        return self.exchanges[-1].text if self.exchanges else ""
 
     @property
-    def steps(self) -> tuple[tuple[Done, ...], ...]:
-        return self.asked[-1].steps if self.asked else ()
+    def steps(self) -> tuple[tuple[CompletedCall, ...], ...]:
+        return self.exchanges[-1].steps if self.exchanges else ()
 
     @property
-    def done(self) -> tuple[Done, ...]:
+    def completed_calls(self) -> tuple[CompletedCall, ...]:
         """The calls since the newest text, in order."""
         return tuple(call for step in self.steps for call in step)
 
-    def offers(self, *tools: str) -> bool:
+    def has_tools(self, *tools: str) -> bool:
         return all(tool in self.tools for tool in tools)
 
-    def takes(self, tool: str, argument: str) -> bool:
+    def accepts_argument(self, tool: str, argument: str) -> bool:
         """Whether *tool* is offered and knows *argument*."""
         schema = self.tools.get(tool)
         properties: Json = schema.parameters.get("properties") if schema else None
         return isinstance(properties, dict) and argument in properties
 
 
-def situation_of(request: ModelRequest) -> Situation:
+def read_conversation(request: ModelRequest) -> Conversation:
     """Read a request. Turns of before the first user text are left out."""
-    asked: list[Asked] = []
+    asked: list[Exchange] = []
     answered = False
     for index, turn in enumerate(request.turns):
         match turn:
             case UserTurn():
-                asked.append(Asked(_words(turn)))
+                asked.append(Exchange(_words(turn)))
             case AssistantTurn():
                 answered = True
                 following = request.turns[index + 1] if index + 1 < len(request.turns) else None
                 step = _step(turn, following)
                 if step and asked:
-                    asked[-1] = Asked(asked[-1].text, (*asked[-1].steps, step))
+                    asked[-1] = Exchange(asked[-1].text, (*asked[-1].steps, step))
             case ToolTurn():
                 pass  # read with the turn that called
     tools = {tool.name: tool for tool in request.tools}
-    return Situation(tuple(asked), tools, first=not answered)
+    return Conversation(tuple(asked), tools, is_first=not answered)
 
 
-def _step(turn: AssistantTurn, following: Turn | None) -> tuple[Done, ...]:
+def _step(turn: AssistantTurn, following: Turn | None) -> tuple[CompletedCall, ...]:
     results: dict[str, ToolResultContent] = {}
     if isinstance(following, ToolTurn):
         results = {result.call_id: result for result in following.content}
@@ -128,10 +128,10 @@ def _step(turn: AssistantTurn, following: Turn | None) -> tuple[Done, ...]:
     )
 
 
-def _done(call: ToolCallContent, result: ToolResultContent | None) -> Done:
+def _done(call: ToolCallContent, result: ToolResultContent | None) -> CompletedCall:
     if result is None:
-        return Done(call.name, call.input, "It has no result.", failed=True)
-    return Done(call.name, call.input, result.output, result.is_error)
+        return CompletedCall(call.name, call.input, "It has no result.", failed=True)
+    return CompletedCall(call.name, call.input, result.output, result.is_error)
 
 
 def _words(turn: UserTurn) -> str:
@@ -144,6 +144,8 @@ def _words(turn: UserTurn) -> str:
         reminder = _REMINDER.fullmatch(content.text.strip())
         if reminder is None:
             typed.append(_REMINDER.sub("", content.text))
-        elif reminder[1].startswith(STEERED):  # a heading line, the words, and a closing line
+        elif reminder[1].startswith(
+            STEERING_INTRODUCTION
+        ):  # a heading line, the words, and a closing line
             steered.append(reminder[1].strip("\n").split("\n", 1)[1].rsplit("\n", 1)[0])
     return "\n".join(typed or steered).strip()

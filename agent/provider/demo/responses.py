@@ -3,29 +3,29 @@
 import re
 
 from agent.provider.demo import texts, tool_results
-from agent.provider.demo.conversation import Call, Done, Reply, Situation
-from agent.provider.demo.tool_results import several
+from agent.provider.demo.conversation import Call, CompletedCall, Conversation, Reply
+from agent.provider.demo.tool_results import count_phrase
 from agent.provider.demo.user_requests import (
     AskAgent,
+    Continue,
     CreateFile,
     FindFiles,
-    GoOn,
     Help,
     ListFolder,
     ReadFile,
     Replace,
-    Request,
     RunCommand,
     Search,
     SmallTalk,
     Stream,
     Think,
     Tour,
+    UserRequest,
     WriteTodos,
 )
 from agent.records.json import Json
 
-Action = (
+ToolRequest = (
     ListFolder
     | ReadFile
     | Search
@@ -41,7 +41,7 @@ Action = (
 _EXIT_CODE = re.compile(r"^\W*Exit code (\d+)", re.MULTILINE)
 
 
-def answer(request: Request, situation: Situation) -> Reply:
+def respond(request: UserRequest, situation: Conversation) -> Reply:
     """The next step for *request*. A text that nothing was made of gets the list of requests."""
     match request:
         case SmallTalk():
@@ -54,9 +54,9 @@ def answer(request: Request, situation: Situation) -> Reply:
             return Reply(
                 "That was reasoning. It folds to one line and can be opened again. "
                 "I have no opinion of my own to add.",
-                reasoning=texts.thoughts(request.about),
+                reasoning=texts.thinking_text(request.about),
             )
-        case GoOn():
+        case Continue():
             return Reply("There is nothing to go on with. `help` lists what I follow.")
         case Tour():
             return Reply(f"That is none of the requests that I know.\n\n{texts.HELP}")
@@ -64,24 +64,26 @@ def answer(request: Request, situation: Situation) -> Reply:
             return _act(request, situation)
 
 
-def _act(request: Action, situation: Situation) -> Reply:
+def _act(request: ToolRequest, situation: Conversation) -> Reply:
     call = _next_call(request, situation)
     if call is None:
-        return Reply(_summary(request, situation.done))
-    if not situation.offers(call.tool):
+        return Reply(_summary(request, situation.completed_calls))
+    if not situation.has_tools(call.tool):
         if not situation.tools:
             return Reply("No tools are offered to me in this step, so I stop here.")
         return Reply(
             f"That needs the tool `{call.tool}`, which is not offered here. "
             "The agent in use may not have it; `help` lists what else I follow."
         )
-    opening = "" if situation.done else _opening(request)
-    return Reply(opening, (call,), reasoning="" if situation.done else _reasoning(request, call))
+    opening = "" if situation.completed_calls else _opening(request)
+    return Reply(
+        opening, (call,), reasoning="" if situation.completed_calls else _reasoning(request, call)
+    )
 
 
-def _next_call(request: Action, situation: Situation) -> Call | None:
+def _next_call(request: ToolRequest, situation: Conversation) -> Call | None:
     """The call to make now, None when all is done or can't go on."""
-    done = situation.done
+    done = situation.completed_calls
     match request:
         case CreateFile():
             return _create_call(request, done)
@@ -111,7 +113,9 @@ def _only_call(
         case RunCommand():
             return Call("bash", {"command": request.command})
         case WriteTodos():
-            return Call("todowrite", {"todos": todos(*((i, "pending") for i in request.items))})
+            return Call(
+                "todowrite", {"todos": todo_items(*((i, "pending") for i in request.items))}
+            )
         case AskAgent():
             return Call(
                 "task",
@@ -123,7 +127,7 @@ def _only_call(
             )
 
 
-def _create_call(request: CreateFile, done: tuple[Done, ...]) -> Call | None:
+def _create_call(request: CreateFile, done: tuple[CompletedCall, ...]) -> Call | None:
     write = Call("write", {"file_path": request.path, "content": request.text + "\n"})
     if not done:
         return write
@@ -135,8 +139,8 @@ def _create_call(request: CreateFile, done: tuple[Done, ...]) -> Call | None:
     return None
 
 
-def _replace_call(request: Replace, situation: Situation) -> Call | None:
-    done = situation.done
+def _replace_call(request: Replace, situation: Conversation) -> Call | None:
+    done = situation.completed_calls
     if not done:
         return Call("read", {"file_path": request.path})
     if len(done) == 1 and not done[0].failed:
@@ -145,13 +149,13 @@ def _replace_call(request: Replace, situation: Situation) -> Call | None:
             "old_string": request.old,
             "new_string": request.new,
         }
-        if request.everywhere and situation.takes("edit", "replace_all"):
+        if request.everywhere and situation.accepts_argument("edit", "replace_all"):
             edit["replace_all"] = True
         return Call("edit", edit)
     return None
 
 
-def todos(*items: tuple[str, str]) -> list[Json]:
+def todo_items(*items: tuple[str, str]) -> list[Json]:
     """Todo items from texts and statuses."""
     return [
         {"content": content, "status": status, "priority": "medium"} for content, status in items
@@ -162,13 +166,13 @@ def _with(arguments: dict[str, Json], name: str, value: str) -> dict[str, Json]:
     return {**arguments, name: value} if value else arguments
 
 
-def _reasoning(request: Action, call: Call) -> str:
+def _reasoning(request: ToolRequest, call: Call) -> str:
     several_calls = isinstance(request, CreateFile | Replace)
     plan = "This may take more than one step" if several_calls else "One call will do"
     return f"The request is one that I know. {plan}: first `{call.tool}`."
 
 
-def _opening(request: Action) -> str:
+def _opening(request: ToolRequest) -> str:
     match request:
         case ListFolder():
             return f"I list {f'`{request.path}`' if request.path else 'this folder'}."
@@ -190,22 +194,22 @@ def _opening(request: Action) -> str:
             return f"I hand that to the agent `{request.agent}`."
 
 
-def _summary(request: Action, done: tuple[Done, ...]) -> str:
+def _summary(request: ToolRequest, done: tuple[CompletedCall, ...]) -> str:
     last = done[-1]
     if last.failed:
-        return " ".join(filter(None, (tool_results.setback(last), _advice(request, last))))
+        return " ".join(filter(None, (tool_results.failure_sentence(last), _advice(request, last))))
     match request:
         case ListFolder():
-            found = tool_results.entries(last.output)
-            return f"The folder shows {several(found, 'entry', 'entries')}."
+            found = tool_results.count_entries(last.output)
+            return f"The folder shows {count_phrase(found, 'entry', 'entries')}."
         case ReadFile():
             return f"That is `{request.path}`. A real model would now explain or change it."
         case Search():
-            found = tool_results.found(last.output)
-            return f"I found {several(found, 'match', 'matches')} for `{request.shown}`."
+            found = tool_results.count_matches(last.output)
+            return f"I found {count_phrase(found, 'match', 'matches')} for `{request.shown}`."
         case FindFiles():
-            found = tool_results.found(last.output)
-            return f"I found {several(found, 'file', 'files')}."
+            found = tool_results.count_matches(last.output)
+            return f"I found {count_phrase(found, 'file', 'files')}."
         case RunCommand():
             code = _EXIT_CODE.search(last.output)
             ended = f"ended with exit code {code[1]}" if code else "is done"
@@ -215,12 +219,12 @@ def _summary(request: Action, done: tuple[Done, ...]) -> str:
         case Replace():
             return f"The change in `{request.path}` is made."
         case WriteTodos():
-            return f"The list has {several(len(request.items), 'item', 'items')}."
+            return f"The list has {count_phrase(len(request.items), 'item', 'items')}."
         case AskAgent():
             return "The agent is done; its report stands above."
 
 
-def _advice(request: Action, last: Done) -> str:
+def _advice(request: ToolRequest, last: CompletedCall) -> str:
     text = last.output.lower()
     if isinstance(request, Replace) and " places" in text:
         return "`replace all … with … in …` changes every place."

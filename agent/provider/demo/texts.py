@@ -53,7 +53,7 @@ def long_text(words: int) -> str:
     return "".join(pieces).rstrip()
 
 
-def thoughts(about: str) -> str:
+def thinking_text(about: str) -> str:
     """Reasoning about *about* that says honestly how little it is."""
     subject = about.rstrip(" .?!") or "nothing in particular"
     return (

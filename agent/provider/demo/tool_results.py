@@ -2,7 +2,7 @@
 
 import re
 
-from agent.provider.demo.conversation import Done
+from agent.provider.demo.conversation import CompletedCall
 
 _SAID = re.compile(r"\bsaid: (.+)", re.DOTALL)
 _REFUSED = re.compile(r"\breject|\bis denied|the rule\b|not allowed", re.IGNORECASE)
@@ -13,7 +13,7 @@ _NOTHING = re.compile(r"no |.+ has nothing ", re.IGNORECASE)
 _QUOTED = 160
 
 
-def setback(call: Done) -> str:
+def failure_sentence(call: CompletedCall) -> str:
     """What went wrong with a failed call, politely, with the user's own words if there are any."""
     said = _SAID.search(call.output)
     if said is not None:
@@ -29,9 +29,9 @@ def setback(call: Done) -> str:
     return f"That did not work: {reason}" + ("" if reason.endswith((".", "?", "!", "…")) else ".")
 
 
-def found(output: str) -> int:
+def count_matches(output: str) -> int:
     """How many things a search found: as its note says, else its numbered lines or paths."""
-    if nothing(output):
+    if is_empty(output):
         return 0
     lines = _lines(output)
     for note in filter(_is_note, lines):
@@ -41,24 +41,24 @@ def found(output: str) -> int:
     return len(numbered or [line for line in lines if not _is_note(line)])
 
 
-def entries(output: str) -> int:
+def count_entries(output: str) -> int:
     """How many entries the listing of a folder shows."""
-    return 0 if nothing(output) else sum(1 for line in _tree(output) if not _is_note(line))
+    return 0 if is_empty(output) else sum(1 for line in _tree(output) if not _is_note(line))
 
 
-def nothing(output: str) -> bool:
+def is_empty(output: str) -> bool:
     """Whether a tool says that it found nothing."""
     return not output.strip() or _NOTHING.match(output.lstrip(" (")) is not None
 
 
-def several(number: int, one: str, many: str) -> str:
+def count_phrase(number: int, one: str, many: str) -> str:
     """``1 file``, ``3 files``, ``no files``."""
     if number == 1:
         return f"1 {one}"
     return f"{number:,} {many}" if number else f"no {many}"
 
 
-def paths(output: str) -> list[str]:
+def file_paths(output: str) -> list[str]:
     """Plain files in a folder's listing (a tree by indentation), those near the top first."""
     files: list[tuple[int, str]] = []
     folders: list[tuple[int, str]] = []

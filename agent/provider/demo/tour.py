@@ -6,9 +6,9 @@ Stages whose tools are not offered are left out.
 from dataclasses import replace
 
 from agent.provider.demo import texts
-from agent.provider.demo.conversation import Reply, Situation
-from agent.provider.demo.tour_stages import STAGES, Progress, Stage
-from agent.provider.demo.user_requests import GoOn, Tour, parse
+from agent.provider.demo.conversation import Conversation, Reply
+from agent.provider.demo.tour_stages import STAGES, Stage, TourProgress
+from agent.provider.demo.user_requests import Continue, Tour, parse_request
 
 _REASONING = (
     "**Planning a tour**\n\nThis is no plain request that I know, or a tour was asked for. I start "
@@ -17,83 +17,91 @@ _REASONING = (
 )
 
 
-def tour(situation: Situation) -> Reply:
+def tour_reply(situation: Conversation) -> Reply:
     """The next stage of the tour that the newest text began or goes on with, or the farewell."""
     progress = _progress(situation)
     stage = _next(progress)
-    reply = stage.make(progress) if stage is not None else _farewell(progress)
-    if progress.done:
+    reply = stage.build(progress) if stage is not None else _farewell(progress)
+    if progress.completed_calls:
         return reply
-    parts = [texts.INTRODUCTION] if situation.first or not progress.understood else []
+    parts = [texts.INTRODUCTION] if situation.is_first or not progress.understood else []
     if not progress.understood:
         parts.append("What you typed is none of these requests, so here is a tour instead.")
     return replace(reply, text="\n\n".join((*parts, reply.text)), reasoning=_REASONING)
 
 
-def is_due(situation: Situation) -> bool:
+def is_due(situation: Conversation) -> bool:
     """Whether the tour answers the newest text.
 
     It does if it was asked for, if it was stopped and is to go on, or if nothing else was
     understood, unless the whole tour was seen in this session already.
     """
-    match parse(situation.text):
-        case Tour(asked=True):
+    match parse_request(situation.text):
+        case Tour(requested=True):
             return True
         case Tour():
             return bool(situation.steps) or not _seen(situation)
-        case GoOn():
+        case Continue():
             return _started(situation) is not None
         case _:
             return False
 
 
-def waits(situation: Situation) -> bool:
+def is_unfinished(situation: Conversation) -> bool:
     """Whether a tour was begun before the newest text and has stages left."""
-    begun = any(one.steps and isinstance(parse(one.text), Tour) for one in situation.asked)
+    begun = any(
+        one.steps and isinstance(parse_request(one.text), Tour) for one in situation.exchanges
+    )
     return begun and _next(_progress(situation)) is not None
 
 
-def _started(situation: Situation) -> int | None:
+def _started(situation: Conversation) -> int | None:
     """Where in ``situation.asked`` the newest tour began."""
-    places = [i for i, one in enumerate(situation.asked) if isinstance(parse(one.text), Tour)]
+    places = [
+        i for i, one in enumerate(situation.exchanges) if isinstance(parse_request(one.text), Tour)
+    ]
     return places[-1] if places else None
 
 
-def _seen(situation: Situation) -> bool:
+def _seen(situation: Conversation) -> bool:
     """Whether an earlier tour came to its end (or to all that can still be offered)."""
-    earlier = replace(situation, asked=situation.asked[:-1])
+    earlier = replace(situation, exchanges=situation.exchanges[:-1])
     begun = _started(earlier)
-    return begun is not None and bool(earlier.asked[begun].steps) and not waits(earlier)
+    return begun is not None and bool(earlier.exchanges[begun].steps) and not is_unfinished(earlier)
 
 
-def _progress(situation: Situation) -> Progress:
+def _progress(situation: Conversation) -> TourProgress:
     start = _started(situation) or 0
-    asked = [one for one in situation.asked[start:] if isinstance(parse(one.text), Tour | GoOn)]
+    asked = [
+        one
+        for one in situation.exchanges[start:]
+        if isinstance(parse_request(one.text), Tour | Continue)
+    ]
     steps = [step for one in asked for step in one.steps]
-    request = parse(asked[0].text) if asked else Tour()
-    return Progress(
+    request = parse_request(asked[0].text) if asked else Tour()
+    return TourProgress(
         situation,
-        done=tuple(call for step in steps for call in step),
-        before=steps[-1] if steps else (),
-        understood=isinstance(request, Tour) and request.asked,
+        completed_calls=tuple(call for step in steps for call in step),
+        previous_calls=steps[-1] if steps else (),
+        understood=isinstance(request, Tour) and request.requested,
     )
 
 
-def _next(progress: Progress) -> Stage | None:
+def _next(progress: TourProgress) -> Stage | None:
     return next(
         (
             stage
             for stage in STAGES
-            if progress.situation.offers(*stage.tools)
-            and progress.last(stage.name) is None
-            and stage.possible(progress)
+            if progress.situation.has_tools(*stage.tools)
+            and progress.last_call(stage.name) is None
+            and stage.is_possible(progress)
         ),
         None,
     )
 
 
-def _farewell(progress: Progress) -> Reply:
-    start = "That was the tour." if progress.done else "No tools are offered to me here."
+def _farewell(progress: TourProgress) -> Reply:
+    start = "That was the tour." if progress.completed_calls else "No tools are offered to me here."
     return Reply(
         f"{start} Three things to know:\n\n{texts.CONNECT}\n\n`help` lists what else I follow."
     )

@@ -5,38 +5,40 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.provider.demo import tool_results
-from agent.provider.demo.conversation import Call, Done, Reply, Situation
-from agent.provider.demo.responses import todos
-from agent.provider.demo.tool_results import several
+from agent.provider.demo.conversation import Call, CompletedCall, Conversation, Reply
+from agent.provider.demo.responses import todo_items
+from agent.provider.demo.tool_results import count_phrase
 
-FILE = "opencode-py-demo.txt"
+SCRATCH_FILE = "opencode-py-demo.txt"
 """The scratch file, in the opened folder; the last stage offers to remove it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TourProgress:
     """*asked* is what began the tour. *before* is what the step before this one did."""
 
-    situation: Situation
-    done: tuple[Done, ...]
-    before: tuple[Done, ...]
+    situation: Conversation
+    completed_calls: tuple[CompletedCall, ...]
+    previous_calls: tuple[CompletedCall, ...]
     understood: bool
 
-    def last(self, stage: str) -> Done | None:
+    def last_call(self, stage: str) -> CompletedCall | None:
         """The call of *stage*, None while it was not made."""
-        return next((call for call in reversed(self.done) if stage_of(call) == stage), None)
+        return next(
+            (call for call in reversed(self.completed_calls) if stage_of(call) == stage), None
+        )
 
-    def worked(self, stage: str) -> bool:
-        call = self.last(stage)
+    def succeeded(self, stage: str) -> bool:
+        call = self.last_call(stage)
         return call is not None and not call.failed
 
 
-def stage_of(call: Done) -> str:
+def stage_of(call: CompletedCall) -> str:
     """The stage that makes such a call."""
     match call.tool:
         case "bash":
             return "remove" if call.argument("command").startswith("rm ") else "command"
-        case "read" if call.argument("file_path") == FILE:
+        case "read" if call.argument("file_path") == SCRATCH_FILE:
             return "read again"
         case "todowrite":
             items = call.input.get("todos")
@@ -52,8 +54,8 @@ def stage_of(call: Done) -> str:
 
 _BEFORE = "The first line.\nThis word is plain.\nThe last line.\n"
 _OLD, _NEW = "This word is plain.", "This word is changed."
-_LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {FILE}; sleep 0.5; done'
-_REMOVE = f"rm {FILE}"
+_LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {SCRATCH_FILE}; sleep 0.5; done'
+_REMOVE = f"rm {SCRATCH_FILE}"
 
 # What stands on the todo list: its words, the stage, the tools it needs.
 _PLAN = (
@@ -70,11 +72,11 @@ class Stage:
 
     name: str
     tools: tuple[str, ...]
-    make: Callable[[Progress], Reply]
-    possible: Callable[[Progress], bool] = lambda _: True
+    build: Callable[[TourProgress], Reply]
+    is_possible: Callable[[TourProgress], bool] = lambda _: True
 
 
-def _look(_: Progress) -> Reply:
+def _look(_: TourProgress) -> Reply:
     return Reply(
         "**Reasoning** came first, above this text. What follows is a **tool call**: a row that "
         "says what is done, while it is done, and at its right what came of it. "
@@ -83,15 +85,19 @@ def _look(_: Progress) -> Reply:
     )
 
 
-def _read(progress: Progress) -> Reply:
-    listing = progress.last("list")
-    found = tool_results.paths(listing.output) if listing is not None and not listing.failed else []
+def _read(progress: TourProgress) -> Reply:
+    listing = progress.last_call("list")
+    found = (
+        tool_results.file_paths(listing.output)
+        if listing is not None and not listing.failed
+        else []
+    )
     text = _came_of(progress)
     if listing is not None and not listing.failed:
-        number = tool_results.entries(listing.output)
-        text = f"The folder shows {several(number, 'entry', 'entries')}."
+        number = tool_results.count_entries(listing.output)
+        text = f"The folder shows {count_phrase(number, 'entry', 'entries')}."
     readme = next((name for name in found if name.lower().startswith("readme")), None)
-    path = readme or next((name for name in found if name != FILE), ".")
+    path = readme or next((name for name in found if name != SCRATCH_FILE), ".")
     shown = "this folder itself" if path == "." else f"`{path}`"
     arguments = {"file_path": path} if path == "." else {"file_path": path, "limit": 40}
     return Reply(
@@ -100,12 +106,12 @@ def _read(progress: Progress) -> Reply:
     )
 
 
-def _search(progress: Progress) -> Reply:
-    read = progress.last("read")
+def _search(progress: TourProgress) -> Reply:
+    read = progress.last_call("read")
     word = _word(read.output) if read is not None and not read.failed else "the"
     calls = [Call("grep", {"pattern": word})]
     text = f"From there I take the word `{word}` and **search** the folder for it."
-    if progress.situation.offers("glob"):
+    if progress.situation.has_tools("glob"):
         calls.append(Call("glob", {"pattern": "**/*.md"}))
         text += (
             " At the same time I look for Markdown files: calls that only read run side by side."
@@ -113,44 +119,46 @@ def _search(progress: Progress) -> Reply:
     return Reply(f"{_came_of(progress)} {text}".strip(), tuple(calls))
 
 
-def _plan(progress: Progress) -> Reply:
-    grep = progress.last("grep")
+def _plan(progress: TourProgress) -> Reply:
+    grep = progress.last_call("grep")
     text = _came_of(progress)
     if grep is not None and not grep.failed:
-        number = tool_results.found(grep.output)
-        text = f"The search gave {several(number, 'match', 'matches')}. {text}".strip()
-    listing = progress.last("list")
-    there = listing is not None and FILE in listing.output
+        number = tool_results.count_matches(grep.output)
+        text = f"The search gave {count_phrase(number, 'match', 'matches')}. {text}".strip()
+    listing = progress.last_call("list")
+    there = listing is not None and SCRATCH_FILE in listing.output
     calls = [
-        Call("todowrite", {"todos": todos(*((item, "pending") for item, _ in _items(progress)))})
+        Call(
+            "todowrite", {"todos": todo_items(*((item, "pending") for item, _ in _items(progress)))}
+        )
     ]
-    if there and progress.situation.offers("read"):
-        calls.append(Call("read", {"file_path": FILE}))
+    if there and progress.situation.has_tools("read"):
+        calls.append(Call("read", {"file_path": SCRATCH_FILE}))
     return Reply(f"{text} For what comes I keep a **todo list**.".strip(), tuple(calls))
 
 
-def _write(progress: Progress) -> Reply:
+def _write(progress: TourProgress) -> Reply:
     return Reply(
         "Now a **change**. I want to create a scratch file, and you are asked first: the dialog "
         "shows exactly what would be written. Allow it once, for the whole session, or reject "
         "it with a word to me.",
-        (*_mark(progress, "write"), Call("write", {"file_path": FILE, "content": _BEFORE})),
+        (*_mark(progress, "write"), Call("write", {"file_path": SCRATCH_FILE, "content": _BEFORE})),
     )
 
 
-def _edit(progress: Progress) -> Reply:
+def _edit(progress: TourProgress) -> Reply:
     return Reply(
         f"{_came_of(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
         "see there is what is done, to the letter.".strip(),
         (
             *_mark(progress, "edit"),
-            Call("edit", {"file_path": FILE, "old_string": _OLD, "new_string": _NEW}),
+            Call("edit", {"file_path": SCRATCH_FILE, "old_string": _OLD, "new_string": _NEW}),
         ),
     )
 
 
-def _command(progress: Progress) -> Reply:
-    command = _LOOP if progress.worked("write") else "date"
+def _command(progress: TourProgress) -> Reply:
+    command = _LOOP if progress.succeeded("write") else "date"
     return Reply(
         f"{_came_of(progress)} Now a **command**. One that is proven to only read runs without "
         "asking; for any other the dialog names each part and why it asks. Its output is shown "
@@ -159,22 +167,22 @@ def _command(progress: Progress) -> Reply:
     )
 
 
-def _remove(progress: Progress) -> Reply:
+def _remove(progress: TourProgress) -> Reply:
     return Reply(
-        f"{_came_of(progress)} Last, I offer to **remove** `{FILE}` again. Reject it if you want "
-        "to keep the file.".strip(),
+        f"{_came_of(progress)} Last, I offer to **remove** `{SCRATCH_FILE}` again. "
+        "Reject it if you want to keep the file.".strip(),
         (*_mark(progress, "remove"), Call("bash", {"command": _REMOVE})),
     )
 
 
-def _tidy(progress: Progress) -> Reply:
+def _tidy(progress: TourProgress) -> Reply:
     items = [
-        (item, "completed" if progress.worked(stage) else "cancelled")
+        (item, "completed" if progress.succeeded(stage) else "cancelled")
         for item, stage in _items(progress)
     ]
     return Reply(
         f"{_came_of(progress)} The todo list is up to date again.".strip(),
-        (Call("todowrite", {"todos": todos(*items)}),),
+        (Call("todowrite", {"todos": todo_items(*items)}),),
     )
 
 
@@ -184,41 +192,43 @@ STAGES: tuple[Stage, ...] = (
     Stage("grep", ("grep",), _search),
     Stage("plan", ("todowrite",), _plan),
     Stage("write", ("write",), _write),
-    Stage("edit", ("edit",), _edit, lambda progress: progress.worked("write")),
+    Stage("edit", ("edit",), _edit, lambda progress: progress.succeeded("write")),
     Stage("command", ("bash",), _command),
-    Stage("remove", ("bash",), _remove, lambda progress: progress.worked("write")),
-    Stage("tidy", ("todowrite",), _tidy, lambda progress: progress.last("plan") is not None),
+    Stage("remove", ("bash",), _remove, lambda progress: progress.succeeded("write")),
+    Stage("tidy", ("todowrite",), _tidy, lambda progress: progress.last_call("plan") is not None),
 )
 
 
-def _items(progress: Progress) -> list[tuple[str, str]]:
+def _items(progress: TourProgress) -> list[tuple[str, str]]:
     """The todo list's words and stages, as far as tools are offered."""
-    return [(item, stage) for item, stage, tools in _PLAN if progress.situation.offers(*tools)]
+    return [(item, stage) for item, stage, tools in _PLAN if progress.situation.has_tools(*tools)]
 
 
-def _mark(progress: Progress, stage: str) -> tuple[Call, ...]:
+def _mark(progress: TourProgress, stage: str) -> tuple[Call, ...]:
     """The todo list with *stage* under way, if there is one."""
-    if progress.last("plan") is None:
+    if progress.last_call("plan") is None:
         return ()
     items = _items(progress)
     names = [name for _, name in items]
 
     def status(name: str) -> str:
         if names.index(name) < names.index(stage):
-            return "completed" if progress.worked(name) else "cancelled"
+            return "completed" if progress.succeeded(name) else "cancelled"
         return "in_progress" if name == stage else "pending"
 
-    return (Call("todowrite", {"todos": todos(*((item, status(name)) for item, name in items))}),)
+    return (
+        Call("todowrite", {"todos": todo_items(*((item, status(name)) for item, name in items))}),
+    )
 
 
-def _came_of(progress: Progress) -> str:
+def _came_of(progress: TourProgress) -> str:
     """A sentence on the step before: done, or what stood in its way."""
-    failed = next((call for call in progress.before if call.failed), None)
+    failed = next((call for call in progress.previous_calls if call.failed), None)
     if failed is not None:
-        return f"{tool_results.setback(failed)} The tour goes on without it."
-    if not progress.before:
+        return f"{tool_results.failure_sentence(failed)} The tour goes on without it."
+    if not progress.previous_calls:
         return "The tour goes on."
-    match stage_of(progress.before[-1]):
+    match stage_of(progress.previous_calls[-1]):
         case "write" | "edit":
             return "That is done; the row keeps the diff."
         case "command":

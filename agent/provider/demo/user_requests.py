@@ -4,21 +4,21 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-WORDS = 600
+LONG_ANSWER_WORDS = 600
 """Words of a long answer: at the usual pace it lasts long enough to be stopped."""
 
-MOST_WORDS = 20_000
+MAX_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tour:
     """The guided tour. *asked* is false when nothing else was understood."""
 
-    asked: bool = True
+    requested: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class Continue:
     pass
 
 
@@ -101,9 +101,9 @@ class Stream:
     words: int
 
 
-Request: TypeAlias = (
+UserRequest: TypeAlias = (
     Tour
-    | GoOn
+    | Continue
     | SmallTalk
     | Help
     | ListFolder
@@ -156,7 +156,7 @@ _COMPILED = {
 }
 
 
-def parse(text: str) -> Request:
+def parse_request(text: str) -> UserRequest:
     """What *text* asks for; the tour where it is none of the plain requests."""
     text = text.strip()
     bare = text.rstrip(" .?!") or text
@@ -168,10 +168,10 @@ def parse(text: str) -> Request:
             request = _made(name, {key: value or "" for key, value in match.groupdict().items()})
             if request is not None:
                 return request
-    return Tour(asked=False)
+    return Tour(requested=False)
 
 
-def _made(name: str, said: dict[str, str]) -> Request | None:
+def _made(name: str, said: dict[str, str]) -> UserRequest | None:
     match name:
         case "tour" | "go_on" | "small_talk" | "help" | "stream" | "long" | "think":
             return _of_words(name, said)
@@ -179,7 +179,7 @@ def _made(name: str, said: dict[str, str]) -> Request | None:
             named = said["agent"].lower()
             return AskAgent(named if named == "explore" else "general", said["prompt"])
         case "run":
-            return RunCommand(unquoted(said["command"]))
+            return RunCommand(strip_quotes(said["command"]))
         case "todo":
             items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", said["items"])]
             return WriteTodos(tuple(item for item in items if item))
@@ -187,54 +187,54 @@ def _made(name: str, said: dict[str, str]) -> Request | None:
             return _of_files(name, said)
 
 
-def _of_words(name: str, said: dict[str, str]) -> Request:
+def _of_words(name: str, said: dict[str, str]) -> UserRequest:
     """Requests that are answered without a tool, or by the tour."""
     match name:
         case "tour":
             return Tour()
         case "go_on":
-            return GoOn()
+            return Continue()
         case "small_talk":
             return SmallTalk()
         case "help":
             return Help()
         case "stream":
-            return Stream(min(int(said["count"]), MOST_WORDS))
+            return Stream(min(int(said["count"]), MAX_WORDS))
         case "long":
-            return Stream(WORDS)
+            return Stream(LONG_ANSWER_WORDS)
         case _:
             return Think(said["about"])
 
 
-def _of_files(name: str, said: dict[str, str]) -> Request | None:
-    path = unquoted(said["path"])
+def _of_files(name: str, said: dict[str, str]) -> UserRequest | None:
+    path = strip_quotes(said["path"])
     match name:
         case "replace":
-            old, new = unquoted(said["old"]), unquoted(said["new"])
+            old, new = strip_quotes(said["old"]), strip_quotes(said["new"])
             return Replace(old, new, path, everywhere=bool(said["all"]))
         case "create":
             # "write poem" names no file, "write poem.txt" and "create x with y" do.
             named = said["text"] or "." in path or "/" in path
-            return CreateFile(path, unquoted(said["text"])) if named else None
+            return CreateFile(path, strip_quotes(said["text"])) if named else None
         case "list":
             return ListFolder(path)
         case "read":
             return ReadFile(path, int(said["first"] or 0), int(said["last"] or 0))
         case "find":
-            pattern = unquoted(said["pattern"])
+            pattern = strip_quotes(said["pattern"])
             if not any(char in pattern for char in "*?./"):
                 return None
             return FindFiles(pattern if "/" in pattern else f"**/{pattern}", path)
         case "grep":
-            pattern = unquoted(said["pattern"])
+            pattern = strip_quotes(said["pattern"])
             return Search(pattern, pattern, path)
         case _:
-            words = unquoted(said["text"])
+            words = strip_quotes(said["text"])
             # Only what has a meaning in every dialect, so that the pattern stays readable.
             return Search(re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", words), words, path)
 
 
-def unquoted(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """*text* without one pair of quotes or backticks around it."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":

@@ -13,16 +13,16 @@ from agent.provider.client import (
     TextContent,
     ToolCallContent,
 )
-from agent.provider.litellm.decode import LitellmDecoder, failure
+from agent.provider.litellm.decode import LitellmDecoder, call_error
 from agent.provider.litellm.process import CallFailed, LitellmProcess
 from agent.provider.litellm.route import Route
 from agent.provider.protocols.openai_chat import encode, messages_of
-from agent.provider.quirks.reasoning_replay import SIGNATURE
-from agent.provider.quirks.table import finished, prepared
+from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
+from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import broken
+from agent.provider.transport.errors import connection_error
 from agent.provider.transport.http import StreamLimits, is_loopback
-from agent.provider.transport.wire_json import objects_in
+from agent.provider.transport.wire_json import get_objects
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 
@@ -42,8 +42,8 @@ class LitellmClient:
         decoder = LitellmDecoder(self._route.provider, ToolNames(request.tools))
         failed: ProviderError | None = None
         try:
-            await self._process.ready()
-            calling = self._process.call(arguments_of(request, self._route))
+            await self._process.ensure_loaded()
+            calling = self._process.call(completion_arguments(request, self._route))
             async with aclosing(calling) as chunks, aclosing(self._heard(chunks, decoder)) as heard:
                 async for chunk in heard:
                     for event in decoder.feed_chunk(chunk):
@@ -51,7 +51,7 @@ class LitellmClient:
                     if decoder.done:
                         return
         except CallFailed as error:
-            failed = failure(self._route.provider, error.told, self._route.key)
+            failed = call_error(self._route.provider, error.report, self._route.key)
         except ProviderError as error:
             failed = error
         for event in decoder.close() if failed is None else decoder.fail(failed):
@@ -61,13 +61,13 @@ class LitellmClient:
         self, chunks: AsyncGenerator[JsonObject, None], decoder: LitellmDecoder
     ) -> AsyncGenerator[JsonObject, None]:
         """*chunks*, as long as they do not stay out for too long."""
-        wait = None if is_loopback(self._route.base_url) else self._limits.first
+        wait = None if is_loopback(self._route.base_url) else self._limits.first_event
         while True:
             try:
                 async with asyncio.timeout(None if wait == inf else wait):
                     chunk = await anext(chunks, None)
             except TimeoutError as error:
-                raise broken(
+                raise connection_error(
                     self._route.provider, f"nothing came for {wait or 0:g} seconds"
                 ) from error
             if chunk is None:
@@ -76,25 +76,25 @@ class LitellmClient:
             wait = self._limits.after_finish if decoder.finishing else self._limits.idle
 
 
-NO_LIMIT = 86_400
+LITELLM_TIMEOUT = 86_400
 """Seconds; the silence of a provider is measured where all are (spec 1, L12a), not in litellm."""
 
-OWN_PATHS = {"anthropic": "/v1", "ollama_chat": "/v1", "ollama": "/v1"}
+ADDED_PATHS = {"anthropic": "/v1", "ollama_chat": "/v1", "ollama": "/v1"}
 """The end of base URLs that litellm adds by itself."""
 
 
-def arguments_of(request: ModelRequest, route: Route) -> JsonObject:
+def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
     """The arguments for *request*."""
-    asked = prepared(request)
-    body = finished({**encode(asked), "messages": _messages(asked)}, asked)
+    asked = prepare_request(request)
+    body = finish_body({**encode(asked), "messages": _messages(asked)}, asked)
     name = request.model.wire_id or request.model.id
     for ours in ("stream", "stream_options"):
         body.pop(ours, None)
     arguments: JsonObject = {
         **body,
         "model": f"{route.prefix}/{name}",
-        "timeout": NO_LIMIT,
-        "stream_timeout": NO_LIMIT,
+        "timeout": LITELLM_TIMEOUT,
+        "stream_timeout": LITELLM_TIMEOUT,
     }
     if headers := {**route.headers, **request.headers}:
         arguments["extra_headers"] = dict(headers)
@@ -103,7 +103,7 @@ def arguments_of(request: ModelRequest, route: Route) -> JsonObject:
     if route.ca:
         arguments["ssl_verify"] = route.ca
     if base := route.base_url.rstrip("/"):
-        arguments["api_base"] = base.removesuffix(OWN_PATHS.get(route.prefix, "\0"))
+        arguments["api_base"] = base.removesuffix(ADDED_PATHS.get(route.prefix, "\0"))
     return arguments
 
 
@@ -130,15 +130,15 @@ def _add_proofs(message: JsonObject, turn: AssistantTurn) -> None:
                 blocks.append({**block, "signature": signature})
             elif sealed := opaque.get("redacted"):
                 blocks.append({"type": "redacted_thinking", "data": sealed})
-        elif isinstance(content, TextContent) and (signature := opaque.get(SIGNATURE)):
+        elif isinstance(content, TextContent) and (signature := opaque.get(THOUGHT_SIGNATURE)):
             signatures.append(signature)
     if blocks:
         message["thinking_blocks"] = blocks
     if signatures:
         message["provider_specific_fields"] = {"thought_signatures": signatures}
-    sent = objects_in(message, "tool_calls")
+    sent = get_objects(message, "tool_calls")
     for place, call in enumerate(calls):
-        if signature := (call.opaque or {}).get(SIGNATURE):
+        if signature := (call.opaque or {}).get(THOUGHT_SIGNATURE):
             # A copy: the next request of the session is made of the same entries.
             signed: JsonObject = {"thought_signature": signature}
             sent[place] = {**sent[place], "provider_specific_fields": signed}

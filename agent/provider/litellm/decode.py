@@ -2,13 +2,13 @@
 
 from agent.provider.client import StreamEvent
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.quirks.reasoning_replay import SIGNATURE
-from agent.provider.transport.errors import broken, from_event, from_response
-from agent.provider.transport.wire_json import object_in, objects_in, text_in
+from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
+from agent.provider.transport.errors import connection_error, error_from_event, error_from_response
+from agent.provider.transport.wire_json import get_object, get_objects, get_text
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
 
-GLUE = "__thought__"
+SIGNATURE_SEPARATOR = "__thought__"
 """What litellm puts between a call's id and Gemini's signature of its thoughts."""
 
 
@@ -20,12 +20,12 @@ class LitellmDecoder(ChatDecoder):
         seen = _without_guesses(chunk)
         events: list[StreamEvent] = []
         # Gemini's parts come as several choices, which all are the first.
-        for choice in objects_in(seen, "choices") or [{}]:
-            self._end_signed(object_in(choice, "delta"), events)
+        for choice in get_objects(seen, "choices") or [{}]:
+            self._end_signed(get_object(choice, "delta"), events)
             if not self.done:
                 one: JsonObject = {**seen, "choices": [choice] if choice else []}
                 events += self._chunk(one, named_error=False)
-                self._end_text(object_in(choice, "delta"), events)
+                self._end_text(get_object(choice, "delta"), events)
         return events
 
     def fail(self, error: ProviderError) -> list[StreamEvent]:
@@ -37,36 +37,36 @@ class LitellmDecoder(ChatDecoder):
 
     def _end_signed(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         """A signature ends its thinking; a redacted block is a thought of its own."""
-        for block in objects_in(delta, "thinking_blocks"):
-            if sealed := text_in(block, "data"):
+        for block in get_objects(delta, "thinking_blocks"):
+            if sealed := get_text(block, "data"):
                 self._end_part(events)
                 self._part.end(events, {"redacted": sealed})
-            elif signature := text_in(block, "signature"):
-                if text := text_in(block, "thinking"):
+            elif signature := get_text(block, "signature"):
+                if text := get_text(block, "thinking"):
                     self._reason("reasoning_content", text, events)
                     delta.pop("reasoning_content", None)
                 self._part.end(events, {"signature": signature})
 
     def _end_text(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         """Gemini's signature of a text, which is its end."""
-        signatures = object_in(delta, "provider_specific_fields").get("thought_signatures")
+        signatures = get_object(delta, "provider_specific_fields").get("thought_signatures")
         if isinstance(signatures, list) and signatures and not delta.get("tool_calls"):
-            self._part.end_text(events, {SIGNATURE: signatures[0]})
+            self._part.end_text(events, {THOUGHT_SIGNATURE: signatures[0]})
 
     def _take_calls(self, delta: JsonObject, events: list[StreamEvent]) -> None:
-        calls = objects_in(delta, "tool_calls")
+        calls = get_objects(delta, "tool_calls")
         for call in calls:
             _unglue(call)
         super()._take_calls(delta, events)
         for call in calls:
-            signature = text_in(object_in(call, "provider_specific_fields"), "thought_signature")
-            name = text_in(call, "id")
+            signature = get_text(get_object(call, "provider_specific_fields"), "thought_signature")
+            name = get_text(call, "id")
             if signature and name:
-                self._calls.attach(name, {SIGNATURE: signature})
+                self._calls.attach(name, {THOUGHT_SIGNATURE: signature})
 
 
 def _unglue(call: JsonObject) -> None:
-    name, glue, _ = text_in(call, "id").partition(GLUE)
+    name, glue, _ = get_text(call, "id").partition(SIGNATURE_SEPARATOR)
     if glue:
         call["id"] = name
 
@@ -74,31 +74,31 @@ def _unglue(call: JsonObject) -> None:
 def _without_guesses(chunk: JsonObject) -> JsonObject:
     """*chunk* without reasoning tokens of Anthropic's models, which litellm's tokenizer counts:
     their own usage says nothing of them."""
-    usage = object_in(chunk, "usage")
-    if "cache_creation_token_details" not in object_in(usage, "prompt_tokens_details"):
+    usage = get_object(chunk, "usage")
+    if "cache_creation_token_details" not in get_object(usage, "prompt_tokens_details"):
         return chunk
     plain: JsonObject = {**usage, "completion_tokens_details": {}}
     return {**chunk, "usage": plain}
 
 
-def failure(provider: str, told: JsonObject, secret: str = "") -> ProviderError:
+def call_error(provider: str, told: JsonObject, secret: str = "") -> ProviderError:
     """What the adapter tells of an error, as one of ours. *secret* is hidden in its sentence."""
-    status, headers = told.get("status"), object_in(told, "headers")
+    status, headers = told.get("status"), get_object(told, "headers")
     known = {name: value for name, value in headers.items() if isinstance(value, str)}
-    body = _hidden(text_in(told, "body"), secret)
+    body = _hidden(get_text(told, "body"), secret)
     data: Json = told.get("data")
-    words = _hidden(text_in(told, "words"), secret)
+    words = _hidden(get_text(told, "words"), secret)
     if body and isinstance(status, int):
-        return from_response(provider, status, known, body.encode())
+        return error_from_response(provider, status, known, body.encode())
     if data:
-        return from_event(provider, data)
+        return error_from_event(provider, data)
     if told.get("broken"):
-        return broken(provider, words or "the connection broke off")
+        return connection_error(provider, words or "the connection broke off")
     if isinstance(status, int) and 400 <= status < 600:
-        return from_response(provider, status, known, words.encode())
+        return error_from_response(provider, status, known, words.encode())
     return ProviderError(
         ProviderErrorKind.INVALID_REQUEST,
-        f"litellm could not ask {provider}: {text_in(told, 'kind')}: {words}"[:600],
+        f"litellm could not ask {provider}: {get_text(told, 'kind')}: {words}"[:600],
     )
 
 

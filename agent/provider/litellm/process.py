@@ -12,22 +12,22 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
-from agent.provider.transport.errors import broken
-from agent.provider.transport.wire_json import object_in, parse_object
+from agent.provider.transport.errors import connection_error
+from agent.provider.transport.wire_json import get_object, parse_object
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
 
 IDLE_SECONDS = 300.0
 LOADING_SECONDS = 180.0
-UNDOING_SECONDS = 2.0
+CANCEL_SECONDS = 2.0
 """How long a cancelled call may take to end before the process is killed."""
 
-LEAVING_SECONDS = 1.0
-MOST_LINE = 1 << 28
-MOST_WORDS = 4_000
+EXIT_SECONDS = 1.0
+MAX_LINE = 1 << 28
+MAX_STDERR = 4_000
 """Bytes of what it prints on stderr that are kept, for the sentence about a crash."""
 
-SCRIPT = Path(__file__).with_name("worker.py")
+WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 
 
 class CallFailed(Exception):
@@ -35,7 +35,7 @@ class CallFailed(Exception):
 
     def __init__(self, told: JsonObject) -> None:
         super().__init__(str(told.get("words")))
-        self.told = told
+        self.report = told
 
 
 class LitellmProcess:
@@ -50,7 +50,7 @@ class LitellmProcess:
     ) -> None:
         self._env = dict(env)
         # -P: the folder of the script holds modules called as those of the standard library.
-        self._argv = tuple(argv or (sys.executable, "-P", str(SCRIPT)))
+        self._argv = tuple(argv or (sys.executable, "-P", str(WORKER_SCRIPT)))
         self._idle = idle
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
@@ -63,7 +63,7 @@ class LitellmProcess:
         child = self._child
         return None if child is None or child.gone else child.pid
 
-    async def ready(self) -> None:
+    async def ensure_loaded(self) -> None:
         """Start it unless it runs, and wait until litellm is loaded. Raises ``ProviderError``."""
         self._stay()
         async with self._starting:
@@ -89,7 +89,7 @@ class LitellmProcess:
 
         Raises ``CallFailed`` for litellm's errors, ``ProviderError`` where the process ended.
         """
-        await self.ready()
+        await self.ensure_loaded()
         child, number = self._child, next(self._numbers)
         assert child is not None  # ready has made it
         self._stay()
@@ -97,13 +97,13 @@ class LitellmProcess:
         try:
             while (message := await messages.get()) is not None:
                 if "chunk" in message:
-                    yield object_in(message, "chunk")
+                    yield get_object(message, "chunk")
                 elif "error" in message:
-                    raise CallFailed(object_in(message, "error"))
+                    raise CallFailed(get_object(message, "error"))
                 else:
                     return
             words = child.last_words()
-            raise broken("litellm", f"its process ended{f' ({words})' if words else ''}")
+            raise connection_error("litellm", f"its process ended{f' ({words})' if words else ''}")
         finally:
             child.end(number)
             self._rest()
@@ -147,11 +147,13 @@ class _Child:
             # In a session of its own: ctrl+c is for the program, which then cancels the call.
             process = await asyncio.create_subprocess_exec(
                 *argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd="/",
-                limit=MOST_LINE, start_new_session=True,
+                limit=MAX_LINE, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             reason = error.strerror or str(error)
-            raise broken("litellm", f"its process cannot be started ({reason})") from error
+            raise connection_error(
+                "litellm", f"its process cannot be started ({reason})"
+            ) from error
         return cls(process)
 
     @property
@@ -173,7 +175,7 @@ class _Child:
             return
         self._write({"cancel": number})
         loop = asyncio.get_running_loop()
-        self._undoing[number] = loop.call_later(UNDOING_SECONDS, self.kill)
+        self._undoing[number] = loop.call_later(CANCEL_SECONDS, self.kill)
 
     def leave(self) -> None:
         """End it gently: no more input."""
@@ -189,7 +191,7 @@ class _Child:
     async def close(self) -> None:
         self.leave()
         try:
-            async with asyncio.timeout(LEAVING_SECONDS):
+            async with asyncio.timeout(EXIT_SECONDS):
                 await self._process.wait()
         except TimeoutError:
             self.kill()
@@ -237,6 +239,6 @@ class _Child:
     async def _listen(self) -> None:
         errors = self._process.stderr
         assert errors is not None  # it was asked for
-        while piece := await errors.read(MOST_WORDS):
+        while piece := await errors.read(MAX_STDERR):
             self._words += piece
-            del self._words[:-MOST_WORDS]
+            del self._words[:-MAX_STDERR]

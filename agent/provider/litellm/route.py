@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agent.process import strict_environment
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.providers import KNOWN, ProviderSpec
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, ProviderSpec
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client import Api
 from agent.records.errors import ConfigError
@@ -13,7 +13,7 @@ from agent.records.errors import ConfigError
 NO_KEY = "none"
 """Sent where there is no key, so that litellm takes none of another provider's."""
 
-NAMES: Mapping[Api, str] = {
+API_PREFIXES: Mapping[Api, str] = {
     "openai-chat": "openai",
     "openai-responses": "openai/responses",
     "anthropic-messages": "anthropic",
@@ -38,22 +38,22 @@ class Route:
     ca: str | None = None
 
 
-def route_of(catalog: Catalog, provider: str) -> Route:
+def litellm_route(catalog: Catalog, provider: str) -> Route:
     """The way to *provider*. Raises ``MissingKey`` and ``ConfigError``, which say what to do."""
-    access, spec = catalog.access, KNOWN.get(provider)
-    settings, way = access.settings_of(provider), access.way(provider)
+    access, spec = catalog.access, KNOWN_PROVIDERS.get(provider)
+    settings, way = access.settings_of(provider), access.connection(provider)
     if settings.proxy:
         raise ConfigError(
             f"{provider} is asked through litellm, which takes a proxy from HTTPS_PROXY alone: "
             f"take provider.{provider}.options.proxy out of the config."
         )
-    prefix = _prefix(spec, settings, listed=spec is None and catalog.is_listed(provider))
+    prefix = _prefix(spec, settings, listed=spec is None and catalog.known_to_litellm(provider))
     knows_address = prefix.partition("/")[0] not in ("openai", "ollama_chat") and not (
         spec is not None and (spec.local or "${" in spec.base_url)
     )
     own_address = settings.base_url is not None or not knows_address
     own = provider == "openai" and settings.base_url is None
-    login = access.login_of(provider) if settings.env_key else ""
+    login = access.login_of(provider) if settings.user_keys else ""
     return Route(
         provider=provider,
         prefix=prefix,
@@ -66,15 +66,15 @@ def route_of(catalog: Catalog, provider: str) -> Route:
 
 def _prefix(spec: ProviderSpec | None, settings: ProviderSettings, *, listed: bool) -> str:
     """litellm's name of the provider. *listed* says that it knows one of the very same id."""
-    if settings.api is not None and settings.api in NAMES:
-        return NAMES[settings.api]
+    if settings.api is not None and settings.api in API_PREFIXES:
+        return API_PREFIXES[settings.api]
     if spec is not None:
         responses = spec.api == "openai-responses" and settings.base_url is None
-        return f"{spec.litellm}/responses" if responses else spec.litellm
-    return settings.id if listed or settings.base_url is None else NAMES["openai-chat"]
+        return f"{spec.litellm_name}/responses" if responses else spec.litellm_name
+    return settings.id if listed or settings.base_url is None else API_PREFIXES["openai-chat"]
 
 
-def without_logins(env: Mapping[str, str]) -> Mapping[str, str]:
+def environment_without_logins(env: Mapping[str, str]) -> Mapping[str, str]:
     """*env* without what litellm would find a login by, for a provider whose address a project
     has set: it must get nothing of the user's."""
     kept = strict_environment(env, ())

@@ -22,8 +22,8 @@ import warnings
 from collections.abc import AsyncIterator
 from typing import Any, TextIO, cast
 
-MOST_LINE = 1 << 28
-BEFORE = {
+MAX_LINE = 1 << 28
+IMPORT_ENVIRONMENT = {
     "LITELLM_OFFLINE_MODE": "true",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
@@ -33,14 +33,14 @@ BEFORE = {
 }
 """Else the import downloads, loads a project's ``.env`` and looks for tokenizers."""
 
-ALWAYS = {
+CALL_OPTIONS = {
     "stream": True,
     "stream_options": {"include_usage": True},
     "max_retries": 0,
     "num_retries": 0,
     "drop_params": True,
 }
-KEPT = ("choices", "usage", "error", "x_groq")
+CHUNK_KEYS = ("choices", "usage", "error", "x_groq")
 """What is read of a chunk."""
 
 LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
@@ -48,7 +48,7 @@ LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 def load() -> Any:
     """litellm, silenced. Raises ``ImportError``, and whatever else its import does."""
-    os.environ.update(BEFORE)
+    os.environ.update(IMPORT_ENVIRONMENT)
     litellm: Any = importlib.import_module("litellm")
     litellm.suppress_debug_info = True
     for name in LOGGERS:
@@ -60,7 +60,7 @@ def load() -> Any:
     return litellm
 
 
-class Adapter:
+class Worker:
     """Answers calls at the same time. *out* takes the lines."""
 
     def __init__(self, litellm: Any, out: TextIO) -> None:
@@ -85,7 +85,7 @@ class Adapter:
             task.cancel()
 
     async def _answer(self, number: int, call: dict[str, Any]) -> None:
-        answer = await self._litellm.acompletion(**ALWAYS, **call)
+        answer = await self._litellm.acompletion(**CALL_OPTIONS, **call)
         chunks = _chunks(answer)
         try:
             async for chunk in chunks:
@@ -100,7 +100,7 @@ class Adapter:
             self._say({"id": number, "end": True})
             return
         error = task.exception()
-        end = {"end": True} if error is None else {"error": told(error)}
+        end = {"end": True} if error is None else {"error": error_report(error)}
         self._say({"id": number, **end})
 
     def _say(self, message: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ def _known(piece: Any) -> dict[str, Any] | None:
     """*piece* as a chunk of chat completions, None where it has another form."""
     if hasattr(piece, "choices") and hasattr(piece, "model_dump"):
         whole = piece.model_dump(mode="json", exclude_none=True, warnings=False)
-        return {name: whole[name] for name in KEPT if whole.get(name)}
+        return {name: whole[name] for name in CHUNK_KEYS if whole.get(name)}
     if isinstance(piece, dict):
         generic = cast("dict[str, Any]", piece)
         if {"text", "is_finished", "finish_reason"} <= generic.keys():
@@ -175,12 +175,20 @@ def _of_generic(piece: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-BROKEN = ("APIConnectionError", "APITimeoutError", "Timeout", "ConnectError", "ReadError",
-          "RemoteProtocolError", "ClientConnectionError", "ClientPayloadError")  # fmt: skip
+CONNECTION_ERRORS = (
+    "APIConnectionError",
+    "APITimeoutError",
+    "Timeout",
+    "ConnectError",
+    "ReadError",
+    "RemoteProtocolError",
+    "ClientConnectionError",
+    "ClientPayloadError",
+)
 """Names of errors that tell of a connection."""
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def error_report(error: BaseException) -> dict[str, Any]:
     """What is known of *error*: ``status``, ``headers`` and ``body`` (text) of the server's own
     answer where one is left, ``data`` of an error inside the stream, ``words``, ``kind`` (its
     class), and ``broken`` where the connection failed."""
@@ -198,7 +206,7 @@ def told(error: BaseException) -> dict[str, Any]:
     names = {base.__name__ for one in chain for base in type(one).__mro__}
     nothing: dict[str, str] = {}
     headers = next((found for one in chain if (found := _headers(one))), nothing)
-    broken = data is None and bool(names & set(BROKEN))
+    broken = data is None and bool(names & set(CONNECTION_ERRORS))
     return {**own, "status": status, "headers": headers, "data": data, "broken": broken}
 
 
@@ -237,9 +245,9 @@ def _words(error: BaseException) -> str:
 
 
 async def main(out: TextIO) -> None:
-    adapter = Adapter(load(), out)
+    adapter = Worker(load(), out)
     loop = asyncio.get_running_loop()
-    lines = asyncio.StreamReader(limit=MOST_LINE)
+    lines = asyncio.StreamReader(limit=MAX_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     out.write(json.dumps({"ready": True}) + "\n")
     out.flush()

@@ -17,7 +17,13 @@ from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import OUTPUT_CONFIG, THINKING
-from agent.provider.quirks.refused_parts import ATTACHED, IMAGES, REASONING, REFUSING, named
+from agent.provider.quirks.refused_parts import (
+    DOCUMENT_NAMES,
+    IMAGES,
+    REASONING_REPLAY,
+    REFUSAL_PATTERN,
+    first_named,
+)
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder
@@ -32,7 +38,7 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 class AnthropicWire:
     """The ``Wire`` of Anthropic's messages at *provider*."""
 
-    per_session: frozenset[str] = frozenset({REASONING})
+    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -72,7 +78,7 @@ def encode(request: ModelRequest) -> JsonObject:
         body["system"] = [{"type": "text", "text": text} for text in request.system]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-        if not request.may_call:
+        if not request.calls_allowed:
             body["tool_choice"] = {"type": "none"}
     body["messages"] = list[Json](messages_of(request.turns))
     body["stream"] = True
@@ -137,15 +143,15 @@ def refused(body: JsonObject, message: str) -> str | None:
     messages = json.dumps(body.get("messages"))
     thoughts = '"thinking"' in messages or '"redacted_thinking"' in messages
     if thoughts and ("signature" in text or "cannot be modified" in text):
-        return REASONING
+        return REASONING_REPLAY
     if "image" in text and '"image"' in messages:
         return IMAGES
-    if named(text, ATTACHED) and '"document"' in messages:
+    if first_named(text, DOCUMENT_NAMES) and '"document"' in messages:
         return IMAGES
     if "must start with a thinking block" in text and THINKING in body:
         return THINKING
-    if not REFUSING.search(text):
+    if not REFUSAL_PATTERN.search(text):
         return None
     if OUTPUT_CONFIG in body and "effort" in text:
         return OUTPUT_CONFIG
-    return named(text, (name for name in OPTIONAL if name in body))
+    return first_named(text, (name for name in OPTIONAL if name in body))

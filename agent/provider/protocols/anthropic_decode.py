@@ -19,9 +19,9 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import BODY, SseEvent
-from agent.provider.transport.wire_json import is_object, object_in, parse_object, text_in
+from agent.provider.transport.wire_json import get_object, get_text, is_json_object, parse_object
 from agent.provider.usage import AnthropicUsage
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
@@ -71,22 +71,22 @@ class AnthropicDecoder:
             return self._fail(unreadable(self._provider, event))
         kind = data.get("type") or event.event
         if kind == "error" or data.get("error"):
-            return self._fail(from_event(self._provider, data.get("error") or data))
+            return self._fail(error_from_event(self._provider, data.get("error") or data))
         if event.event == BODY:
             return self._whole(event, data)
         events: list[StreamEvent] = []
         match kind:
             case "message_start":
-                self._usage.take(object_in(data, "message").get("usage"))
+                self._usage.add(get_object(data, "message").get("usage"))
             case "content_block_start":
-                self._start(data.get("index"), object_in(data, "content_block"), events)
+                self._start(data.get("index"), get_object(data, "content_block"), events)
             case "content_block_delta":
-                self._delta(data.get("index"), object_in(data, "delta"), events)
+                self._delta(data.get("index"), get_object(data, "delta"), events)
             case "content_block_stop":
                 self._stop(self._blocks.get(_key(data.get("index"))), events)
             case "message_delta":
-                self._usage.take(data.get("usage"))
-                self._take_reason(object_in(data, "delta"), events)
+                self._usage.add(data.get("usage"))
+                self._take_reason(get_object(data, "delta"), events)
             case "message_stop":
                 events.extend(self._finish())
             case _:
@@ -111,7 +111,7 @@ class AnthropicDecoder:
             if isinstance(block, dict):
                 self._start(index, block, events)
                 self._stop(self._blocks.get(index), events)
-        self._usage.take(message.get("usage"))
+        self._usage.add(message.get("usage"))
         self._take_reason(message, events)
         return [*events, *self._finish()]
 
@@ -123,10 +123,10 @@ class AnthropicDecoder:
         self._blocks[_key(index)] = self._open = block
         match kind:
             case "text":
-                self._part.text(text_in(content, "text"), events)
+                self._part.text(get_text(content, "text"), events)
             case "thinking":
-                block.signature = text_in(content, "signature")
-                self._part.reason(text_in(content, "thinking"), events)
+                block.signature = get_text(content, "signature")
+                self._part.reason(get_text(content, "thinking"), events)
             case "redacted_thinking":
                 self._part.end(events)
                 if data := content.get("data"):
@@ -135,8 +135,8 @@ class AnthropicDecoder:
                 self._part.end(events)
                 block.key = f"call-{self._calls}"
                 self._calls += 1
-                block.name = self._names.own(text_in(content, "name"))
-                block.call_id = text_in(content, "id") or None
+                block.name = self._names.from_wire(get_text(content, "name"))
+                block.call_id = get_text(content, "id") or None
                 block.started = content.get("input")
                 events.append(ToolInputStart(block.key, block.name, block.call_id))
             case _:
@@ -148,13 +148,13 @@ class AnthropicDecoder:
             return
         match block.kind, delta.get("type"):
             case "text", "text_delta":
-                self._part.text(text_in(delta, "text"), events)
+                self._part.text(get_text(delta, "text"), events)
             case "thinking", "thinking_delta":
-                self._part.reason(text_in(delta, "thinking"), events)
+                self._part.reason(get_text(delta, "thinking"), events)
             case "thinking", "signature_delta":
-                block.signature = text_in(delta, "signature")
+                block.signature = get_text(delta, "signature")
             case "tool_use", "input_json_delta":
-                self._append(block, text_in(delta, "partial_json"), events)
+                self._append(block, get_text(delta, "partial_json"), events)
             case _:
                 pass
 
@@ -180,7 +180,7 @@ class AnthropicDecoder:
         events.append(ToolInputEnd(block.key))
         self._release(events)
         self._held = block
-        if is_object(block.arguments):
+        if is_json_object(block.arguments):
             self._release(events)
 
     def _release(self, events: list[StreamEvent], *, cut: bool = False) -> None:
@@ -188,10 +188,12 @@ class AnthropicDecoder:
         what follows it: the output limit may have cut it off, and says so only at the end."""
         block, self._held = self._held, None
         if block is not None:
-            events.append(ToolCall(block.key, block.name, block.arguments, block.call_id, cut=cut))
+            events.append(
+                ToolCall(block.key, block.name, block.arguments, block.call_id, truncated=cut)
+            )
 
     def _take_reason(self, delta: JsonObject, events: list[StreamEvent]) -> None:
-        reason = text_in(delta, "stop_reason")
+        reason = get_text(delta, "stop_reason")
         if reason:
             self._raw_finish = reason
             if FINISHES.get(reason) != "length":

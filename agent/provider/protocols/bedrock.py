@@ -18,10 +18,16 @@ from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import THINKING
-from agent.provider.quirks.refused_parts import CACHING, IMAGES, REASONING, REFUSING, TEMPERATURE
+from agent.provider.quirks.refused_parts import (
+    CACHE_MARKS,
+    IMAGES,
+    REASONING_REPLAY,
+    REFUSAL_PATTERN,
+    TEMPERATURE,
+)
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import AwsFrames, Framing
-from agent.provider.transport.wire_json import object_in
+from agent.provider.transport.wire_json import get_object
 from agent.records.json import Json, JsonObject
 
 MORE = "additionalModelRequestFields"
@@ -33,7 +39,7 @@ LONGEST_NAME = 200
 class BedrockWire:
     """The ``Wire`` of Bedrock's Converse at *provider*."""
 
-    per_session: frozenset[str] = frozenset({REASONING})
+    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -71,17 +77,17 @@ class BedrockWire:
         text = message.lower()
         said = json.dumps(body.get("messages"))
         if "cachePoint" in said and "cach" in text:
-            return CACHING
+            return CACHE_MARKS
         if MORE in body and re.search(r"thinking|reasoning|effort|budget", text):
             return THINKING
         if "reasoningContent" in said and re.search(r"signature|thinking|reasoning", text):
-            return REASONING
+            return REASONING_REPLAY
         if '"image"' in said and "image" in text:
             return IMAGES
         if '"document"' in said and "document" in text:
             return IMAGES
-        inference = object_in(body, "inferenceConfig")
-        if "temperature" in inference and "temperature" in text and REFUSING.search(text):
+        inference = get_object(body, "inferenceConfig")
+        if "temperature" in inference and "temperature" in text and REFUSAL_PATTERN.search(text):
             return TEMPERATURE
         return None
 

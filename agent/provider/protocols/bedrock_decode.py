@@ -17,11 +17,11 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.stream_decoder import OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import ERROR
 from agent.provider.transport.sse import BODY, SseEvent
-from agent.provider.transport.wire_json import object_in, parse_object, text_in
-from agent.provider.usage import tokens
+from agent.provider.transport.wire_json import get_object, get_text, parse_object
+from agent.provider.usage import token_count
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
@@ -77,18 +77,18 @@ class BedrockDecoder:
         if event.event.endswith("Exception") or event.event in (BODY, ERROR):
             named = event.event not in (BODY, ERROR)
             told: JsonObject = {"type": event.event, **data} if named else data
-            return self._fail(from_event(self._provider, told))
+            return self._fail(error_from_event(self._provider, told))
         events: list[StreamEvent] = []
         place = str(data.get("contentBlockIndex", 0))
         match event.event:
             case "contentBlockStart":
-                self._start(place, object_in(object_in(data, "start"), "toolUse"), events)
+                self._start(place, get_object(get_object(data, "start"), "toolUse"), events)
             case "contentBlockDelta":
-                self._delta(place, object_in(data, "delta"), events)
+                self._delta(place, get_object(data, "delta"), events)
             case "contentBlockStop":
                 self._stop(place, events)
             case "messageStop":
-                self._raw_finish = text_in(data, "stopReason") or "end_turn"
+                self._raw_finish = get_text(data, "stopReason") or "end_turn"
                 self._stop_all(events)
             case "metadata":
                 self._usage = _usage(data.get("usage"))
@@ -110,8 +110,8 @@ class BedrockDecoder:
         if not tool:
             return
         self._part.end(events)
-        name = self._names.own(text_in(tool, "name"))
-        block = _Block(f"call-{self._count}", name, text_in(tool, "toolUseId") or None)
+        name = self._names.from_wire(get_text(tool, "name"))
+        block = _Block(f"call-{self._count}", name, get_text(tool, "toolUseId") or None)
         self._count += 1
         self._blocks[place] = block
         events.append(ToolInputStart(block.key, block.name, block.call_id))
@@ -119,16 +119,16 @@ class BedrockDecoder:
     def _delta(self, place: str, delta: JsonObject, events: list[StreamEvent]) -> None:
         block = self._blocks.setdefault(place, _Block())
         if block.key:
-            text = text_in(object_in(delta, "toolUse"), "input")
+            text = get_text(get_object(delta, "toolUse"), "input")
             if text:
                 block.arguments += text
                 events.append(ToolInputDelta(block.key, text))
             return
-        thought = object_in(delta, "reasoningContent")
-        self._part.reason(text_in(thought, "text"), events)
-        block.signature += text_in(thought, "signature")
-        block.sealed += text_in(thought, "redactedContent")
-        self._part.text(text_in(delta, "text"), events)
+        thought = get_object(delta, "reasoningContent")
+        self._part.reason(get_text(thought, "text"), events)
+        block.signature += get_text(thought, "signature")
+        block.sealed += get_text(thought, "redactedContent")
+        self._part.text(get_text(delta, "text"), events)
 
     def _stop(self, place: str, events: list[StreamEvent], *, cut: bool = False) -> None:
         block = self._blocks.pop(place, None)
@@ -136,7 +136,7 @@ class BedrockDecoder:
             return
         if block.key:
             events.append(ToolInputEnd(block.key))
-            call = ToolCall(block.key, block.name, block.arguments, block.call_id, cut=cut)
+            call = ToolCall(block.key, block.name, block.arguments, block.call_id, truncated=cut)
             events.append(call)
         elif block.sealed:
             self._part.end(events, {"redacted": block.sealed})
@@ -154,7 +154,10 @@ class BedrockDecoder:
         self._part.end(events)
         raw = self._raw_finish or ""
         if raw.startswith("malformed") and not self._count:
-            return [*events, StreamError(from_event(self._provider, {"message": raw}), self._usage)]
+            return [
+                *events,
+                StreamError(error_from_event(self._provider, {"message": raw}), self._usage),
+            ]
         events.append(StepFinish(FINISHES.get(raw, "other"), raw, self._usage))
         return events
 
@@ -172,11 +175,11 @@ def _usage(raw: Json) -> Usage | None:
     """Cached tokens are counted beside ``inputTokens``, and are put back into the whole."""
     if not isinstance(raw, dict) or not raw:
         return None
-    read = tokens(raw.get("cacheReadInputTokens"))
-    write = tokens(raw.get("cacheWriteInputTokens"))
+    read = token_count(raw.get("cacheReadInputTokens"))
+    write = token_count(raw.get("cacheWriteInputTokens"))
     return Usage(
-        input=tokens(raw.get("inputTokens")) + read + write,
-        output=tokens(raw.get("outputTokens")),
+        input=token_count(raw.get("inputTokens")) + read + write,
+        output=token_count(raw.get("outputTokens")),
         cache_read=read,
         cache_write=write,
     )

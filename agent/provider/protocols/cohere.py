@@ -13,10 +13,10 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.messages import Messages, functions
-from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
+from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing, JsonLines
-from agent.provider.transport.wire_json import arguments_of
+from agent.provider.transport.wire_json import encode_arguments
 from agent.records.json import Json, JsonObject
 
 OPTIONAL = ("thinking", "temperature", "max_tokens", "tool_choice")
@@ -45,7 +45,7 @@ class CohereWire:
         }
         if request.tools:
             body["tools"] = functions(request.tools)
-            if not request.may_call:
+            if not request.calls_allowed:
                 body["tool_choice"] = "NONE"
         if request.max_output is not None:
             body["max_tokens"] = request.max_output
@@ -64,9 +64,9 @@ class CohereWire:
         text = message.lower()
         if "image" in text and "image_url" in str(body.get("messages")):
             return IMAGES
-        if not REFUSING.search(text):
+        if not REFUSAL_PATTERN.search(text):
             return None
-        return named(text, (name for name in OPTIONAL if name in body))
+        return first_named(text, (name for name in OPTIONAL if name in body))
 
 
 def _user(turn: UserTurn) -> JsonObject:
@@ -86,7 +86,7 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         {
             "id": call.call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": arguments_of(call.input)},
+            "function": {"name": call.name, "arguments": encode_arguments(call.input)},
         }
         for call in turn.content
         if isinstance(call, ToolCallContent)

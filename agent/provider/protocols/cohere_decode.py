@@ -17,10 +17,10 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.stream_decoder import OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import SseEvent
-from agent.provider.transport.wire_json import object_in, parse_object, text_in
-from agent.provider.usage import tokens
+from agent.provider.transport.wire_json import get_object, get_text, parse_object
+from agent.provider.usage import token_count
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
@@ -67,30 +67,30 @@ class CohereDecoder:
         data = parse_object(text)
         if data is None:
             return self._fail(unreadable(self._provider, event))
-        kind = text_in(data, "type") or event.event
-        message = object_in(object_in(data, "delta"), "message")
-        call = object_in(message, "tool_calls")
+        kind = get_text(data, "type") or event.event
+        message = get_object(get_object(data, "delta"), "message")
+        call = get_object(message, "tool_calls")
         events: list[StreamEvent] = []
         match kind:
             case "content-start" | "content-delta":
-                content = object_in(message, "content")
-                self._part.reason(text_in(content, "thinking"), events)
-                self._part.text(text_in(content, "text"), events)
+                content = get_object(message, "content")
+                self._part.reason(get_text(content, "thinking"), events)
+                self._part.text(get_text(content, "text"), events)
             case "content-end":
                 self._part.end(events)
             case "tool-call-start":
                 self._start(_place(data), call, events)
             case "tool-call-delta":
-                arguments = text_in(object_in(call, "function"), "arguments")
+                arguments = get_text(get_object(call, "function"), "arguments")
                 self._append(self._open.get(_place(data)), arguments, events)
             case "tool-call-end":
                 self._end_call(_place(data), events)
             case "message-end":
-                self._end(object_in(data, "delta"), events)
+                self._end(get_object(data, "delta"), events)
             case "error":
-                return self._fail(from_event(self._provider, data.get("error") or data))
+                return self._fail(error_from_event(self._provider, data.get("error") or data))
             case _ if data.get("error") or ("message" in data and "delta" not in data):
-                return self._fail(from_event(self._provider, data.get("error") or data))
+                return self._fail(error_from_event(self._provider, data.get("error") or data))
             case _:
                 pass  # message-start, tool-plan-delta, citations, and newer events
         return events
@@ -102,13 +102,13 @@ class CohereDecoder:
 
     def _start(self, place: str, call: JsonObject, events: list[StreamEvent]) -> None:
         self._part.end(events)
-        function = object_in(call, "function")
-        name = self._names.own(text_in(function, "name"))
-        started = _Call(f"call-{self._count}", name, text_in(call, "id") or None)
+        function = get_object(call, "function")
+        name = self._names.from_wire(get_text(function, "name"))
+        started = _Call(f"call-{self._count}", name, get_text(call, "id") or None)
         self._count += 1
         self._open[place] = started
         events.append(ToolInputStart(started.key, started.name, started.call_id))
-        self._append(started, text_in(function, "arguments"), events)
+        self._append(started, get_text(function, "arguments"), events)
 
     def _append(self, call: _Call | None, text: str, events: list[StreamEvent]) -> None:
         if call is not None and text:
@@ -119,12 +119,14 @@ class CohereDecoder:
         call = self._open.pop(place, None)
         if call is not None:
             events.append(ToolInputEnd(call.key))
-            events.append(ToolCall(call.key, call.name, call.arguments, call.call_id, cut=cut))
+            events.append(
+                ToolCall(call.key, call.name, call.arguments, call.call_id, truncated=cut)
+            )
 
     def _end(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         self.done = True
         self._part.end(events)
-        raw = text_in(delta, "finish_reason")
+        raw = get_text(delta, "finish_reason")
         finish = FINISHES.get(raw, "other") if raw else None
         for place in list(self._open):
             self._end_call(place, events, cut=finish == "length")
@@ -148,11 +150,11 @@ def _usage(raw: Json) -> Usage | None:
     """``tokens`` is what was really read and written; ``billed_units`` leaves the frame out."""
     if not isinstance(raw, dict) or not raw:
         return None
-    counted = object_in(raw, "tokens") or object_in(raw, "billed_units")
+    counted = get_object(raw, "tokens") or get_object(raw, "billed_units")
     if not counted:
         return None
     return Usage(
-        input=tokens(counted.get("input_tokens")),
-        output=tokens(counted.get("output_tokens")),
-        cache_read=tokens(raw.get("cached_tokens")),
+        input=token_count(counted.get("input_tokens")),
+        output=token_count(counted.get("output_tokens")),
+        cache_read=token_count(raw.get("cached_tokens")),
     )

@@ -18,26 +18,26 @@ from agent.provider.client import (
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.quirks.reasoning_effort import THINKING_CONFIG
-from agent.provider.quirks.reasoning_replay import SIGNATURE
+from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.quirks.refused_parts import (
-    ATTACHED,
+    DOCUMENT_NAMES,
     IMAGES,
-    REASONING,
-    REFUSING,
-    UNSIGNED,
-    named,
+    REASONING_REPLAY,
+    REFUSAL_PATTERN,
+    UNSIGNED_CALLS,
+    first_named,
 )
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder
-from agent.provider.transport.wire_json import object_in
+from agent.provider.transport.wire_json import get_object
 from agent.records.json import Json, JsonObject
 
 
 class GeminiWire:
     """The ``Wire`` of Gemini at *provider*."""
 
-    per_session: frozenset[str] = frozenset({REASONING})
+    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -73,7 +73,7 @@ def encode(request: ModelRequest) -> JsonObject:
         body["systemInstruction"] = {"parts": [{"text": text} for text in request.system]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
-        if not request.may_call:
+        if not request.calls_allowed:
             body["toolConfig"] = {"functionCallingConfig": {"mode": "NONE"}}
     generation: JsonObject = {}
     if request.max_output is not None:
@@ -106,8 +106,8 @@ def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObje
             part = {"functionCall": {"name": content.name, "args": content.input}}
         case ReasoningContent():
             return None
-    signature = (content.opaque or {}).get(SIGNATURE)
-    return {**part, SIGNATURE: signature} if signature else part
+    signature = (content.opaque or {}).get(THOUGHT_SIGNATURE)
+    return {**part, THOUGHT_SIGNATURE: signature} if signature else part
 
 
 def _result(result: ToolResultContent) -> JsonObject:
@@ -127,13 +127,13 @@ def refused(body: JsonObject, message: str) -> str | None:
     said = json.dumps(body.get("contents"))
     if SIGNATURES.search(text):
         if "missing" in text and '"functionCall"' in said:
-            return UNSIGNED
-        return REASONING if f'"{SIGNATURE}"' in said else None
-    generation = object_in(body, "generationConfig")
+            return UNSIGNED_CALLS
+        return REASONING_REPLAY if f'"{THOUGHT_SIGNATURE}"' in said else None
+    generation = get_object(body, "generationConfig")
     if THINKING_CONFIG in generation and "thinking" in text:
         return THINKING_CONFIG
-    if not REFUSING.search(text):
+    if not REFUSAL_PATTERN.search(text):
         return None
-    if '"inlineData"' in said and ("image" in text or named(text, ATTACHED)):
+    if '"inlineData"' in said and ("image" in text or first_named(text, DOCUMENT_NAMES)):
         return IMAGES
     return "temperature" if "temperature" in generation and "temperature" in text else None

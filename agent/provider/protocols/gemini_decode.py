@@ -12,12 +12,12 @@ import json
 
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import OpenPart, WholeCalls, incomplete, unreadable
-from agent.provider.quirks.reasoning_replay import SIGNATURE
+from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import BODY, SseEvent
-from agent.provider.transport.wire_json import object_in, objects_in, parse_object, text_in
-from agent.provider.usage import tokens
+from agent.provider.transport.wire_json import get_object, get_objects, get_text, parse_object
+from agent.provider.usage import token_count
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
@@ -57,7 +57,7 @@ class GeminiDecoder:
         events: list[StreamEvent] = []
         for data in pieces:
             if data.get("error"):
-                return [*events, *self._fail(from_event(self._provider, data["error"]))]
+                return [*events, *self._fail(error_from_event(self._provider, data["error"]))]
             if event.event == BODY and "candidates" not in data and "promptFeedback" not in data:
                 return self._fail(unreadable(self._provider, event))
             self._take(data, events)
@@ -74,35 +74,35 @@ class GeminiDecoder:
         self._part.end(events)
         raw = self._raw_finish or ""
         if raw in MALFORMED and not self._calls.count:
-            told = from_event(self._provider, {"message": f"{raw}: {self._said}"})
+            told = error_from_event(self._provider, {"message": f"{raw}: {self._said}"})
             return [*events, StreamError(told, self._usage)]
         events.append(StepFinish(self._finish(raw), raw, self._usage))
         return events
 
     def _take(self, data: JsonObject, events: list[StreamEvent]) -> None:
         # A response inside "response" is Vertex' and Code Assist's envelope.
-        data = object_in(data, "response") or data
-        for candidate in objects_in(data, "candidates")[:1]:
-            for part in objects_in(object_in(candidate, "content"), "parts"):
+        data = get_object(data, "response") or data
+        for candidate in get_objects(data, "candidates")[:1]:
+            for part in get_objects(get_object(candidate, "content"), "parts"):
                 self._piece(part, events)
-            reason = text_in(candidate, "finishReason")
+            reason = get_text(candidate, "finishReason")
             if reason not in ("", "FINISH_REASON_UNSPECIFIED"):
                 self._raw_finish = reason
-                self._said = text_in(candidate, "finishMessage")
-        blocked = text_in(object_in(data, "promptFeedback"), "blockReason")
+                self._said = get_text(candidate, "finishMessage")
+        blocked = get_text(get_object(data, "promptFeedback"), "blockReason")
         if blocked and self._raw_finish is None:
             self._raw_finish = blocked
         self._usage = _usage(data.get("usageMetadata")) or self._usage
 
     def _piece(self, part: JsonObject, events: list[StreamEvent]) -> None:
-        signature = text_in(part, SIGNATURE)
-        opaque: JsonObject | None = {SIGNATURE: signature} if signature else None
+        signature = get_text(part, THOUGHT_SIGNATURE)
+        opaque: JsonObject | None = {THOUGHT_SIGNATURE: signature} if signature else None
         call = part.get("functionCall")
         if isinstance(call, dict):
-            name = text_in(call, "name")
-            call_id = text_in(call, "id") or None
+            name = get_text(call, "name")
+            call_id = get_text(call, "id") or None
             self._calls.add(name, call.get("args"), events, call_id=call_id, opaque=opaque)
-        elif text := text_in(part, "text"):
+        elif text := get_text(part, "text"):
             if part.get("thought") is True:
                 self._part.reason(text, events)
             else:
@@ -148,10 +148,11 @@ def _usage(raw: Json) -> Usage | None:
     """Thoughts are counted beside the candidates; cached tokens are part of the prompt."""
     if not isinstance(raw, dict) or not raw:
         return None
-    thoughts = tokens(raw.get("thoughtsTokenCount"))
+    thoughts = token_count(raw.get("thoughtsTokenCount"))
     return Usage(
-        input=tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount")),
-        output=tokens(raw.get("candidatesTokenCount")) + thoughts,
+        input=token_count(raw.get("promptTokenCount"))
+        + token_count(raw.get("toolUsePromptTokenCount")),
+        output=token_count(raw.get("candidatesTokenCount")) + thoughts,
         reasoning=thoughts,
-        cache_read=tokens(raw.get("cachedContentTokenCount")),
+        cache_read=token_count(raw.get("cachedContentTokenCount")),
     )

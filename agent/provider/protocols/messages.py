@@ -14,7 +14,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.structural_sharing import Content, Remembered
+from agent.provider.quirks.structural_sharing import Content, IdentityCache
 from agent.records.json import Json, JsonObject
 
 
@@ -32,7 +32,7 @@ class Blocks:
         self._said = said
         self._told = told
         self._result = result
-        self._answer = Remembered(self._written)
+        self._answer = IdentityCache(self._written)
 
     def of(self, turn: Turn) -> Iterator[JsonObject]:
         match turn:
@@ -88,7 +88,7 @@ class Messages:
         result: Callable[[ToolResultContent], JsonObject],
     ) -> None:
         self._said = said
-        self._answer = Remembered(answer)
+        self._answer = IdentityCache(answer)
         self._result = result
 
     def of(self, request: ModelRequest) -> list[Json]:

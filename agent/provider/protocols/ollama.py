@@ -17,7 +17,7 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.messages import Messages, functions
 from agent.provider.protocols.ollama_decode import OllamaDecoder
-from agent.provider.quirks.refused_parts import IMAGES, REFUSING, named
+from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing, JsonLines
 from agent.records.json import Json, JsonObject
@@ -47,7 +47,7 @@ class OllamaWire:
             "messages": _MESSAGES.of(request),
             "stream": True,
         }
-        if request.tools and request.may_call:
+        if request.tools and request.calls_allowed:
             body["tools"] = functions(request.tools)
         options: JsonObject = {}
         if request.max_output is not None:
@@ -69,11 +69,11 @@ class OllamaWire:
         text = message.lower()
         if "image" in text and '"images"' in str(body).replace("'", '"'):
             return IMAGES
-        if not REFUSING.search(text):
+        if not REFUSAL_PATTERN.search(text):
             return None
         if "think" in body and "thinking" in text:
             return "think"
-        return named(text, (name for name in OPTIONAL if name in body))
+        return first_named(text, (name for name in OPTIONAL if name in body))
 
 
 def _said(turn: UserTurn) -> JsonObject:

@@ -3,10 +3,10 @@
 from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import OpenPart, WholeCalls, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import SseEvent
-from agent.provider.transport.wire_json import object_in, objects_in, parse_object, text_in
-from agent.provider.usage import tokens
+from agent.provider.transport.wire_json import get_object, get_objects, get_text, parse_object
+from agent.provider.usage import token_count
 from agent.records.errors import ProviderError
 from agent.records.json import JsonObject
 from agent.records.messages import Finish, Usage
@@ -32,14 +32,14 @@ class OllamaDecoder:
         if data is None:
             return self._fail(unreadable(self._provider, event))
         if data.get("error"):
-            return self._fail(from_event(self._provider, data["error"]))
+            return self._fail(error_from_event(self._provider, data["error"]))
         events: list[StreamEvent] = []
-        message = object_in(data, "message")
-        self._part.reason(text_in(message, "thinking"), events, "thinking")
-        self._part.text(text_in(message, "content"), events)
-        for call in objects_in(message, "tool_calls"):
-            function = object_in(call, "function")
-            name, call_id = text_in(function, "name"), text_in(call, "id") or None
+        message = get_object(data, "message")
+        self._part.reason(get_text(message, "thinking"), events, "thinking")
+        self._part.text(get_text(message, "content"), events)
+        for call in get_objects(message, "tool_calls"):
+            function = get_object(call, "function")
+            name, call_id = get_text(function, "name"), get_text(call, "id") or None
             self._calls.add(name, function.get("arguments"), events, call_id=call_id)
         if data.get("done") is True:
             self._end(data, events)
@@ -53,7 +53,7 @@ class OllamaDecoder:
     def _end(self, data: JsonObject, events: list[StreamEvent]) -> None:
         self.done = True
         self._part.end(events)
-        raw = text_in(data, "done_reason") or "stop"
+        raw = get_text(data, "done_reason") or "stop"
         finish = FINISHES.get(raw, "other")
         if finish == "stop" and self._calls.count:
             finish = "tool-calls"
@@ -71,4 +71,6 @@ def _usage(data: JsonObject) -> Usage | None:
     """None where nothing is counted; a prompt that was wholly cached is left out by the server."""
     if "eval_count" not in data and "prompt_eval_count" not in data:
         return None
-    return Usage(input=tokens(data.get("prompt_eval_count")), output=tokens(data.get("eval_count")))
+    return Usage(
+        input=token_count(data.get("prompt_eval_count")), output=token_count(data.get("eval_count"))
+    )

@@ -16,22 +16,22 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.messages import Messages, functions
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.quirks.body_fields import NEW_CAP, OLD_CAP
+from agent.provider.quirks.body_fields import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.refused_parts import (
-    ALTERNATE,
-    ATTACHED,
-    CACHING,
-    DEMANDING,
+    ALTERNATING_ROLES,
+    CACHE_MARKS,
+    DOCUMENT_NAMES,
     IMAGES,
-    REASONING,
-    REFUSING,
-    named,
+    REASONING_REPLAY,
+    REFUSAL_PATTERN,
+    REQUIREMENT_PATTERN,
+    first_named,
 )
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder
-from agent.provider.transport.wire_json import arguments_of
+from agent.provider.transport.wire_json import encode_arguments
 from agent.records.json import Json, JsonObject
 
 PATH = "/chat/completions"
@@ -69,7 +69,7 @@ class ChatWire:
 OPTIONAL = (
     "stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage", "reasoning",
     "thinking", "enable_thinking", "thinking_budget", "chat_template_kwargs", "tool_choice",
-    OLD_CAP, NEW_CAP,
+    MAX_TOKENS, MAX_COMPLETION_TOKENS,
 )  # fmt: skip
 REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning_opaque", "reasoning")
 IN_TURN = re.compile(r"roles must alternate|alternate between|consecutive (user|assistant)")
@@ -86,10 +86,10 @@ def encode(request: ModelRequest) -> JsonObject:
     }
     if request.tools:
         body["tools"] = functions(request.tools)
-        if not request.may_call:
+        if not request.calls_allowed:
             body["tool_choice"] = "none"
     if request.max_output is not None:
-        body[OLD_CAP] = request.max_output
+        body[MAX_TOKENS] = request.max_output
     if request.temperature is not None:
         body["temperature"] = request.temperature
     return body
@@ -102,21 +102,21 @@ def refused(body: JsonObject, message: str) -> str | None:
     """
     text = message.lower()
     if IN_TURN.search(text):
-        return ALTERNATE
-    if not REFUSING.search(text):
+        return ALTERNATING_ROLES
+    if not REFUSAL_PATTERN.search(text):
         return None
     messages = json.dumps(body.get("messages"))
     if "cache_control" in text and '"cache_control"' in messages:
-        return CACHING
-    if name := named(text, (name for name in OPTIONAL if name in body)):
+        return CACHE_MARKS
+    if name := first_named(text, (name for name in OPTIONAL if name in body)):
         return name
     if "image" in text and '"image_url"' in messages:
         return IMAGES
-    if named(text, ATTACHED) and '"file_data"' in messages:
+    if first_named(text, DOCUMENT_NAMES) and '"file_data"' in messages:
         return IMAGES
     replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
-    if not DEMANDING.search(text) and named(text, replayed):
-        return REASONING
+    if not REQUIREMENT_PATTERN.search(text) and first_named(text, replayed):
+        return REASONING_REPLAY
     return None
 
 
@@ -159,7 +159,7 @@ def _assistant(turn: AssistantTurn) -> JsonObject:
         entry: JsonObject = {
             "id": call.call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": arguments_of(call.input)},
+            "function": {"name": call.name, "arguments": encode_arguments(call.input)},
         }
         opaque = call.opaque or {}
         if "extra_content" in opaque:

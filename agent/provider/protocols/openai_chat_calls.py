@@ -22,7 +22,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.wire_json import is_object
+from agent.provider.transport.wire_json import is_json_object
 from agent.records.json import Json, JsonObject
 
 
@@ -40,7 +40,7 @@ class _Call:
     @property
     def complete(self) -> bool:
         """Whether the arguments are a whole JSON object (so that nothing can follow)."""
-        return self.ended or is_object(self.arguments)
+        return self.ended or is_json_object(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class CallAssembler:
         current.arguments += delta.arguments
         if current.name and not current.started:
             current.started = True
-            own = self._names.own(current.name)
+            own = self._names.from_wire(current.name)
             events.append(ToolInputStart(current.key, own, current.call_id))
         if current.started and len(current.arguments) > known:
             events.append(ToolInputDelta(current.key, current.arguments[known:]))
@@ -176,7 +176,7 @@ class CallAssembler:
         if call.ended:
             return
         call.ended = True
-        name = self._names.own(call.name)
+        name = self._names.from_wire(call.name)
         if not call.started:
             events.append(ToolInputStart(call.key, name, call.call_id))
             if call.arguments:

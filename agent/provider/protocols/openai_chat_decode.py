@@ -10,7 +10,7 @@ from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.protocols.openai_chat_calls import CallAssembler, merged
 from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import from_event
+from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.provider.usage import chat_usage
 from agent.records.errors import ProviderError
@@ -124,7 +124,7 @@ class ChatDecoder:
         if not error and (named_error or "error" in (chunk.get("type"), chunk.get("object"))):
             error = chunk
         if error:
-            return self._fail(from_event(self._provider, error))
+            return self._fail(error_from_event(self._provider, error))
         if isinstance(chunk.get("choices"), list):
             self._any = True
         events: list[StreamEvent] = []
@@ -212,7 +212,7 @@ class ChatDecoder:
         word = reason.lower()
         for failure, meaning in FAILED.items():
             if failure in word:
-                return self._fail(from_event(self._provider, meaning))
+                return self._fail(error_from_event(self._provider, meaning))
         self._raw_finish = reason
         return self._calls.finish_complete()
 

@@ -20,12 +20,18 @@ from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.quirks.body_fields import INCLUDE
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import SUMMARY
-from agent.provider.quirks.refused_parts import ATTACHED, IMAGES, REASONING, REFUSING, named
-from agent.provider.quirks.structural_sharing import Content, Remembered
+from agent.provider.quirks.refused_parts import (
+    DOCUMENT_NAMES,
+    IMAGES,
+    REASONING_REPLAY,
+    REFUSAL_PATTERN,
+    first_named,
+)
+from agent.provider.quirks.structural_sharing import Content, IdentityCache
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.sse import BodyDecoder
-from agent.provider.transport.wire_json import arguments_of
+from agent.provider.transport.wire_json import encode_arguments
 from agent.records.json import Json, JsonObject
 
 PATH = "/responses"
@@ -34,7 +40,7 @@ PATH = "/responses"
 class ResponsesWire:
     """The ``Wire`` of the Responses API at *provider*."""
 
-    per_session: frozenset[str] = frozenset({REASONING})
+    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -94,7 +100,7 @@ def encode(request: ModelRequest) -> JsonObject:
             }
             for tool in request.tools
         ]
-        if not request.may_call:
+        if not request.calls_allowed:
             body["tool_choice"] = "none"
     if request.temperature is not None:
         body["temperature"] = request.temperature
@@ -111,21 +117,21 @@ def refused(body: JsonObject, message: str) -> str | None:
     text = message.lower()
     items = json.dumps(body.get("input"))
     if '"encrypted_content"' in items and STALE.search(text):
-        return REASONING
+        return REASONING_REPLAY
     if "image" in text and '"input_image"' in items:
         return IMAGES
-    if named(text, ATTACHED) and '"input_file"' in items:
+    if first_named(text, DOCUMENT_NAMES) and '"input_file"' in items:
         return IMAGES
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict) and "summary" in reasoning and re.search(r"summar(y|ies)", text):
         return SUMMARY
-    if not REFUSING.search(text):
+    if not REFUSAL_PATTERN.search(text):
         return None
     if INCLUDE in body and "encrypted content" in text:
         return INCLUDE
     if PHASE in text and f'"{PHASE}"' in items:
-        return REASONING
-    return named(text, (name for name in OPTIONAL if name in body))
+        return REASONING_REPLAY
+    return first_named(text, (name for name in OPTIONAL if name in body))
 
 
 PHASE = "phase"
@@ -151,7 +157,7 @@ def _answer(turn: AssistantTurn) -> tuple[JsonObject, ...]:
     return tuple(map(_said, turn.content))
 
 
-_ANSWER = Remembered(_answer)
+_ANSWER = IdentityCache(_answer)
 """Each request has a copy of the items, to which it may add."""
 
 
@@ -172,7 +178,7 @@ def _said(content: Content) -> JsonObject:
                 "type": "function_call",
                 "call_id": content.call_id,
                 "name": content.name,
-                "arguments": arguments_of(content.input),
+                "arguments": encode_arguments(content.input),
             }
 
 

@@ -11,7 +11,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.wire_json import is_object
+from agent.provider.transport.wire_json import is_json_object
 from agent.records.json import JsonObject
 
 
@@ -30,7 +30,7 @@ class _Call:
 
     @property
     def complete(self) -> bool:
-        return self.plain or is_object(self.arguments)
+        return self.plain or is_json_object(self.arguments)
 
 
 class ResponsesCalls:
@@ -50,7 +50,7 @@ class ResponsesCalls:
         name, call_id = item.get("name"), item.get("call_id")
         call = _Call(
             key=f"call-{len(self._calls)}",
-            name=self._names.own(name if isinstance(name, str) else ""),
+            name=self._names.from_wire(name if isinstance(name, str) else ""),
             call_id=call_id if isinstance(call_id, str) and call_id else None,
             plain=item.get("type") == "custom_tool_call",
         )
@@ -120,4 +120,6 @@ class ResponsesCalls:
     def _call(self, call: _Call, events: list[StreamEvent], *, cut: bool = False) -> None:
         if not call.called:
             call.called = True
-            events.append(ToolCall(call.key, call.name, call.arguments, call.call_id, cut=cut))
+            events.append(
+                ToolCall(call.key, call.name, call.arguments, call.call_id, truncated=cut)
+            )

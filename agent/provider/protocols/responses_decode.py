@@ -9,9 +9,9 @@ from agent.provider.client import StepFinish, StreamError, StreamEvent
 from agent.provider.protocols.responses_calls import ResponsesCalls
 from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import broken, from_event
+from agent.provider.transport.errors import connection_error, error_from_event
 from agent.provider.transport.sse import BODY, SseEvent
-from agent.provider.transport.wire_json import object_in, parse_object, text_in
+from agent.provider.transport.wire_json import get_object, get_text, parse_object
 from agent.provider.usage import chat_usage
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
@@ -67,11 +67,11 @@ class ResponsesDecoder:
         if event.event == BODY and data.get("object") == "response":
             return self._end(data)
         if kind == "error" or (data.get("error") and not kind.startswith("response.")):
-            return self._fail(from_event(self._provider, data.get("error") or data))
+            return self._fail(error_from_event(self._provider, data.get("error") or data))
         if event.event == BODY:
             return self._fail(unreadable(self._provider, event))
         if kind in ENDS or kind in ("response.failed", "response.cancelled"):
-            return self._end(object_in(data, "response"))
+            return self._end(get_object(data, "response"))
         return self._inner(kind, data)
 
     def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
@@ -84,15 +84,15 @@ class ResponsesDecoder:
         place = _place(data)
         name, _, step = kind.rpartition(".")
         if kind == "response.output_item.added":
-            self._added(place, object_in(data, "item"), events)
+            self._added(place, get_object(data, "item"), events)
         elif kind == "response.output_item.done":
-            self._item_done(place, object_in(data, "item"), events)
+            self._item_done(place, get_object(data, "item"), events)
         elif name in TEXTS and step in ("delta", "done"):
             self._piece(place, name, step, data, events)
         elif name in CALL_INPUTS and step == "delta":
-            self._calls.append(place, text_in(data, "delta"), events)
+            self._calls.append(place, get_text(data, "delta"), events)
         elif name in CALL_INPUTS and step == "done":
-            given = text_in(data, "arguments") or text_in(data, "input")
+            given = get_text(data, "arguments") or get_text(data, "input")
             self._calls.complete(place, given, events)
         return events
 
@@ -109,9 +109,9 @@ class ResponsesDecoder:
         number = str(data.get("summary_index", data.get("content_index", 0)))
         key = (place, f"{name} {number}")
         if step == "delta":
-            text = text_in(data, "delta")
+            text = get_text(data, "delta")
         else:
-            text = next((text_in(data, word) for word in WHOLE if text_in(data, word)), "")
+            text = next((get_text(data, word) for word in WHOLE if get_text(data, word)), "")
             if key in self._told:
                 return
         if text:
@@ -158,18 +158,22 @@ class ResponsesDecoder:
             for number, part in enumerate(parts if isinstance(parts, list) else []):
                 name = names.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if name is not None and isinstance(part, dict):
-                    text = text_in(part, "text") or text_in(part, "refusal")
+                    text = get_text(part, "text") or get_text(part, "refusal")
                     if text:
                         self._write((place, name, f"{field} {number}"), text, events)
 
     def _end(self, response: JsonObject) -> list[StreamEvent]:
         """The last event, which holds the whole response."""
         usage = chat_usage(response.get("usage"))
-        status = text_in(response, "status")
+        status = get_text(response, "status")
         error = response.get("error")
         if error or status in ("failed", "cancelled"):
             what = f"the answer ended as {status or 'failed'}"
-            failure = from_event(self._provider, error) if error else broken(self._provider, what)
+            failure = (
+                error_from_event(self._provider, error)
+                if error
+                else connection_error(self._provider, what)
+            )
             return self._fail(failure, usage)
         events: list[StreamEvent] = []
         output = response.get("output")
@@ -179,7 +183,7 @@ class ResponsesDecoder:
                     self._item_done(str(number), item, events)
         self.done = True
         self._end_part(events)
-        reason = text_in(object_in(response, "incomplete_details"), "reason")
+        reason = get_text(get_object(response, "incomplete_details"), "reason")
         raw = f"incomplete:{reason}" if reason else status or "completed"
         finish: Finish = "tool-calls" if self._calls.any else "stop"
         if reason or status == "incomplete":
@@ -200,14 +204,14 @@ class ResponsesDecoder:
 
 def _phase(item: JsonObject) -> JsonObject | None:
     """Whether a message comments on the work or ends it; the model wants to read it again."""
-    phase = text_in(item, "phase")
+    phase = get_text(item, "phase")
     return {"phase": phase} if phase else None
 
 
 def _kept(item: JsonObject) -> JsonObject | None:
     """What has to go back of a reasoning item: sealed, or in full where a server shows it (open
     models do). None where nothing can, since nothing is stored."""
-    name, sealed = text_in(item, "id"), text_in(item, "encrypted_content")
+    name, sealed = get_text(item, "id"), get_text(item, "encrypted_content")
     summary, content = item.get("summary"), item.get("content")
     kept: JsonObject = {"id": name, "summary": summary if isinstance(summary, list) else []}
     if name and sealed:
@@ -221,4 +225,4 @@ def _place(data: JsonObject) -> str:
 
 
 def _item_id(data: JsonObject) -> Json:
-    return object_in(data, "item").get("id")
+    return get_object(data, "item").get("id")

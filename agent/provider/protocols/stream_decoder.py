@@ -16,7 +16,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.errors import broken
+from agent.provider.transport.errors import connection_error
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
@@ -57,12 +57,12 @@ def unreadable(provider: str, event: SseEvent) -> ProviderError:
             f"{provider} sent something that is no answer of a model, such as a web "
             "page. Check its base URL.",
         )
-    return broken(provider, "it sent data that cannot be read")
+    return connection_error(provider, "it sent data that cannot be read")
 
 
 def incomplete(provider: str) -> ProviderError:
     """The error for an answer that ended without its end (spec 1, L12)."""
-    return broken(provider, "the answer ended before it was complete")
+    return connection_error(provider, "the answer ended before it was complete")
 
 
 class OpenPart:
@@ -132,7 +132,7 @@ class WholeCalls:
         self._part.end(events)
         key = f"call-{self.count}"
         self.count += 1
-        own = self._names.own(name)
+        own = self._names.from_wire(name)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
         events.append(ToolInputStart(key, own, call_id))
         if text:

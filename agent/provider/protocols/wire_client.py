@@ -9,12 +9,12 @@ import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.quirks.refused_parts import IMAGES
-from agent.provider.quirks.table import finished, prepared
+from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import Framing
-from agent.provider.transport.http import Answer, Post, StreamLimits
+from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
 from agent.provider.transport.sse import SseEvent
-from agent.provider.transport.wire_json import encode
+from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
 
@@ -106,8 +106,8 @@ class Wire(Protocol):
 
 def body_of(wire: Wire, request: ModelRequest, without: frozenset[str] = frozenset()) -> JsonObject:
     """The body that is sent for *request*; *without* names what the server refused before."""
-    asked = prepared(request, without)
-    return finished(wire.encode(asked), asked, without)
+    asked = prepare_request(request, without)
+    return finish_body(wire.encode(asked), asked, without)
 
 
 class WireClient:
@@ -138,7 +138,7 @@ class WireClient:
             try:
                 post = await self._post(body, request)
                 framing = self._wire.framing()
-                async with Answer(self._http, post, self._limits, framing) as answer:
+                async with StreamedResponse(self._http, post, self._limits, framing) as answer:
                     self._remember(request, without)
                     decoder = self._wire.decoder(request)
                     async with aclosing(self._decode(answer, decoder)) as events:
@@ -169,7 +169,9 @@ class WireClient:
                 key = (request.model.id, session)
                 self._without[key] = self._without.get(key, frozenset[str]()) | names
 
-    async def _decode(self, answer: Answer, decoder: Decoder) -> AsyncGenerator[StreamEvent, None]:
+    async def _decode(
+        self, answer: StreamedResponse, decoder: Decoder
+    ) -> AsyncGenerator[StreamEvent, None]:
         failure: ProviderError | None = None
         try:
             async with aclosing(answer.events()) as events:
@@ -179,19 +181,19 @@ class WireClient:
                     if decoder.done:
                         return
                     if decoder.finishing:
-                        answer.finishing()
+                        answer.expect_end()
         except ProviderError as error:
             failure = error
         for decoded in decoder.close(failure):
             yield decoded
 
-    async def _post(self, body: JsonObject, request: ModelRequest) -> Post:
-        url, sent = self._endpoint.url(self._wire.path(request)), encode(body)
+    async def _post(self, body: JsonObject, request: ModelRequest) -> HttpPost:
+        url, sent = self._endpoint.url(self._wire.path(request)), encode_body(body)
         headers = self._endpoint.all_headers(self._wire.headers(body))
         headers |= {name.lower(): value for name, value in request.headers.items()}
         if self._endpoint.signer is not None:
             headers |= await self._endpoint.signer.sign(url, sent)
-        return Post(
+        return HttpPost(
             provider=self._endpoint.provider,
             url=url,
             headers=headers,

@@ -6,18 +6,18 @@ properties. What it does not know makes the whole request fail, so it is left ou
 
 from dataclasses import dataclass
 
-from agent.provider.transport.wire_json import object_in, objects_in
+from agent.provider.transport.wire_json import get_object, get_objects
 from agent.records.json import Json, JsonObject
 
-KEPT = (
+KEPT_KEYS = (
     "title", "description", "nullable", "minItems", "maxItems", "minimum", "maximum",
     "minLength", "maxLength", "pattern",
 )  # fmt: skip
 FORMATS = frozenset({"enum", "date-time", "int32", "int64", "float", "double"})
-DEEPEST = 12
+MAX_DEPTH = 12
 
 
-def reduced(schema: JsonObject) -> JsonObject:
+def reduce_schema(schema: JsonObject) -> JsonObject:
     """*schema* in Gemini's subset; an object without properties becomes {}."""
     return _reduced(schema, _Place(schema))
 
@@ -36,17 +36,17 @@ class _Place:
 
 def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
     followed: set[str] = set()
-    schema = resolved(schema, place.root, followed)
-    if place.depth > DEEPEST or followed & place.through:
+    schema = resolve_schema(schema, place.root, followed)
+    if place.depth > MAX_DEPTH or followed & place.through:
         return {"type": "object"}  # a schema that holds itself has no end
     place = place.inside(followed)
-    made: JsonObject = {key: schema[key] for key in KEPT if key in schema}
+    made: JsonObject = {key: schema[key] for key in KEPT_KEYS if key in schema}
     kinds = schema.get("type")
     named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
     if "null" in named:
         made["nullable"] = True
     real = [kind for kind in named if isinstance(kind, str) and kind != "null"]
-    choices = [*objects_in(schema, "anyOf"), *objects_in(schema, "oneOf")]
+    choices = [*get_objects(schema, "anyOf"), *get_objects(schema, "oneOf")]
     if choices:
         return _chosen(made, choices, place)
     if len(real) > 1:
@@ -60,14 +60,16 @@ def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
     if kind == "object":
         _add_properties(made, schema, place)
     if kind == "array":
-        made["items"] = _reduced(object_in(schema, "items") or {"type": "string"}, place)
+        made["items"] = _reduced(get_object(schema, "items") or {"type": "string"}, place)
     return made
 
 
-def resolved(schema: JsonObject, root: JsonObject, followed: set[str] | None = None) -> JsonObject:
+def resolve_schema(
+    schema: JsonObject, root: JsonObject, followed: set[str] | None = None
+) -> JsonObject:
     """*schema* with its reference followed and its ``allOf`` taken in; *followed* is told the
     references."""
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
             if followed is not None:
@@ -78,7 +80,7 @@ def resolved(schema: JsonObject, root: JsonObject, followed: set[str] | None = N
             rest = {key: value for key, value in schema.items() if key != "$ref"}
             schema = {**target, **rest} if isinstance(target, dict) else rest
             continue
-        parts = objects_in(schema, "allOf")
+        parts = get_objects(schema, "allOf")
         if not parts:
             break
         schema = _merged([{k: v for k, v in schema.items() if k != "allOf"}, *parts])
@@ -91,7 +93,7 @@ def _merged(schemas: list[JsonObject]) -> JsonObject:
     made: JsonObject = {}
     for schema in reversed(schemas):
         made |= schema
-    properties = [object_in(schema, "properties") for schema in reversed(schemas)]
+    properties = [get_object(schema, "properties") for schema in reversed(schemas)]
     if any(properties):
         made["properties"] = {name: one for each in properties for name, one in each.items()}
     names = [name for schema in schemas for name in _list(schema.get("required"))]
@@ -134,7 +136,7 @@ def _add_enum(made: JsonObject, schema: JsonObject) -> None:
 
 
 def _add_properties(made: JsonObject, schema: JsonObject, place: _Place) -> None:
-    properties = object_in(schema, "properties")
+    properties = get_object(schema, "properties")
     reduced_ones = {
         name: _reduced(value, place)
         for name, value in properties.items()

@@ -14,36 +14,41 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.structural_sharing import all_same, each_result, with_results, with_turns
+from agent.provider.quirks.structural_sharing import (
+    map_results,
+    replace_results,
+    replace_turns,
+    same_objects,
+)
 from agent.provider.quirks.target import Target
 
 PDF = "application/pdf"
-USUAL = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-TAKEN: Mapping[Api, frozenset[str]] = {
-    "openai-chat": USUAL | {PDF},
-    "openai-responses": USUAL | {PDF},
-    "anthropic-messages": USUAL | {PDF},
-    "gemini": (USUAL - {"image/gif"}) | {"image/heic", "image/heif", PDF},
-    "bedrock": USUAL | {PDF},
-    "cohere": USUAL,
-    "ollama": USUAL,
+COMMON_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+SUPPORTED_MEDIA: Mapping[Api, frozenset[str]] = {
+    "openai-chat": COMMON_IMAGES | {PDF},
+    "openai-responses": COMMON_IMAGES | {PDF},
+    "anthropic-messages": COMMON_IMAGES | {PDF},
+    "gemini": (COMMON_IMAGES - {"image/gif"}) | {"image/heic", "image/heif", PDF},
+    "bedrock": COMMON_IMAGES | {PDF},
+    "cohere": COMMON_IMAGES,
+    "ollama": COMMON_IMAGES,
 }
 """What each protocol can carry at all, by its documentation."""
 
 
-def unseen_media_told(request: ModelRequest, target: Target) -> ModelRequest:
+def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelRequest:
     """ "This model does not support image input", or "Could not process image": a file that the
     model cannot see, or its protocol not carry, becomes words that name it."""
     _ = target
 
     def told(media: MediaContent) -> TextContent | MediaContent:
-        return media if _sees(request.model, media) else TextContent(unseen(media))
+        return media if _sees(request.model, media) else TextContent(media_placeholder(media))
 
     def result(given: ToolResultContent) -> ToolResultContent:
         if not given.media:
             return given
         seen = tuple(m for m in given.media if _sees(request.model, m))
-        words = [unseen(m) for m in given.media if not _sees(request.model, m)]
+        words = [media_placeholder(m) for m in given.media if not _sees(request.model, m)]
         said = [given.output] if given.output.strip() else []
         output = "\n\n".join([*said, *words]) if words else given.output
         return replace(given, output=output, media=seen)
@@ -53,37 +58,37 @@ def unseen_media_told(request: ModelRequest, target: Target) -> ModelRequest:
         match turn:
             case UserTurn():
                 said = [told(c) if isinstance(c, MediaContent) else c for c in turn.content]
-                turns.append(turn if all_same(turn.content, said) else UserTurn(tuple(said)))
+                turns.append(turn if same_objects(turn.content, said) else UserTurn(tuple(said)))
             case ToolTurn():
-                turns.append(with_results(turn, [result(r) for r in turn.content]))
+                turns.append(replace_results(turn, [result(r) for r in turn.content]))
             case _:
                 turns.append(turn)
-    return with_turns(request, turns)
+    return replace_turns(request, turns)
 
 
-def refused_media_told(request: ModelRequest, target: Target) -> ModelRequest:
+def replace_refused_media(request: ModelRequest, target: Target) -> ModelRequest:
     """A server that refused a picture or document, whatever the lists say of its model, is asked
     again without any."""
     blind = replace(request.model, vision=False, documents=False)
-    told = unseen_media_told(replace(request, model=blind), target)
+    told = replace_unsupported_media(replace(request, model=blind), target)
     return replace(told, model=request.model)
 
 
-def failed_results_are_text(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_media_from_failed_results(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "all content must be type text if is_error is true"."""
     _ = target
 
     def plain(result: ToolResultContent) -> ToolResultContent:
         return _without_media(result) if result.is_error else result
 
-    return each_result(request, plain)
+    return map_results(request, plain)
 
 
 def _without_media(result: ToolResultContent) -> ToolResultContent:
     return replace(result, media=()) if result.media else result
 
 
-def result_media_follows(request: ModelRequest, target: Target) -> ModelRequest:
+def move_result_media_to_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Chat completions and their like: "tool messages take text only". What a tool shows comes
     from the user, right after its results."""
     _ = target
@@ -92,23 +97,23 @@ def result_media_follows(request: ModelRequest, target: Target) -> ModelRequest:
         if not isinstance(turn, ToolTurn):
             turns.append(turn)
             continue
-        turns.append(with_results(turn, [_without_media(r) for r in turn.content]))
+        turns.append(replace_results(turn, [_without_media(r) for r in turn.content]))
         shown: list[TextContent | MediaContent] = []
         for given in turn.content:
             if given.media:
                 shown += [TextContent(f"Files from the {given.name} call:"), *given.media]
         if shown:
             turns.append(UserTurn(tuple(shown)))
-    return with_turns(request, turns)
+    return replace_turns(request, turns)
 
 
 def _sees(model: ModelInfo, media: MediaContent) -> bool:
-    if media.mime not in TAKEN.get(model.api, frozenset()):
+    if media.mime not in SUPPORTED_MEDIA.get(model.api, frozenset()):
         return False
     return model.documents if media.mime == PDF else model.vision
 
 
-def unseen(media: MediaContent) -> str:
+def media_placeholder(media: MediaContent) -> str:
     """The words that stand for *media*."""
     name = f" {media.name}" if media.name else ""
     return f"[Attachment{name} ({media.mime}): this model cannot see it.]"

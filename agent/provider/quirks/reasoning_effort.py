@@ -6,7 +6,7 @@ Each of these is given the body that was made of a request and answers with the 
 import re
 from dataclasses import replace
 
-from agent.provider.catalog.effort_levels import LEAST_BUDGET, budget_of, nearest
+from agent.provider.catalog.effort_levels import MIN_BUDGET, nearest_level, thinking_budget
 from agent.provider.catalog.model_families import (
     ADAPTIVE_SINCE,
     NEW_GEMINI,
@@ -15,47 +15,51 @@ from agent.provider.catalog.model_families import (
 )
 from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
 from agent.provider.quirks.target import Target
-from agent.provider.quirks.turn_order import calls_of
-from agent.provider.transport.wire_json import object_in
+from agent.provider.quirks.turn_order import tool_calls_of
+from agent.provider.transport.wire_json import get_object
 from agent.records.json import JsonObject
 
 THINKING = "thinking"
 OUTPUT_CONFIG = "output_config"
 SUMMARY = "reasoning summary"
 THINKING_CONFIG = "thinkingConfig"
-LEAST_ANSWER = 1_024
+MIN_ANSWER_TOKENS = 1_024
 """Tokens that thinking always leaves to the answer."""
 
-OFF: JsonObject = {"type": "disabled"}
+THINKING_OFF: JsonObject = {"type": "disabled"}
 ANTHROPIC_LEVELS = ("low", "medium", "high", "xhigh", "max")
 GEMINI_LEVELS = ("minimal", "low", "medium", "high")
-MOST_THOUGHTS = {"pro": 32_768, "flash": 24_576}
+MAX_GEMINI_BUDGETS = {"pro": 32_768, "flash": 24_576}
 """The largest budgets of Gemini 2.5, by its documentation."""
 
 
-def effort_the_model_has(request: ModelRequest, target: Target) -> ModelRequest:
+def choose_supported_effort(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI: "Unsupported value: 'xhigh' is not supported with this model. Supported values are
     …". The nearest level is asked for."""
     _ = target
     if request.effort is None or not request.model.efforts:
         return request
-    return replace(request, effort=nearest(request.effort, request.model.efforts))
+    return replace(request, effort=nearest_level(request.effort, request.model.efforts))
 
 
-def effort_by_name(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_as_reasoning_effort(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
     """Chat completions take ``reasoning_effort``; most compatible servers do, or pass it over."""
     _ = target
     return {**body, "reasoning_effort": request.effort} if request.effort else body
 
 
-def effort_in_object(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_in_reasoning_object(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
     """OpenRouter and Vercel's gateway pass over ``reasoning_effort`` for models other than
     OpenAI's; they turn ``reasoning.effort`` into what each provider wants."""
     _ = target
     return {**body, "reasoning": {"effort": request.effort}} if request.effort else body
 
 
-def effort_as_thinking_switch(
+def send_effort_as_thinking_switch(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
     """Z.AI, Moonshot and DeepSeek think by default and do not stop for an effort of "none"; they
@@ -70,7 +74,7 @@ def effort_as_thinking_switch(
     return switched
 
 
-def effort_as_reasoning_switch(
+def send_effort_as_reasoning_switch(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
     """Together: its hybrid models are switched by ``reasoning.enabled`` alone."""
@@ -80,7 +84,7 @@ def effort_as_reasoning_switch(
     return {**body, "reasoning": {"enabled": request.effort != "none"}}
 
 
-def effort_as_enable_thinking(
+def send_effort_as_enable_thinking(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
     """Alibaba: Qwen's hybrid models think by ``enable_thinking``, as long as a budget lasts."""
@@ -89,10 +93,12 @@ def effort_as_enable_thinking(
         return body
     if request.effort == "none":
         return {**body, "enable_thinking": False}
-    return {**body, "enable_thinking": True, "thinking_budget": budget_of(request.effort)}
+    return {**body, "enable_thinking": True, "thinking_budget": thinking_budget(request.effort)}
 
 
-def effort_none_or_default(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_as_none_or_default(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
     """Groq: "reasoning_effort must be one of none or default", for Qwen."""
     _ = target
     if not request.effort:
@@ -100,7 +106,9 @@ def effort_none_or_default(body: JsonObject, request: ModelRequest, target: Targ
     return {**body, "reasoning_effort": "none" if request.effort == "none" else "default"}
 
 
-def effort_in_template(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_in_chat_template(
+    body: JsonObject, request: ModelRequest, target: Target
+) -> JsonObject:
     """llama.cpp, vLLM and LM Studio hand the choice to the model's own chat template: Qwen and
     GLM go on thinking otherwise."""
     _ = target
@@ -112,14 +120,14 @@ def effort_in_template(body: JsonObject, request: ModelRequest, target: Target) 
     return {**body, "chat_template_kwargs": wanted}
 
 
-def effort_in_responses(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_responses(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """The Responses API shows nothing of the reasoning unless a summary is asked for, and refuses
     a temperature beside it: "Unsupported parameter: 'temperature'"."""
     reasons = request.model.reasoning or NEW_OPENAI.match(target.model) is not None
     reasoning: JsonObject = {}
     if request.effort:
         reasoning["effort"] = request.effort
-    if SUMMARY not in target.without and request.effort != "none" and (reasons or request.effort):
+    if SUMMARY not in target.refused and request.effort != "none" and (reasons or request.effort):
         reasoning["summary"] = "auto"
     if not reasoning:
         return body
@@ -128,65 +136,67 @@ def effort_in_responses(body: JsonObject, request: ModelRequest, target: Target)
     return made
 
 
-def effort_of_claude(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_anthropic(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Anthropic: older models think within a budget, newer ones by an effort, and refuse the
     other: "adaptive thinking is not supported on this model". A temperature beside it "may only
     be set to 1"; "Expected thinking, but found tool_use" where an answer whose calls were just
     answered did not begin with thinking: then a budget is off."""
     thinking = _thinking(request, target)
     made: JsonObject = {**body, **thinking}
-    if thinking and thinking[THINKING] != OFF:
+    if thinking and thinking[THINKING] != THINKING_OFF:
         made.pop("temperature", None)
     return made
 
 
 def _thinking(request: ModelRequest, target: Target) -> JsonObject:
-    if request.effort is None or THINKING in target.without:
+    if request.effort is None or THINKING in target.refused:
         return {}
     version = claude_version(target.model)
     if request.effort == "none":
         # Since version 5 models think without being asked to.
-        return {THINKING: OFF} if version >= (5, 0) else {}
+        return {THINKING: THINKING_OFF} if version >= (5, 0) else {}
     if version >= ADAPTIVE_SINCE:
         # Without "display" newer models think but don't show what.
         shown: JsonObject = {"type": "adaptive", "display": "summarized"}
         return {
             THINKING: shown,
-            OUTPUT_CONFIG: {"effort": nearest(request.effort, ANTHROPIC_LEVELS)},
+            OUTPUT_CONFIG: {"effort": nearest_level(request.effort, ANTHROPIC_LEVELS)},
         }
-    budget = min(budget_of(request.effort), (request.max_output or 0) - LEAST_ANSWER)
-    if budget < LEAST_BUDGET or not _led_by_thinking(request):
+    budget = min(thinking_budget(request.effort), (request.max_output or 0) - MIN_ANSWER_TOKENS)
+    if budget < MIN_BUDGET or not _led_by_thinking(request):
         return {}
     return {THINKING: {"type": "enabled", "budget_tokens": budget}}
 
 
 def _led_by_thinking(request: ModelRequest) -> bool:
     last = next((t for t in reversed(request.turns) if isinstance(t, AssistantTurn)), None)
-    if last is None or not calls_of(last):
+    if last is None or not tool_calls_of(last):
         return True
     return isinstance(last.content[0], ReasoningContent)
 
 
-def effort_of_gemini(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_gemini(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Gemini tells nothing of its thoughts unless they are included, and takes a level since
     version 3, a budget before: "Thinking level is not supported for this model"."""
     thinks = request.model.reasoning or request.effort is not None
-    if not thinks or THINKING_CONFIG in target.without:
+    if not thinks or THINKING_CONFIG in target.refused:
         return body
     thinking: JsonObject = {"includeThoughts": request.effort != "none"}
     if re.search(NEW_GEMINI, target.model):
         if request.effort:
-            lowest = nearest("minimal", request.model.efforts or GEMINI_LEVELS)
-            level = lowest if request.effort == "none" else nearest(request.effort, GEMINI_LEVELS)
+            lowest = nearest_level("minimal", request.model.efforts or GEMINI_LEVELS)
+            level = (
+                lowest if request.effort == "none" else nearest_level(request.effort, GEMINI_LEVELS)
+            )
             thinking["thinkingLevel"] = level
     elif request.effort:
-        most = MOST_THOUGHTS["flash" if "flash" in target.model else "pro"]
-        thinking["thinkingBudget"] = min(most, budget_of(request.effort))
-    generation = object_in(body, "generationConfig")
+        most = MAX_GEMINI_BUDGETS["flash" if "flash" in target.model else "pro"]
+        thinking["thinkingBudget"] = min(most, thinking_budget(request.effort))
+    generation = get_object(body, "generationConfig")
     return {**body, "generationConfig": {**generation, THINKING_CONFIG: thinking}}
 
 
-def effort_of_cohere(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_cohere(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Cohere: its reasoning models think by default, "thinking is not supported" by the others."""
     _ = target
     if not request.model.reasoning or request.effort is None:
@@ -195,25 +205,25 @@ def effort_of_cohere(body: JsonObject, request: ModelRequest, target: Target) ->
     return {**body, THINKING: {"type": kind}}
 
 
-def effort_of_ollama(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_ollama(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Ollama: "… does not support thinking"; gpt-oss takes a level and passes over a switch."""
     if request.effort is None and not request.model.reasoning:
         return body
     if "gpt-oss" in target.model and request.effort not in (None, "none"):
-        return {**body, "think": nearest(request.effort or "", ("low", "medium", "high"))}
+        return {**body, "think": nearest_level(request.effort or "", ("low", "medium", "high"))}
     return {**body, "think": request.effort != "none"}
 
 
-def effort_of_bedrock(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
+def send_effort_to_bedrock(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Bedrock hands on what each model's maker calls it: Converse itself knows no effort."""
-    inference = dict(object_in(body, "inferenceConfig"))
+    inference = dict(get_object(body, "inferenceConfig"))
     more: JsonObject = {}
     if "claude" in target.model:
         more = _thinking(request, target)
-        if more and more[THINKING] != OFF:
+        if more and more[THINKING] != THINKING_OFF:
             inference.pop("temperature", None)
     elif request.effort not in (None, "none"):
-        level = nearest(request.effort, ("low", "medium", "high"))
+        level = nearest_level(request.effort, ("low", "medium", "high"))
         if "nova" in target.model:
             more = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": level}}
         elif "gpt-oss" in target.model:

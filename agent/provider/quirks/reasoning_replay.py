@@ -10,23 +10,23 @@ from agent.provider.client import (
     TextContent,
     ToolCallContent,
 )
-from agent.provider.quirks.structural_sharing import with_content, with_turns
+from agent.provider.quirks.structural_sharing import replace_content, replace_turns
 from agent.provider.quirks.target import Target
 from agent.records.json import JsonObject
 
-SIGNATURE = "thoughtSignature"
+THOUGHT_SIGNATURE = "thoughtSignature"
 """Gemini's name for what it wants back with a text or a call."""
 
-NO_SIGNATURE = "skip_thought_signature_validator"
+SKIP_SIGNATURE = "skip_thought_signature_validator"
 """What Gemini 3 takes in place of the signature of a call that another model made."""
 
-PROOFS = ("signature", "redacted")
+SIGNATURE_KEYS = ("signature", "redacted")
 """What decoders keep of a thinking block: its signature, or the data of a redacted one."""
 
 Content = TextContent | ReasoningContent | ToolCallContent
 
 
-def foreign_reasoning_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_foreign_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "Invalid signature in thinking block", OpenAI: "encrypted content could not be
     verified": what one model sealed no other can open."""
     _ = target
@@ -34,7 +34,7 @@ def foreign_reasoning_dropped(request: ModelRequest, target: Target) -> ModelReq
     return _changed(request, lambda turn: turn if turn.model in own else _bare(turn))
 
 
-def refused_reasoning_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_refused_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
     """A server that refused to read reasoning again (an unknown field ``reasoning_content``, a
     signature of another account) reads the session without any."""
     _ = target
@@ -52,7 +52,7 @@ def _bare(turn: AssistantTurn) -> AssistantTurn:
     )
 
 
-def unsigned_thinking_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_unsigned_thinking(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "thinking.signature: Field required", for thoughts that were cut off before
     their signature came."""
     _ = target
@@ -60,24 +60,24 @@ def unsigned_thinking_dropped(request: ModelRequest, target: Target) -> ModelReq
     def signed(content: Content) -> bool:
         if not isinstance(content, ReasoningContent):
             return True
-        return any((content.opaque or {}).get(name) for name in PROOFS)
+        return any((content.opaque or {}).get(name) for name in SIGNATURE_KEYS)
 
     return _kept(request, signed)
 
 
-def thinking_leads(request: ModelRequest, target: Target) -> ModelRequest:
+def put_thinking_first(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "If an assistant message contains any thinking blocks, the first block must be
     thinking"."""
     _ = target
 
     def led(turn: AssistantTurn) -> AssistantTurn:
         order = sorted(turn.content, key=lambda c: not isinstance(c, ReasoningContent))
-        return with_content(turn, order)
+        return replace_content(turn, order)
 
     return _changed(request, led)
 
 
-def lone_items_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI: "Item 'rs_…' of type 'reasoning' was provided without its required following item",
     and "duplicate item"; what was neither sealed nor shown in full it cannot find again."""
     _ = target
@@ -97,28 +97,28 @@ def lone_items_dropped(request: ModelRequest, target: Target) -> ModelRequest:
             if isinstance(name, str) and whole and name not in sent:
                 sent.add(name)
                 waiting.append(one)
-        return with_content(turn, content)
+        return replace_content(turn, content)
 
     return _changed(request, followed)
 
 
-def gemini_thoughts_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_gemini_thoughts(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini bills thoughts that are sent to it as words of its own answer; only the signatures
     of its texts and calls are read again."""
     _ = target
     return _kept(request, lambda content: not isinstance(content, ReasoningContent))
 
 
-def call_signatures_filled(request: ModelRequest, target: Target) -> ModelRequest:
+def fill_call_signatures(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini 3: "Function call is missing a thought_signature in functionCall parts", for calls
     that another model made. Only the first call of an answer carries one."""
     _ = target
 
     def filled(turn: AssistantTurn) -> AssistantTurn:
         first = next((c for c in turn.content if isinstance(c, ToolCallContent)), None)
-        if first is None or (first.opaque or {}).get(SIGNATURE):
+        if first is None or (first.opaque or {}).get(THOUGHT_SIGNATURE):
             return turn
-        opaque: JsonObject = {SIGNATURE: NO_SIGNATURE}
+        opaque: JsonObject = {THOUGHT_SIGNATURE: SKIP_SIGNATURE}
         signed = replace(first, opaque=opaque)
         return replace(turn, content=tuple(signed if c is first else c for c in turn.content))
 
@@ -127,7 +127,7 @@ def call_signatures_filled(request: ModelRequest, target: Target) -> ModelReques
 
 def _kept(request: ModelRequest, keep: Callable[[Content], bool]) -> ModelRequest:
     def without(turn: AssistantTurn) -> AssistantTurn:
-        return with_content(turn, [c for c in turn.content if keep(c)])
+        return replace_content(turn, [c for c in turn.content if keep(c)])
 
     return _changed(request, without)
 
@@ -136,4 +136,4 @@ def _changed(
     request: ModelRequest, change: Callable[[AssistantTurn], AssistantTurn]
 ) -> ModelRequest:
     turns = [change(turn) if isinstance(turn, AssistantTurn) else turn for turn in request.turns]
-    return with_turns(request, turns)
+    return replace_turns(request, turns)

@@ -25,7 +25,7 @@ Made = TypeVar("Made")
 Content = TextContent | ReasoningContent | ToolCallContent
 
 
-class Remembered(Generic[Given, Made]):
+class IdentityCache(Generic[Given, Made]):
     """*make*, called once for each record as long as that is the same object: the turns and tools
     of a session come again with each of its requests. What is made is not to be changed, and is
     forgotten with the record."""
@@ -47,31 +47,31 @@ class Remembered(Generic[Given, Made]):
         return made
 
 
-def all_same(one: Sequence[object], other: Sequence[object]) -> bool:
+def same_objects(one: Sequence[object], other: Sequence[object]) -> bool:
     """Whether both hold the very same objects."""
     return len(one) == len(other) and all(map(is_, one, other))
 
 
-def with_turns(request: ModelRequest, turns: Sequence[Turn]) -> ModelRequest:
-    return request if all_same(request.turns, turns) else replace(request, turns=tuple(turns))
+def replace_turns(request: ModelRequest, turns: Sequence[Turn]) -> ModelRequest:
+    return request if same_objects(request.turns, turns) else replace(request, turns=tuple(turns))
 
 
-def with_content(turn: AssistantTurn, content: Sequence[Content]) -> AssistantTurn:
-    return turn if all_same(turn.content, content) else replace(turn, content=tuple(content))
+def replace_content(turn: AssistantTurn, content: Sequence[Content]) -> AssistantTurn:
+    return turn if same_objects(turn.content, content) else replace(turn, content=tuple(content))
 
 
-def with_results(turn: ToolTurn, results: Sequence[ToolResultContent]) -> ToolTurn:
-    return turn if all_same(turn.content, results) else ToolTurn(tuple(results))
+def replace_results(turn: ToolTurn, results: Sequence[ToolResultContent]) -> ToolTurn:
+    return turn if same_objects(turn.content, results) else ToolTurn(tuple(results))
 
 
-def each_result(
+def map_results(
     request: ModelRequest, change: Callable[[ToolResultContent], ToolResultContent]
 ) -> ModelRequest:
     """*request* with each result as *change* has it."""
     turns = [
-        with_results(turn, [change(result) for result in turn.content])
+        replace_results(turn, [change(result) for result in turn.content])
         if isinstance(turn, ToolTurn)
         else turn
         for turn in request.turns
     ]
-    return with_turns(request, turns)
+    return replace_turns(request, turns)

@@ -24,12 +24,12 @@ from agent.provider.quirks import (
     turn_order,
 )
 from agent.provider.quirks.refused_parts import (
-    ALTERNATE,
-    CACHING,
+    ALTERNATING_ROLES,
+    CACHE_MARKS,
     IMAGES,
-    REASONING,
+    REASONING_REPLAY,
     TEMPERATURE,
-    UNSIGNED,
+    UNSIGNED_CALLS,
 )
 from agent.provider.quirks.target import Target
 from agent.records.json import JsonObject
@@ -42,7 +42,7 @@ Q = TypeVar("Q", RequestQuirk, BodyQuirk)
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Generic[Q]):
+class QuirkRule(Generic[Q]):
     """Where *quirk* holds: where all of this is true, and everywhere if nothing is said.
 
     The protocol is one of *apis*; the server one of *sites* and none of *elsewhere*; the model's
@@ -52,23 +52,23 @@ class Line(Generic[Q]):
 
     quirk: Q
     apis: tuple[Api, ...] = ()
-    sites: tuple[str, ...] = ()
-    elsewhere: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    not_providers: tuple[str, ...] = ()
     models: str = ""
-    but: str | None = None
-    once: str | None = None
-    until: str | None = None
+    not_models: str | None = None
+    after_refusal: str | None = None
+    unless_refused: str | None = None
 
-    def holds(self, target: Target) -> bool:
+    def applies_to(self, target: Target) -> bool:
         return all(
             (
                 not self.apis or target.api in self.apis,
-                not self.sites or target.site in self.sites,
-                target.site not in self.elsewhere,
+                not self.providers or target.provider in self.providers,
+                target.provider not in self.not_providers,
                 re.search(self.models, target.model),
-                self.but is None or not re.search(self.but, target.model),
-                self.once is None or self.once in target.without,
-                self.until is None or self.until not in target.without,
+                self.not_models is None or not re.search(self.not_models, target.model),
+                self.after_refusal is None or self.after_refusal in target.refused,
+                self.unless_refused is None or self.unless_refused not in target.refused,
             )
         )
 
@@ -84,125 +84,166 @@ LITELLM: tuple[Api, ...] = ("litellm",)
 """Chat completions, which litellm turns into each provider's own."""
 
 CLAUDE = r"claude"
-CACHES_BY_POINTS = r"claude-(3-7|opus|sonnet|haiku|fable|mythos)|nova"
+CACHE_POINT_MODELS = r"claude-(3-7|opus|sonnet|haiku|fable|mythos)|nova"
 OLD_OPENAI = r"^(ft:)?(gpt-[34]|chatgpt)"
 """OpenAI's models without reasoning, which refuse to be asked for it sealed."""
 
-OWN_MACHINE = ("llama.cpp", "vllm", "lmstudio", "ollama")
-TEMPLATED = ("llama.cpp", "vllm", "lmstudio")
+LOCAL_SERVERS = ("llama.cpp", "vllm", "lmstudio", "ollama")
+CHAT_TEMPLATE_SERVERS = ("llama.cpp", "vllm", "lmstudio")
 GATEWAYS = ("openrouter", "vercel-gateway")
-SWITCHED = ("zai", "moonshot", "deepseek")
-OTHER_EFFORT = (*GATEWAYS, *SWITCHED, *TEMPLATED, "together", "alibaba")
-KEYED = ("openai", "azure", "openrouter", "moonshot", "xai")
+THINKING_SWITCH_PROVIDERS = ("zai", "moonshot", "deepseek")
+OWN_EFFORT_FORM = (
+    *GATEWAYS,
+    *THINKING_SWITCH_PROVIDERS,
+    *CHAT_TEMPLATE_SERVERS,
+    "together",
+    "alibaba",
+)
+CACHE_KEY_PROVIDERS = ("openai", "azure", "openrouter", "moonshot", "xai")
 
-REQUESTS: tuple[Line[RequestQuirk], ...] = (
-    Line(reasoning_effort.effort_the_model_has),
-    Line(turn_order.empty_text_dropped),
-    Line(media.refused_media_told, once=IMAGES),
-    Line(media.unseen_media_told),
-    Line(reasoning_replay.foreign_reasoning_dropped),
-    Line(reasoning_replay.refused_reasoning_dropped, once=REASONING),
-    Line(reasoning_replay.unsigned_thinking_dropped, (*MESSAGES, *BEDROCK)),
-    Line(reasoning_replay.unsigned_thinking_dropped, LITELLM, models=CLAUDE),
-    Line(reasoning_replay.gemini_thoughts_dropped, GEMINI),
-    Line(reasoning_replay.gemini_thoughts_dropped, LITELLM, models=r"gemini"),
-    Line(turn_order.text_before_calls),
-    Line(reasoning_replay.thinking_leads, (*MESSAGES, *BEDROCK)),
-    Line(reasoning_replay.thinking_leads, LITELLM, models=CLAUDE),
-    Line(reasoning_replay.lone_items_dropped, RESPONSES),
-    Line(turn_order.lone_reasoning_dropped),
-    Line(turn_order.calls_answered),
-    Line(turn_order.empty_results_told),
-    Line(media.failed_results_are_text, MESSAGES),
-    Line(media.result_media_follows, (*CHAT, *GEMINI, *COHERE, *OLLAMA, *LITELLM)),
-    Line(turn_order.reply_before_user, (*CHAT, *LITELLM), sites=("mistral",)),
-    Line(turn_order.roles_alternate, (*MESSAGES, *BEDROCK, *GEMINI, *OLLAMA, *LITELLM)),
-    Line(turn_order.roles_alternate, CHAT, sites=("mistral", "perplexity", *OWN_MACHINE)),
-    Line(turn_order.roles_alternate, CHAT, once=ALTERNATE),
-    Line(turn_order.user_begins),
-    Line(turn_order.user_ends),
-    Line(reasoning_replay.call_signatures_filled, (*GEMINI, *LITELLM), models=NEW_GEMINI),
-    Line(reasoning_replay.call_signatures_filled, GEMINI, once=UNSIGNED),
-    Line(tool_calls.tool_names_taken),
-    Line(tool_calls.call_ids_in_alphabet, (*MESSAGES, *RESPONSES, *BEDROCK, *COHERE, *LITELLM)),
-    Line(tool_calls.call_ids_in_alphabet, CHAT, models=CLAUDE),
-    Line(tool_calls.call_ids_unique),
-    Line(tool_calls.call_ids_of_nine, (*CHAT, *LITELLM), sites=("mistral",)),
-    Line(
-        tool_calls.call_ids_of_nine,
+REQUEST_QUIRKS: tuple[QuirkRule[RequestQuirk], ...] = (
+    QuirkRule(reasoning_effort.choose_supported_effort),
+    QuirkRule(turn_order.drop_empty_text),
+    QuirkRule(media.replace_refused_media, after_refusal=IMAGES),
+    QuirkRule(media.replace_unsupported_media),
+    QuirkRule(reasoning_replay.drop_foreign_reasoning),
+    QuirkRule(reasoning_replay.drop_refused_reasoning, after_refusal=REASONING_REPLAY),
+    QuirkRule(reasoning_replay.drop_unsigned_thinking, (*MESSAGES, *BEDROCK)),
+    QuirkRule(reasoning_replay.drop_unsigned_thinking, LITELLM, models=CLAUDE),
+    QuirkRule(reasoning_replay.drop_gemini_thoughts, GEMINI),
+    QuirkRule(reasoning_replay.drop_gemini_thoughts, LITELLM, models=r"gemini"),
+    QuirkRule(turn_order.split_text_after_calls),
+    QuirkRule(reasoning_replay.put_thinking_first, (*MESSAGES, *BEDROCK)),
+    QuirkRule(reasoning_replay.put_thinking_first, LITELLM, models=CLAUDE),
+    QuirkRule(reasoning_replay.drop_unpaired_reasoning_items, RESPONSES),
+    QuirkRule(turn_order.drop_reasoning_only_turns),
+    QuirkRule(turn_order.pair_calls_with_results),
+    QuirkRule(turn_order.fill_empty_results),
+    QuirkRule(media.drop_media_from_failed_results, MESSAGES),
+    QuirkRule(media.move_result_media_to_user, (*CHAT, *GEMINI, *COHERE, *OLLAMA, *LITELLM)),
+    QuirkRule(turn_order.insert_reply_before_user, (*CHAT, *LITELLM), providers=("mistral",)),
+    QuirkRule(turn_order.merge_same_roles, (*MESSAGES, *BEDROCK, *GEMINI, *OLLAMA, *LITELLM)),
+    QuirkRule(
+        turn_order.merge_same_roles, CHAT, providers=("mistral", "perplexity", *LOCAL_SERVERS)
+    ),
+    QuirkRule(turn_order.merge_same_roles, CHAT, after_refusal=ALTERNATING_ROLES),
+    QuirkRule(turn_order.start_with_user),
+    QuirkRule(turn_order.end_with_user),
+    QuirkRule(reasoning_replay.fill_call_signatures, (*GEMINI, *LITELLM), models=NEW_GEMINI),
+    QuirkRule(reasoning_replay.fill_call_signatures, GEMINI, after_refusal=UNSIGNED_CALLS),
+    QuirkRule(tool_calls.sanitize_tool_names),
+    QuirkRule(tool_calls.sanitize_call_ids, (*MESSAGES, *RESPONSES, *BEDROCK, *COHERE, *LITELLM)),
+    QuirkRule(tool_calls.sanitize_call_ids, CHAT, models=CLAUDE),
+    QuirkRule(tool_calls.make_call_ids_unique),
+    QuirkRule(tool_calls.shorten_call_ids, (*CHAT, *LITELLM), providers=("mistral",)),
+    QuirkRule(
+        tool_calls.shorten_call_ids,
         (*CHAT, *LITELLM),
         models=r"mi[sx]tral|devstral|codestral|magistral",
     ),
-    Line(tool_calls.used_tools_declared, (*MESSAGES, *BEDROCK, *LITELLM)),
-    Line(tool_calls.used_tools_declared, CHAT, models=CLAUDE),
-    Line(tool_schemas.object_at_the_top),
-    Line(tool_schemas.no_words_about_the_schema),
-    Line(tool_schemas.plain_references_and_items, (*CHAT, *LITELLM), models=r"kimi|moonshot"),
-    Line(tool_schemas.arrays_have_items),
-    Line(tool_schemas.gemini_subset, GEMINI),
-    Line(tool_schemas.gemini_subset, (*CHAT, *LITELLM), models=r"gemini"),
-    Line(sampling_limits.temperature_where_taken),
-    Line(sampling_limits.refused_temperature_dropped, once=TEMPERATURE),
-    Line(sampling_limits.temperature_up_to_one, (*MESSAGES, *BEDROCK, *COHERE)),
-    Line(sampling_limits.temperature_up_to_one, LITELLM, models=CLAUDE),
-    Line(sampling_limits.output_cap_always, MESSAGES),
-    Line(sampling_limits.output_within_limit),
-    Line(sampling_limits.room_for_reasoning),
-    Line(sampling_limits.output_cap_of_sixteen, RESPONSES),
-)
-
-BODIES: tuple[Line[BodyQuirk], ...] = (
-    Line(reasoning_effort.effort_by_name, CHAT, elsewhere=OTHER_EFFORT),
-    Line(reasoning_effort.effort_by_name, LITELLM),
-    Line(reasoning_effort.effort_by_name, CHAT, sites=("together",), models=r"gpt-oss"),
-    Line(reasoning_effort.effort_in_object, CHAT, sites=GATEWAYS),
-    Line(reasoning_effort.effort_as_thinking_switch, CHAT, sites=SWITCHED),
-    Line(reasoning_effort.effort_as_reasoning_switch, CHAT, sites=("together",), but=r"gpt-oss"),
-    Line(reasoning_effort.effort_as_enable_thinking, CHAT, sites=("alibaba",)),
-    Line(reasoning_effort.effort_none_or_default, CHAT, sites=("groq",), models=r"qwen"),
-    Line(reasoning_effort.effort_in_template, CHAT, sites=TEMPLATED),
-    Line(reasoning_effort.effort_in_responses, RESPONSES),
-    Line(reasoning_effort.effort_of_claude, MESSAGES),
-    Line(reasoning_effort.effort_of_gemini, GEMINI),
-    Line(reasoning_effort.effort_of_cohere, COHERE),
-    Line(reasoning_effort.effort_of_ollama, OLLAMA),
-    Line(reasoning_effort.effort_of_bedrock, BEDROCK),
-    Line(body_fields.reasoning_asked_for_sealed, RESPONSES, but=OLD_OPENAI),
-    Line(body_fields.thinking_kept, CHAT, sites=("zai",)),
-    Line(body_fields.reasoning_content_always, CHAT, sites=("moonshot", "deepseek")),
-    Line(
-        body_fields.cap_by_its_new_name, CHAT, sites=("openai", "azure"), models=NEW_OPENAI.pattern
+    QuirkRule(tool_calls.declare_used_tools, (*MESSAGES, *BEDROCK, *LITELLM)),
+    QuirkRule(tool_calls.declare_used_tools, CHAT, models=CLAUDE),
+    QuirkRule(tool_schemas.flatten_top_level),
+    QuirkRule(tool_schemas.drop_schema_metadata),
+    QuirkRule(
+        tool_schemas.simplify_references_and_items, (*CHAT, *LITELLM), models=r"kimi|moonshot"
     ),
-    Line(body_fields.cap_by_its_other_name, CHAT),
-    Line(body_fields.no_stream_options, CHAT, sites=("mistral",)),
-    Line(body_fields.usage_asked_for, CHAT, sites=("openrouter",)),
-    Line(prompt_cache.cache_key, CHAT, sites=KEYED),
-    Line(prompt_cache.cache_key, RESPONSES),
-    Line(prompt_cache.cache_marks, MESSAGES),
-    Line(prompt_cache.cache_marks_in_chat, (*CHAT, *LITELLM), models=CLAUDE, until=CACHING),
-    Line(prompt_cache.cache_marks_in_chat, CHAT, sites=("alibaba",), until=CACHING),
-    Line(prompt_cache.cache_points, BEDROCK, models=CACHES_BY_POINTS, until=CACHING),
-    Line(body_fields.refused_parts_dropped),
+    QuirkRule(tool_schemas.add_missing_array_items),
+    QuirkRule(tool_schemas.reduce_to_gemini_subset, GEMINI),
+    QuirkRule(tool_schemas.reduce_to_gemini_subset, (*CHAT, *LITELLM), models=r"gemini"),
+    QuirkRule(sampling_limits.drop_unsupported_temperature),
+    QuirkRule(sampling_limits.drop_refused_temperature, after_refusal=TEMPERATURE),
+    QuirkRule(sampling_limits.clamp_temperature_to_one, (*MESSAGES, *BEDROCK, *COHERE)),
+    QuirkRule(sampling_limits.clamp_temperature_to_one, LITELLM, models=CLAUDE),
+    QuirkRule(sampling_limits.set_default_output_cap, MESSAGES),
+    QuirkRule(sampling_limits.clamp_output_cap),
+    QuirkRule(sampling_limits.add_reasoning_budget_to_output_cap),
+    QuirkRule(sampling_limits.raise_output_cap_to_sixteen, RESPONSES),
+)
+
+BODY_QUIRKS: tuple[QuirkRule[BodyQuirk], ...] = (
+    QuirkRule(
+        reasoning_effort.send_effort_as_reasoning_effort, CHAT, not_providers=OWN_EFFORT_FORM
+    ),
+    QuirkRule(reasoning_effort.send_effort_as_reasoning_effort, LITELLM),
+    QuirkRule(
+        reasoning_effort.send_effort_as_reasoning_effort,
+        CHAT,
+        providers=("together",),
+        models=r"gpt-oss",
+    ),
+    QuirkRule(reasoning_effort.send_effort_in_reasoning_object, CHAT, providers=GATEWAYS),
+    QuirkRule(
+        reasoning_effort.send_effort_as_thinking_switch, CHAT, providers=THINKING_SWITCH_PROVIDERS
+    ),
+    QuirkRule(
+        reasoning_effort.send_effort_as_reasoning_switch,
+        CHAT,
+        providers=("together",),
+        not_models=r"gpt-oss",
+    ),
+    QuirkRule(reasoning_effort.send_effort_as_enable_thinking, CHAT, providers=("alibaba",)),
+    QuirkRule(
+        reasoning_effort.send_effort_as_none_or_default, CHAT, providers=("groq",), models=r"qwen"
+    ),
+    QuirkRule(reasoning_effort.send_effort_in_chat_template, CHAT, providers=CHAT_TEMPLATE_SERVERS),
+    QuirkRule(reasoning_effort.send_effort_to_responses, RESPONSES),
+    QuirkRule(reasoning_effort.send_effort_to_anthropic, MESSAGES),
+    QuirkRule(reasoning_effort.send_effort_to_gemini, GEMINI),
+    QuirkRule(reasoning_effort.send_effort_to_cohere, COHERE),
+    QuirkRule(reasoning_effort.send_effort_to_ollama, OLLAMA),
+    QuirkRule(reasoning_effort.send_effort_to_bedrock, BEDROCK),
+    QuirkRule(body_fields.request_encrypted_reasoning, RESPONSES, not_models=OLD_OPENAI),
+    QuirkRule(body_fields.keep_thinking, CHAT, providers=("zai",)),
+    QuirkRule(body_fields.always_send_reasoning_content, CHAT, providers=("moonshot", "deepseek")),
+    QuirkRule(
+        body_fields.rename_max_tokens,
+        CHAT,
+        providers=("openai", "azure"),
+        models=NEW_OPENAI.pattern,
+    ),
+    QuirkRule(body_fields.swap_refused_output_cap, CHAT),
+    QuirkRule(body_fields.drop_stream_options, CHAT, providers=("mistral",)),
+    QuirkRule(body_fields.request_usage, CHAT, providers=("openrouter",)),
+    QuirkRule(prompt_cache.add_cache_key, CHAT, providers=CACHE_KEY_PROVIDERS),
+    QuirkRule(prompt_cache.add_cache_key, RESPONSES),
+    QuirkRule(prompt_cache.add_anthropic_cache_marks, MESSAGES),
+    QuirkRule(
+        prompt_cache.add_chat_cache_marks,
+        (*CHAT, *LITELLM),
+        models=CLAUDE,
+        unless_refused=CACHE_MARKS,
+    ),
+    QuirkRule(
+        prompt_cache.add_chat_cache_marks, CHAT, providers=("alibaba",), unless_refused=CACHE_MARKS
+    ),
+    QuirkRule(
+        prompt_cache.add_bedrock_cache_points,
+        BEDROCK,
+        models=CACHE_POINT_MODELS,
+        unless_refused=CACHE_MARKS,
+    ),
+    QuirkRule(body_fields.drop_refused_parts),
 )
 
 
-def prepared(request: ModelRequest, without: frozenset[str] = frozenset()) -> ModelRequest:
+def prepare_request(request: ModelRequest, refused: frozenset[str] = frozenset()) -> ModelRequest:
     """*request* as its model's provider takes it; *without* names what was refused before.
 
     What comes out holds nothing empty; each answer has its calls behind its words, and one
     result for each of them in the turn after it; the user begins and ends.
     """
-    target = Target.of(request.model, without)
+    target = Target.of(request.model, refused)
     for quirk in _of_requests(target):
         request = quirk(request, target)
     return request
 
 
-def finished(
-    body: JsonObject, request: ModelRequest, without: frozenset[str] = frozenset()
+def finish_body(
+    body: JsonObject, request: ModelRequest, refused: frozenset[str] = frozenset()
 ) -> JsonObject:
     """The *body* that was made of the prepared *request*, as its provider takes it."""
-    target = Target.of(request.model, without)
+    target = Target.of(request.model, refused)
     for quirk in _of_bodies(target):
         body = quirk(body, request, target)
     return body
@@ -210,9 +251,9 @@ def finished(
 
 @lru_cache(maxsize=64)
 def _of_requests(target: Target) -> tuple[RequestQuirk, ...]:
-    return tuple(line.quirk for line in REQUESTS if line.holds(target))
+    return tuple(line.quirk for line in REQUEST_QUIRKS if line.applies_to(target))
 
 
 @lru_cache(maxsize=64)
 def _of_bodies(target: Target) -> tuple[BodyQuirk, ...]:
-    return tuple(line.quirk for line in BODIES if line.holds(target))
+    return tuple(line.quirk for line in BODY_QUIRKS if line.applies_to(target))

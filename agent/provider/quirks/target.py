@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from agent.provider.catalog.providers import site_of
+from agent.provider.catalog.providers import known_provider
 from agent.provider.client import Api, ModelInfo
 
 
@@ -14,11 +14,11 @@ class Target:
     before (``agent.provider.quirks.refused_parts``)."""
 
     api: Api
-    site: str
+    provider: str
     model: str
-    without: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, model: ModelInfo, without: frozenset[str] = frozenset()) -> Self:
+    def of(cls, model: ModelInfo, refused: frozenset[str] = frozenset()) -> Self:
         name = (model.wire_id or model.id).lower()
-        return cls(model.api, site_of(model.provider, model.base_url), name, without)
+        return cls(model.api, known_provider(model.provider, model.base_url), name, refused)

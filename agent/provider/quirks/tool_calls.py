@@ -16,26 +16,26 @@ from agent.provider.client import (
     ToolTurn,
     Turn,
 )
-from agent.provider.quirks.structural_sharing import with_content, with_results, with_turns
+from agent.provider.quirks.structural_sharing import replace_content, replace_results, replace_turns
 from agent.provider.quirks.target import Target
-from agent.provider.quirks.turn_order import calls_of
+from agent.provider.quirks.turn_order import tool_calls_of
 from agent.provider.tool_names import ToolNames
 
 C = TypeVar("C", ToolCallContent, ToolResultContent)
 N = TypeVar("N", ToolCallContent, ToolResultContent, ToolSchema)
 
-LONGEST_ID = 40
+MAX_ID_LENGTH = 40
 LETTERS = string.ascii_letters + string.digits
 
 
-def call_ids_in_alphabet(request: ModelRequest, target: Target) -> ModelRequest:
+def sanitize_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", for ids that
     another provider gave (``functions.read:0``)."""
     _ = target
     return _with_ids(request, lambda call_id: re.sub(r"[^A-Za-z0-9_-]", "_", call_id))
 
 
-def call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
+def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "tool_use ids must be unique", from servers that count calls anew in each answer
     (``call_0``); OpenAI: "string too long … maximum length 40" for ids that hold signatures.
 
@@ -47,7 +47,7 @@ def call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
 
     def sent(call_id: str) -> str:
         wanted = call_id or "call"
-        if len(wanted) > LONGEST_ID - 4:
+        if len(wanted) > MAX_ID_LENGTH - 4:
             wanted = f"call_{_digest(call_id).hex()[:31]}"
         found, number = wanted, 1
         while found in taken:
@@ -59,7 +59,7 @@ def call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
     return _with_ids(request, sent)
 
 
-def call_ids_of_nine(request: ModelRequest, target: Target) -> ModelRequest:
+def shorten_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
     """Mistral: "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9"."""
     _ = target
 
@@ -83,15 +83,15 @@ def _with_ids(request: ModelRequest, sent: Callable[[str], str]) -> ModelRequest
     for turn in request.turns:
         match turn:
             case AssistantTurn():
-                ids = [sent(call.call_id) for call in calls_of(turn)]
+                ids = [sent(call.call_id) for call in tool_calls_of(turn)]
                 left = iter(ids)
                 turns.append(_renamed(turn, lambda c, left=left: _called(c, next(left))))
             case ToolTurn():
                 pairs = zip(turn.content, ids, strict=True)
-                turns.append(with_results(turn, [_called(result, i) for result, i in pairs]))
+                turns.append(replace_results(turn, [_called(result, i) for result, i in pairs]))
             case _:
                 turns.append(turn)
-    return with_turns(request, turns)
+    return replace_turns(request, turns)
 
 
 def _called(item: C, call_id: str) -> C:
@@ -106,10 +106,10 @@ def _renamed(
     turn: AssistantTurn, change: Callable[[ToolCallContent], ToolCallContent]
 ) -> AssistantTurn:
     content = [change(c) if isinstance(c, ToolCallContent) else c for c in turn.content]
-    return with_content(turn, content)
+    return replace_content(turn, content)
 
 
-def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
+def sanitize_tool_names(request: ModelRequest, target: Target) -> ModelRequest:
     """All: names of tools "should match '^[a-zA-Z0-9_-]{1,64}$'" and be unique; those of MCP
     servers hold dots and slashes, and models call by names that no tool could have."""
     _ = target
@@ -119,24 +119,24 @@ def tool_names_taken(request: ModelRequest, target: Target) -> ModelRequest:
     for turn in request.turns:
         match turn:
             case AssistantTurn():
-                turns.append(_renamed(turn, lambda c: _named(c, names.sent(c.name))))
+                turns.append(_renamed(turn, lambda c: _named(c, names.to_wire(c.name))))
             case ToolTurn():
                 turns.append(
-                    with_results(turn, [_named(r, names.sent(r.name)) for r in turn.content])
+                    replace_results(turn, [_named(r, names.to_wire(r.name)) for r in turn.content])
                 )
             case _:
                 turns.append(turn)
-    tools = tuple(_named(tool, names.sent(tool.name)) for tool in request.tools)
-    return replace(with_turns(request, turns), tools=tools)
+    tools = tuple(_named(tool, names.to_wire(tool.name)) for tool in request.tools)
+    return replace(replace_turns(request, turns), tools=tools)
 
 
-def used_tools_declared(request: ModelRequest, target: Target) -> ModelRequest:
+def declare_used_tools(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "requests which include tool_use or tool_result blocks must define tools";
     Bedrock: "the toolConfig field must be defined". Where none may be called any more (a
     summary, the last step) those of the history are named, and calling is off."""
     _ = target
-    used = {call.name for turn in request.turns for call in calls_of(turn)}
+    used = {call.name for turn in request.turns for call in tool_calls_of(turn)}
     if request.tools or not used:
         return request
     named = tuple(ToolSchema(name, "No longer available.", {}) for name in sorted(used))
-    return replace(request, tools=named, may_call=False)
+    return replace(request, tools=named, calls_allowed=False)

@@ -4,19 +4,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agent.provider.client import ModelRequest, ToolSchema
-from agent.provider.quirks.gemini_schema import reduced, resolved
-from agent.provider.quirks.structural_sharing import Remembered
+from agent.provider.quirks.gemini_schema import reduce_schema, resolve_schema
+from agent.provider.quirks.structural_sharing import IdentityCache
 from agent.provider.quirks.target import Target
-from agent.provider.transport.wire_json import object_in, objects_in
+from agent.provider.transport.wire_json import get_object, get_objects
 from agent.records.json import Json, JsonObject
 
-CHOICES = ("anyOf", "oneOf", "allOf")
-ABOUT_ITSELF = ("$schema", "$id", "$comment", "$anchor")
-INNER = ("properties", "$defs", "definitions", "patternProperties")
-DEEPEST = 32
+CHOICE_KEYS = ("anyOf", "oneOf", "allOf")
+METADATA_KEYS = ("$schema", "$id", "$comment", "$anchor")
+SCHEMA_MAPS = ("properties", "$defs", "definitions", "patternProperties")
+MAX_DEPTH = 32
 
 
-def object_at_the_top(request: ModelRequest, target: Target) -> ModelRequest:
+def flatten_top_level(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf' at the top
     level", Anthropic likewise. The properties of all choices are offered, those are required
     that each of them requires."""
@@ -25,16 +25,16 @@ def object_at_the_top(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def _one_object(schema: JsonObject) -> JsonObject:
-    schema = resolved(schema, schema)
-    properties = dict(object_in(schema, "properties"))
+    schema = resolve_schema(schema, schema)
+    properties = dict(get_object(schema, "properties"))
     asked = _names(schema)
     for word in ("anyOf", "oneOf"):
-        choices = [resolved(choice, schema) for choice in objects_in(schema, word)]
+        choices = [resolve_schema(choice, schema) for choice in get_objects(schema, word)]
         for choice in choices:
-            properties = object_in(choice, "properties") | properties
+            properties = get_object(choice, "properties") | properties
         if choices:
             asked += [n for n in _names(choices[0]) if all(n in _names(c) for c in choices)]
-    gone = (*CHOICES, "enum", "not", "required")
+    gone = (*CHOICE_KEYS, "enum", "not", "required")
     made: JsonObject = {key: value for key, value in schema.items() if key not in gone}
     made |= {"type": "object", "properties": properties}
     required: list[Json] = [name for name in dict.fromkeys(asked) if name in properties]
@@ -46,7 +46,7 @@ def _names(schema: JsonObject) -> list[str]:
     return [n for n in required if isinstance(n, str)] if isinstance(required, list) else []
 
 
-def no_words_about_the_schema(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_schema_metadata(request: ModelRequest, target: Target) -> ModelRequest:
     """Groq, xAI and others: "additional properties '$schema' not allowed"; a schema's name and
     dialect say nothing to a model."""
     _ = target
@@ -54,10 +54,10 @@ def no_words_about_the_schema(request: ModelRequest, target: Target) -> ModelReq
 
 
 def _bare(schema: JsonObject) -> JsonObject:
-    return {key: value for key, value in schema.items() if key not in ABOUT_ITSELF}
+    return {key: value for key, value in schema.items() if key not in METADATA_KEYS}
 
 
-def arrays_have_items(request: ModelRequest, target: Target) -> ModelRequest:
+def add_missing_array_items(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI: "array schema missing items"."""
     _ = target
     return _with_tools(request, _FILLED)
@@ -69,7 +69,7 @@ def _filled(schema: JsonObject) -> JsonObject:
     return {**schema, "items": {}} if array and "items" not in schema else schema
 
 
-def plain_references_and_items(request: ModelRequest, target: Target) -> ModelRequest:
+def simplify_references_and_items(request: ModelRequest, target: Target) -> ModelRequest:
     """Moonshot: "when using $ref, no other keywords may be present", and no list of items."""
     _ = target
     return _with_tools(request, _PLAIN)
@@ -82,18 +82,18 @@ def _plain(schema: JsonObject) -> JsonObject:
     if not isinstance(items, list):
         return schema
     kept: JsonObject = {key: value for key, value in schema.items() if key != "prefixItems"}
-    kept["items"] = (objects_in({"items": items}, "items") or [{}])[0]
+    kept["items"] = (get_objects({"items": items}, "items") or [{}])[0]
     return kept
 
 
-def gemini_subset(request: ModelRequest, target: Target) -> ModelRequest:
+def reduce_to_gemini_subset(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini: "Unknown name "$ref" at 'tools…': Cannot find field", "enum: only allowed for
     STRING type", "properties: should be non-empty for OBJECT type"."""
     _ = target
     return _with_tools(request, _REDUCED)
 
 
-_Changed = Remembered[ToolSchema, ToolSchema]
+_Changed = IdentityCache[ToolSchema, ToolSchema]
 
 
 def _with_tools(request: ModelRequest, change: _Changed) -> ModelRequest:
@@ -102,20 +102,20 @@ def _with_tools(request: ModelRequest, change: _Changed) -> ModelRequest:
 
 def _each(change: Callable[[JsonObject], JsonObject]) -> _Changed:
     """A tool with its schema as *change* has it."""
-    return Remembered(lambda tool: replace(tool, parameters=change(tool.parameters)))
+    return IdentityCache(lambda tool: replace(tool, parameters=change(tool.parameters)))
 
 
 def _deep(
     schema: JsonObject, change: Callable[[JsonObject], JsonObject], depth: int = 0
 ) -> JsonObject:
     """*change* made to *schema* and each schema inside it; properties' names are left alone."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return schema
     made: JsonObject = {}
     for key, value in change(schema).items():
-        if key in INNER and isinstance(value, dict):
+        if key in SCHEMA_MAPS and isinstance(value, dict):
             made[key] = {name: _inner(one, change, depth) for name, one in value.items()}
-        elif key in ("items", "additionalProperties", "not") or key in CHOICES:
+        elif key in ("items", "additionalProperties", "not") or key in CHOICE_KEYS:
             made[key] = _inner(value, change, depth)
         else:
             made[key] = value
@@ -132,4 +132,4 @@ _AS_OBJECT = _each(_one_object)
 _BARE = _each(lambda schema: _deep(schema, _bare))
 _FILLED = _each(lambda schema: _deep(schema, _filled))
 _PLAIN = _each(lambda schema: _deep(schema, _plain))
-_REDUCED = _each(reduced)
+_REDUCED = _each(reduce_schema)

@@ -15,18 +15,23 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.structural_sharing import all_same, each_result, with_content, with_turns
+from agent.provider.quirks.structural_sharing import (
+    map_results,
+    replace_content,
+    replace_turns,
+    same_objects,
+)
 from agent.provider.quirks.target import Target
 
 LOST_RESULT = "The result of this call was lost; it may or may not have run."
 NO_OUTPUT = "(no output)"
-GO_ON = "Go on."
+CONTINUE_TEXT = "Go on."
 """Said where a conversation would begin or end with the model's own words."""
 
-SEEN = "I have the results."
+ACKNOWLEDGEMENT = "I have the results."
 
 
-def empty_text_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_empty_text(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "text content blocks must be non-empty", and the like elsewhere."""
     _ = target
     system = tuple(text for text in request.system if text.strip())
@@ -40,17 +45,17 @@ def empty_text_dropped(request: ModelRequest, target: Target) -> ModelRequest:
                 )
             case AssistantTurn():
                 told = tuple(c for c in turn.content if not _blank(c))
-                turns += [with_content(turn, told)] if told else []
+                turns += [replace_content(turn, told)] if told else []
             case ToolTurn():
                 turns.append(turn)
-    return replace(with_turns(request, turns), system=system)
+    return replace(replace_turns(request, turns), system=system)
 
 
 def _blank(content: object) -> bool:
     return isinstance(content, TextContent) and not content.text.strip()
 
 
-def lone_reasoning_dropped(request: ModelRequest, target: Target) -> ModelRequest:
+def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "the final block in an assistant message cannot be thinking"; chat completions:
     an assistant message without content and calls."""
     _ = target
@@ -63,7 +68,7 @@ def lone_reasoning_dropped(request: ModelRequest, target: Target) -> ModelReques
     return replace(request, turns=turns)
 
 
-def text_before_calls(request: ModelRequest, target: Target) -> ModelRequest:
+def split_text_after_calls(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "tool_use ids were found without tool_result blocks immediately after", where
     an answer goes on behind its calls. Such an answer becomes two, each with its results."""
     _ = target
@@ -76,7 +81,7 @@ def text_before_calls(request: ModelRequest, target: Target) -> ModelRequest:
         results = after.content if isinstance(after, ToolTurn) else ()
         *early, last = _split(turn) if _goes_on(turn) else (turn,)
         for piece in early:
-            ids = {call.call_id for call in calls_of(piece)}
+            ids = {call.call_id for call in tool_calls_of(piece)}
             turns.append(piece)
             turns.append(ToolTurn(tuple(r for r in results if r.call_id in ids)))
         turns.append(last)
@@ -99,7 +104,7 @@ def _split(turn: AssistantTurn) -> list[AssistantTurn]:
     return [replace(turn, content=tuple(piece)) for piece in pieces]
 
 
-def calls_answered(request: ModelRequest, target: Target) -> ModelRequest:
+def pair_calls_with_results(request: ModelRequest, target: Target) -> ModelRequest:
     """All: "no tool output found for function call", "tool result without its call". Each call
     gets one result right after its turn, in order; of a lost one a sentence tells."""
     _ = target
@@ -112,17 +117,17 @@ def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
         given = turn.content if isinstance(turn, ToolTurn) else ()
         if waiting:
             results = _results(waiting, given)
-            same = isinstance(turn, ToolTurn) and all_same(results, given)
+            same = isinstance(turn, ToolTurn) and same_objects(results, given)
             yield turn if same else ToolTurn(results)
             waiting = []
         if not isinstance(turn, ToolTurn):
             yield turn
-            waiting = calls_of(turn)
+            waiting = tool_calls_of(turn)
     if waiting:
         yield ToolTurn(_results(waiting, ()))
 
 
-def calls_of(turn: Turn) -> list[ToolCallContent]:
+def tool_calls_of(turn: Turn) -> list[ToolCallContent]:
     """The calls of *turn*, in order."""
     if not isinstance(turn, AssistantTurn):
         return []
@@ -144,7 +149,7 @@ def _results(
     return tuple(results)
 
 
-def empty_results_told(request: ModelRequest, target: Target) -> ModelRequest:
+def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "content cannot be empty if is_error is true"; Bedrock and Gemini refuse any
     empty result, and models take one for a failure."""
     _ = target
@@ -153,27 +158,27 @@ def empty_results_told(request: ModelRequest, target: Target) -> ModelRequest:
         empty = not result.output or result.output.isspace()
         return replace(result, output=NO_OUTPUT) if empty else result
 
-    return each_result(request, told)
+    return map_results(request, told)
 
 
-def user_begins(request: ModelRequest, target: Target) -> ModelRequest:
+def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "first message must use the user role"; many chat templates fail likewise."""
     _ = target
     if not request.turns or isinstance(request.turns[0], UserTurn):
         return request
-    return replace(request, turns=(UserTurn((TextContent(GO_ON),)), *request.turns))
+    return replace(request, turns=(UserTurn((TextContent(CONTINUE_TEXT),)), *request.turns))
 
 
-def user_ends(request: ModelRequest, target: Target) -> ModelRequest:
+def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "does not support assistant message prefill", Mistral: "expected last role user
     or tool"; elsewhere the model would go on in the middle of its last sentence."""
     _ = target
     if request.turns and not isinstance(request.turns[-1], AssistantTurn):
         return request
-    return replace(request, turns=(*request.turns, UserTurn((TextContent(GO_ON),))))
+    return replace(request, turns=(*request.turns, UserTurn((TextContent(CONTINUE_TEXT),))))
 
 
-def roles_alternate(request: ModelRequest, target: Target) -> ModelRequest:
+def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic: "roles must alternate", and the templates of local models raise an exception.
     Neighbours of one role are joined; thoughts can only lead, so those of the second go."""
     _ = target
@@ -190,12 +195,12 @@ def roles_alternate(request: ModelRequest, target: Target) -> ModelRequest:
     return replace(request, turns=tuple(turns))
 
 
-def reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
+def insert_reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Mistral: "Unexpected role 'user' after role 'tool'"."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:
         if isinstance(turn, UserTurn) and turns and isinstance(turns[-1], ToolTurn):
-            turns.append(AssistantTurn((TextContent(SEEN),), request.model.full_name))
+            turns.append(AssistantTurn((TextContent(ACKNOWLEDGEMENT),), request.model.full_name))
         turns.append(turn)
     return replace(request, turns=tuple(turns))

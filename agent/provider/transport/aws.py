@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from agent.records.errors import ProviderError, ProviderErrorKind
 
 SERVICE = "bedrock"
-USUAL_REGION = "us-east-1"
+DEFAULT_REGION = "us-east-1"
 NO_CREDENTIALS = (
     "No AWS credentials were found. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY, or log in with aws sso login and set AWS_PROFILE."
@@ -69,7 +69,7 @@ class AwsSigner:
         if len(parts) > 3 and parts[0].startswith("bedrock"):
             return parts[1]
         names = ("AWS_REGION", "AWS_DEFAULT_REGION")
-        return next((self._env[name] for name in names if self._env.get(name)), USUAL_REGION)
+        return next((self._env[name] for name in names if self._env.get(name)), DEFAULT_REGION)
 
 
 def _refusal(sentence: str) -> ProviderError:

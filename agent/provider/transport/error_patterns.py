@@ -7,7 +7,7 @@ that of ``agent.provider.transport.errors``.
 import re
 from collections.abc import Sequence
 
-OVERFLOWS: Sequence[str] = (
+OVERFLOW_PATTERNS: Sequence[str] = (
     # Codes.
     r"context_length_exceeded",
     r"model_max_prompt_tokens_exceeded",
@@ -69,7 +69,7 @@ OVERFLOWS: Sequence[str] = (
     r"context overflow",
     r"ran out of context",
 )
-OVERFLOW = re.compile("|".join(f"(?:{words})" for words in OVERFLOWS), re.DOTALL)
+OVERFLOW = re.compile("|".join(f"(?:{words})" for words in OVERFLOW_PATTERNS), re.DOTALL)
 
 NEVER_FITS = re.compile(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
 """A request that is by itself above the allowance per minute: waiting does not help."""
@@ -90,7 +90,7 @@ QUOTA = re.compile(
     r"freetieronly|daily free allocation|arrearage|in good standing|budget[_ ](has been )?exceeded|"
     r"valid credit card"
 )
-SPENT = re.compile(r"depleted|spend(ing)? cap")
+SPENDING_CAP = re.compile(r"depleted|spend(ing)? cap")
 """Google words its rate limits as quota, but marks them; these are the quotas among them."""
 
 AUTH = re.compile(
@@ -111,7 +111,7 @@ OVERLOADED = re.compile(
     r"server[_ ]error|internal[_ ](server[_ ])?error|api_error|try again later|no_kv_space|"
     r"bad gateway|gateway time-?out|upstream (error|connect)"
 )
-FULL = re.compile(r"overloaded|not ready to serve|modelnotready")
+SERVER_FULL = re.compile(r"overloaded|not ready to serve|modelnotready")
 """Said with status 429 by servers that are full, not by those that count requests."""
 
 NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")

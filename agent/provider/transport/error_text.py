@@ -9,8 +9,8 @@ from email.utils import parsedate_to_datetime
 
 from agent.records.json import Json
 
-MOST_SHOWN = 500
-MOST_SEARCHED = 20_000
+MAX_SHOWN = 500
+MAX_SEARCHED = 20_000
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 TAG = re.compile(r"<[^>]*>")
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
@@ -41,18 +41,18 @@ class ErrorText:
         return not self.shown
 
 
-def text_of_body(body: bytes) -> ErrorText:
+def body_error_text(body: bytes) -> ErrorText:
     """The words of an HTTP body."""
-    raw = body[: MOST_SEARCHED * 4].decode("utf-8", "replace").strip()
+    raw = body[: MAX_SEARCHED * 4].decode("utf-8", "replace").strip()
     try:
         value: Json = json.loads(raw)
     except (ValueError, RecursionError):
         return _of_plain(raw)
     # A gateway may put the provider's JSON into a string.
-    return text_of_event(value, raw=raw)
+    return event_error_text(value, raw=raw)
 
 
-def text_of_event(error: Json, raw: str | None = None) -> ErrorText:
+def event_error_text(error: Json, raw: str | None = None) -> ErrorText:
     """The words of an error object; *raw* is its JSON text where it is at hand."""
     if raw is None:
         raw = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
@@ -65,16 +65,16 @@ def text_of_event(error: Json, raw: str | None = None) -> ErrorText:
             shown = _message(json.loads(nested)) or shown
         except (ValueError, RecursionError):
             shown = nested
-    return ErrorText(_clean(shown), raw[:MOST_SEARCHED].lower(), _status(error))
+    return ErrorText(_clean(shown), raw[:MAX_SEARCHED].lower(), _status(error))
 
 
 def _of_plain(raw: str) -> ErrorText:
     html = raw[:200].lstrip().lower().startswith(("<!doctype", "<html", "<head"))
     if not html:
-        return ErrorText(_clean(raw), raw[:MOST_SEARCHED].lower())
+        return ErrorText(_clean(raw), raw[:MAX_SEARCHED].lower())
     title = TITLE.search(raw)
     words = title.group(2) if title else TAG.sub(" ", raw)
-    search = TAG.sub(" ", raw)[:MOST_SEARCHED].lower()
+    search = TAG.sub(" ", raw)[:MAX_SEARCHED].lower()
     return ErrorText(_clean(words) or "a web page", search, html=True)
 
 
@@ -113,7 +113,7 @@ def _status(value: Json, depth: int = 0) -> int | None:
 
 def _clean(text: str) -> str:
     one_line = CONTROL.sub(" ", text).strip()
-    return one_line if len(one_line) <= MOST_SHOWN else one_line[: MOST_SHOWN - 1].rstrip() + "…"
+    return one_line if len(one_line) <= MAX_SHOWN else one_line[: MAX_SHOWN - 1].rstrip() + "…"
 
 
 def retry_after(headers: Mapping[str, str], text: str) -> float | None:

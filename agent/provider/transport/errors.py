@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from agent.provider.transport.error_patterns import (
     AUTH,
     FILTERED,
-    FULL,
     NETWORK,
     NEVER_FITS,
     NEVER_WORKS,
@@ -21,16 +20,22 @@ from agent.provider.transport.error_patterns import (
     QUOTA,
     RATE_LIMIT,
     REFUSED,
-    SPENT,
+    SERVER_FULL,
+    SPENDING_CAP,
     TOOL_USE,
 )
-from agent.provider.transport.error_text import ErrorText, retry_after, text_of_body, text_of_event
+from agent.provider.transport.error_text import (
+    ErrorText,
+    body_error_text,
+    event_error_text,
+    retry_after,
+)
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json
 
 Kind = ProviderErrorKind
 
-LEADS: Mapping[ProviderErrorKind, str] = {
+LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
     Kind.OVERFLOW: "The conversation is too long for this model",
     Kind.RATE_LIMIT: "{provider} asks to slow down",
     Kind.OVERLOADED: "{provider} is overloaded or failing",
@@ -49,14 +54,14 @@ class _Found:
     retry_once: bool = False
 
 
-def from_response(
+def error_from_response(
     provider: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ProviderError:
     """The error that an HTTP answer with *status* (not 2xx) stands for.
 
     *headers* are looked up by lower-case names. The sentence holds the server's own words.
     """
-    text = text_of_body(body)
+    text = body_error_text(body)
     error_type = headers.get("x-amzn-errortype", "").partition(":")[0]
     haystack = f"{text.search} {error_type.lower()}"
     found = _classify(status, haystack, empty=text.empty)
@@ -64,17 +69,19 @@ def from_response(
     return _error(provider, found, text, status=status, wait=wait)
 
 
-def from_event(provider: str, error: Json) -> ProviderError:
+def error_from_event(provider: str, error: Json) -> ProviderError:
     """The error that an ``error`` object (or string) inside a stream stands for."""
-    text = text_of_event(error)
+    text = event_error_text(error)
     found = _classify(text.status, text.search, empty=False)
     wait = retry_after({}, text.search) if found.kind in _WAITING else None
     return _error(provider, found, text, status=text.status, wait=wait)
 
 
-def broken(provider: str, what: str) -> ProviderError:
+def connection_error(provider: str, what: str) -> ProviderError:
     """A connection that failed or an answer that broke off; *what* says how."""
-    return ProviderError(Kind.NETWORK, f"{LEADS[Kind.NETWORK].format(provider=provider)}: {what}")
+    return ProviderError(
+        Kind.NETWORK, f"{LEAD_SENTENCES[Kind.NETWORK].format(provider=provider)}: {what}"
+    )
 
 
 _WAITING = frozenset({Kind.RATE_LIMIT, Kind.OVERLOADED})
@@ -121,14 +128,14 @@ def _too_many(text: str) -> ProviderErrorKind:
         return Kind.OVERFLOW
     if _out_of_credit(text):
         return Kind.QUOTA
-    if FULL.search(text) and not RATE_LIMIT.search(text):
+    if SERVER_FULL.search(text) and not RATE_LIMIT.search(text):
         return Kind.OVERLOADED
     return Kind.RATE_LIMIT
 
 
 def _out_of_credit(text: str) -> bool:
     if "resource_exhausted" in text:
-        return bool(SPENT.search(text))
+        return bool(SPENDING_CAP.search(text))
     return bool(QUOTA.search(text))
 
 
@@ -146,7 +153,7 @@ def _by_words(text: str) -> ProviderErrorKind:
 def _error(
     provider: str, found: _Found, text: ErrorText, *, status: int | None, wait: float | None
 ) -> ProviderError:
-    lead = LEADS[found.kind].format(provider=provider)
+    lead = LEAD_SENTENCES[found.kind].format(provider=provider)
     if found.retry_once:
         lead = f"{provider} could not read the model's tool call"
     if text.empty:

@@ -68,7 +68,7 @@ TEXT_HEADER = 7
 ERROR = "error"
 """The event that an error is handed on as which AWS tells in a frame's headers."""
 
-LEAST_FRAME = PRELUDE.size + 4
+MIN_FRAME = PRELUDE.size + 4
 
 
 class AwsFrames:
@@ -92,7 +92,7 @@ class AwsFrames:
         events: list[SseEvent] = []
         while len(self._bytes) >= PRELUDE.size:
             length, headers, checksum = PRELUDE.unpack_from(self._bytes)
-            if binascii.crc32(self._bytes[:8]) != checksum or length < LEAST_FRAME + headers:
+            if binascii.crc32(self._bytes[:8]) != checksum or length < MIN_FRAME + headers:
                 raise BrokenFrame
             if length > MAX_EVENT_BYTES:
                 raise EventTooLong

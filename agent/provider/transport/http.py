@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent.provider.transport.errors import broken, from_response
+from agent.provider.transport.errors import connection_error, error_from_response
 from agent.provider.transport.framing import BrokenFrame, Framing
 from agent.provider.transport.sse import BodyDecoder, EventTooLong, SseEvent
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 
-MOST_ERROR_BYTES = 256 * 1024
+MAX_ERROR_BYTES = 256 * 1024
 ERROR_BODY_SECONDS = 10.0
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -38,7 +38,7 @@ class StreamLimits:
     """
 
     connect: float | None = 30.0
-    first: float | None = 600.0
+    first_event: float | None = 600.0
     idle: float | None = 120.0
     after_finish: float | None = 10.0
 
@@ -103,7 +103,7 @@ def _direct() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class HttpPost:
     """What to send. *provider* is the name used in sentences; *secret* never appears in them."""
 
     provider: str
@@ -113,7 +113,7 @@ class Post:
     secret: str = ""
 
 
-class Answer:
+class StreamedResponse:
     """One POST and its streamed answer, as an async context manager.
 
     Entering sends the request and raises ``ProviderError`` unless the status is 2xx; ``events``
@@ -123,7 +123,7 @@ class Answer:
     def __init__(
         self,
         client: httpx2.AsyncClient,
-        post: Post,
+        post: HttpPost,
         limits: StreamLimits,
         framing: Framing | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class Answer:
         self._post = post
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        first = None if is_loopback(post.url) else limits.first
+        first = None if is_loopback(post.url) else limits.first_event
         self._deadline = self._after(first)
         self._waited = first
         self._response: httpx2.Response | None = None
@@ -156,7 +156,7 @@ class Answer:
                 body = await _head(response)
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
             await self._close()
-            raise self.failure(error) from error
+            raise self.transport_error(error) from error
         except BaseException:
             await self._close()
             raise
@@ -175,7 +175,7 @@ class Answer:
         if self._response is not None:
             await self._response.aclose()
 
-    def finishing(self) -> None:
+    def expect_end(self) -> None:
         """From now on wait only ``after_finish`` for more."""
         if not self._finishing:
             self._finishing = True
@@ -197,7 +197,7 @@ class Answer:
                 for event in events:
                     yield event
         except (httpx2.HTTPError, TimeoutError, EventTooLong, BrokenFrame) as error:
-            raise self.failure(error) from error
+            raise self.transport_error(error) from error
         for event in decoder.close():
             yield event
 
@@ -224,23 +224,23 @@ class Answer:
         secret = self._post.secret.encode()
         if secret:
             body = body.replace(secret, b"***")
-        return from_response(
+        return error_from_response(
             self._post.provider, response.status_code, dict(response.headers), body
         )
 
-    def failure(self, error: Exception) -> ProviderError:
+    def transport_error(self, error: Exception) -> ProviderError:
         """*error* of the transport as a sentence."""
         provider = self._post.provider
         if isinstance(error, TimeoutError):
-            return broken(provider, f"nothing came for {self._waited:g} seconds")
+            return connection_error(provider, f"nothing came for {self._waited:g} seconds")
         if isinstance(error, EventTooLong):
-            return broken(provider, "it sent an event without end")
+            return connection_error(provider, "it sent an event without end")
         if isinstance(error, BrokenFrame):
-            return broken(provider, "it sent data that cannot be read")
+            return connection_error(provider, "it sent data that cannot be read")
         if isinstance(error, httpx2.ConnectTimeout):
-            return broken(provider, f"{self._host()} does not answer")
+            return connection_error(provider, f"{self._host()} does not answer")
         if isinstance(error, httpx2.ProxyError):
-            return broken(provider, f"the proxy refused it ({error}); check HTTPS_PROXY")
+            return connection_error(provider, f"the proxy refused it ({error}); check HTTPS_PROXY")
         if isinstance(error, httpx2.ConnectError):
             return self._unreachable(error)
         if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol) or not (
@@ -251,7 +251,7 @@ class Answer:
                 f"The request to {provider} cannot be sent; check its base URL and headers: "
                 f"{self._hide(str(error))}",
             )
-        return broken(provider, "it broke off in the middle of the answer")
+        return connection_error(provider, "it broke off in the middle of the answer")
 
     def _unreachable(self, error: httpx2.ConnectError) -> ProviderError:
         host, text = self._host(), str(error)
@@ -262,7 +262,7 @@ class Answer:
                 "certificate in SSL_CERT_FILE or in the provider's options.ca.",
             )
         hint = " Is the server running?" if is_loopback(self._post.url) else ""
-        return broken(self._post.provider, f"cannot reach {host} ({text}).{hint}")
+        return connection_error(self._post.provider, f"cannot reach {host} ({text}).{hint}")
 
     def _host(self) -> str:
         return urlsplit(self._post.url).netloc.rpartition("@")[2]
@@ -278,6 +278,6 @@ async def _head(response: httpx2.Response) -> bytes:
         async with asyncio.timeout(ERROR_BODY_SECONDS):
             async for piece in response.aiter_bytes():
                 body += piece
-                if len(body) >= MOST_ERROR_BYTES:
+                if len(body) >= MAX_ERROR_BYTES:
                     break
     return bytes(body)

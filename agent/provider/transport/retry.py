@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agent.records.errors import ProviderError, ProviderErrorKind
 
-RETRIED = frozenset(
+RETRIED_KINDS = frozenset(
     {ProviderErrorKind.RATE_LIMIT, ProviderErrorKind.OVERLOADED, ProviderErrorKind.NETWORK}
 )
 
@@ -19,46 +19,46 @@ class RetryPolicy:
     """
 
     attempts: int = 5
-    first: float = 2.0
-    most: float = 30.0
-    longest: float = 600.0
+    initial: float = 2.0
+    maximum: float = 30.0
+    max_server_delay: float = 600.0
 
 
 DEFAULT_POLICY = RetryPolicy()
 
 
-def retryable(error: ProviderError) -> bool:
+def is_retryable(error: ProviderError) -> bool:
     """Whether a repeat of the same request can succeed at all."""
-    return error.kind in RETRIED or error.retry_once
+    return error.kind in RETRIED_KINDS or error.retry_once
 
 
-def delay(
+def retry_delay(
     attempt: int,
     error: ProviderError,
     rng: random.Random,
     policy: RetryPolicy = DEFAULT_POLICY,
     *,
-    mended: bool = False,
+    retried_once: bool = False,
 ) -> float | None:
     """Seconds to wait after failure number *attempt* (from 1), None to give up. *mended* says
     that what is tried once more was tried once more already."""
-    if not retryable(error) or attempt >= policy.attempts:
+    if not is_retryable(error) or attempt >= policy.attempts:
         return None
-    if error.kind not in RETRIED and mended:
+    if error.kind not in RETRIED_KINDS and retried_once:
         return None
     if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= policy.longest else None
+        return error.retry_after if error.retry_after <= policy.max_server_delay else None
     doublings = min(attempt - 1, 30)
-    return rng.uniform(0, min(policy.most, policy.first * 2**doublings))
+    return rng.uniform(0, min(policy.maximum, policy.initial * 2**doublings))
 
 
-def reason_to_stop(
+def give_up_reason(
     attempt: int, error: ProviderError, policy: RetryPolicy = DEFAULT_POLICY
 ) -> str | None:
     """Why ``delay`` gave up though the error is of a kind that is retried, None otherwise."""
-    if error.kind not in RETRIED:
+    if error.kind not in RETRIED_KINDS:
         return None
-    if error.retry_after is not None and error.retry_after > policy.longest:
+    if error.retry_after is not None and error.retry_after > policy.max_server_delay:
         minutes = round(error.retry_after / 60)
         return f"The server asks to wait for {minutes:,} minutes. Try again then."
     if attempt >= policy.attempts:

@@ -6,7 +6,7 @@ import math
 from agent.records.json import Json, JsonObject
 
 
-def encode(body: JsonObject) -> bytes:
+def encode_body(body: JsonObject) -> bytes:
     """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
     text = _dumps(body, _CLOSE)
     try:
@@ -15,12 +15,12 @@ def encode(body: JsonObject) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def arguments_of(value: JsonObject) -> str:
+def encode_arguments(value: JsonObject) -> str:
     """The arguments of a call as the text that is sent."""
     return _dumps(value, _LOOSE)
 
 
-def is_object(text: str) -> bool:
+def is_json_object(text: str) -> bool:
     """Whether *text* is one whole JSON object, so that nothing can follow."""
     if not text.rstrip().endswith("}"):
         return False
@@ -39,19 +39,19 @@ def parse_object(text: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def object_in(data: JsonObject, name: str) -> JsonObject:
+def get_object(data: JsonObject, name: str) -> JsonObject:
     """The object *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def text_in(data: JsonObject, name: str) -> str:
+def get_text(data: JsonObject, name: str) -> str:
     """The text *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
-def objects_in(data: JsonObject, name: str) -> list[JsonObject]:
+def get_objects(data: JsonObject, name: str) -> list[JsonObject]:
     """The objects of the list *name* of *data*."""
     value = data.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

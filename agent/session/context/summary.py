@@ -11,7 +11,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.completion import answer_to
+from agent.provider.completion import complete
 from agent.records.context_parts import ContextPart
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json
@@ -117,7 +117,7 @@ class Summariser:
             max_output=min(MAX_OUTPUT, self.model.output_limit or MAX_OUTPUT),
             session_id=self.session_id,
         )
-        answer = await answer_to(self.client, request, "summary")
+        answer = await complete(self.client, request, "summary")
         return Summary(answer.text, answer.usage)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest
-from agent.provider.client_pool import Clients
-from agent.provider.completion import answer_to
+from agent.provider.client_pool import ClientPool
+from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.usage import Update, spend
@@ -29,7 +29,7 @@ class Completions:
     session's provider, else the session's own."""
 
     catalog: Catalog
-    clients: Clients
+    clients: ClientPool
     update: Update
     small_model: str | None = None
     clock: Callable[[], float] = time.time
@@ -53,7 +53,7 @@ class SessionCompleter:
 
     def hinted(self, hints: Sequence[str]) -> "SessionCompleter":
         # Only what the user named or works with: nobody else brings in a model that costs more.
-        known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured()))
+        known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured_models()))
         meant = (_meant(hint, tuple(known), self.model) for hint in hints)
         return replace(self, model=next((name for name in meant if name), self.model))
 
@@ -72,7 +72,7 @@ class SessionCompleter:
             temperature=wanted.temperature,
             session_id=self.session_id,
         )
-        answer = await answer_to(self.deps.clients.client_for(model), request, "answer")
+        answer = await complete(self.deps.clients.client_for(model), request, "answer")
         cost = cost_of(answer.usage, model.price)
         await spend(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
         self.spent(answer.usage or Usage(), cost)

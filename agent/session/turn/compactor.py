@@ -14,8 +14,8 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.process.spill import SpillStore
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.client_pool import Clients
-from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay
+from agent.provider.client_pool import ClientPool
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, retry_delay
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import ProviderError
 from agent.records.events import Compacted
@@ -73,7 +73,7 @@ class RoomDeps:
 
     store: Store
     bus: Bus
-    clients: Clients
+    clients: ClientPool
     catalog: Catalog
     agents: Agents
     briefing: Briefing
@@ -237,7 +237,9 @@ class Room:
                     return await summariser.sum_up(told, earlier.summary if earlier else "")
                 except ProviderError as error:
                     mended = attempt > 1
-                    wait = delay(attempt, error, self._deps.rng, self._deps.retry, mended=mended)
+                    wait = retry_delay(
+                        attempt, error, self._deps.rng, self._deps.retry, retried_once=mended
+                    )
                     if wait is None:
                         raise
                     at = self._deps.clock() + wait

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
-from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, delay, reason_to_stop
+from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, give_up_reason, retry_delay
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.ids import new_id
@@ -108,7 +108,9 @@ class Step:
             self._heard = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
-            wait = delay(attempt, end.error, self._deps.rng, self._deps.retry, mended=mended)
+            wait = retry_delay(
+                attempt, end.error, self._deps.rng, self._deps.retry, retried_once=mended
+            )
             if wait is None:
                 return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
@@ -151,7 +153,7 @@ class Step:
     def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
         """*end* with the reason why it is not tried again, where that is not plain from it."""
         error = end.error
-        if error is None or (why := reason_to_stop(attempt, error, self._deps.retry)) is None:
+        if error is None or (why := give_up_reason(attempt, error, self._deps.retry)) is None:
             return end
         # The server's own words end as they like.
         said = (

@@ -209,7 +209,7 @@ class StepProcessor:
         if slot is None:
             slot = await self._open_tool(ToolInputStart(event.key, event.name, event.call_id))
         slot.part = replace(slot.part, tool=event.name, opaque=event.opaque)
-        if event.cut:
+        if event.truncated:
             return  # the output limit cut it off: it stays incomplete and is never run (L2a)
         self._executor.submit(slot, event.arguments)
 

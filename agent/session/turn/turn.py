@@ -13,7 +13,7 @@ from agent.process import SpillStore, Terminals
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest
 from agent.provider.client import Turn as RequestTurn
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
 from agent.records.errors import ProviderError, StoreError
 from agent.records.ids import new_id
@@ -70,7 +70,7 @@ class TurnDeps:
 
     bus: Bus
     store: Store
-    clients: Clients
+    clients: ClientPool
     catalog: Catalog
     pipeline: Pipeline
     permissions: PermissionService

@@ -29,9 +29,9 @@ from agent.provider.client import (
     ToolSchema,
     UserTurn,
 )
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
-from agent.provider.transport.retry import retryable
+from agent.provider.transport.retry import is_retryable
 from agent.records.errors import OpencodePyError, ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
@@ -83,7 +83,7 @@ class Collected:
         if error is not None:
             told = {
                 "class": error.kind.value,
-                "retryable": retryable(error),
+                "retryable": is_retryable(error),
                 "retry_after_s": error.retry_after,
             }
         return {
@@ -157,7 +157,7 @@ async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObje
         models={case["model"]: ModelSettings(tools=True)},
     )
     catalog = Catalog({settings.id: settings}, None, {})
-    clients = Clients(catalog, litellm=process)
+    clients = ClientPool(catalog, litellm=process)
     collected = Collected()
     try:
         model = catalog.model(f"{settings.id}/{case['model']}")

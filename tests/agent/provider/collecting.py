@@ -30,7 +30,7 @@ from agent.provider.client import (
 )
 from agent.provider.client_pool import wire_of
 from agent.provider.protocols.wire_client import body_of
-from agent.provider.transport.wire_json import encode
+from agent.provider.transport.wire_json import encode_body
 from agent.records.messages import Finish, Usage
 
 
@@ -150,7 +150,7 @@ TOOL = ToolSchema("read", "Read a file", {"type": "object", "properties": {}})
 def sent(asked: ModelRequest, *without: str) -> Any:
     """The body that goes out for *asked*, read back as its server reads it."""
     wire = wire_of(asked.model.provider, asked.model.api)
-    return json.loads(encode(body_of(wire, asked, frozenset(without))))
+    return json.loads(encode_body(body_of(wire, asked, frozenset(without))))
 
 
 def request(model: ModelInfo, *turns: Turn, **more: Any) -> ModelRequest:

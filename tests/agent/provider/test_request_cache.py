@@ -25,9 +25,9 @@ from agent.provider.protocols.messages import Blocks, alternating
 from agent.provider.protocols.ollama import OllamaWire
 from agent.provider.protocols.openai_chat import messages_of
 from agent.provider.protocols.responses import items_of
-from agent.provider.quirks.structural_sharing import Content, Remembered
-from agent.provider.quirks.table import prepared
-from agent.provider.transport.wire_json import objects_in
+from agent.provider.quirks.structural_sharing import Content, IdentityCache
+from agent.provider.quirks.table import prepare_request
+from agent.provider.transport.wire_json import get_objects
 from agent.records.json import Json, JsonObject
 
 
@@ -43,14 +43,14 @@ def test_the_same_object_is_made_once_and_an_equal_one_again() -> None:
         made.append(record)
         return record.text.upper()
 
-    remembered = Remembered(make)
+    remembered = IdentityCache(make)
     first, equal = Record("a"), Record("a")
     assert [remembered(first), remembered(first), remembered(equal)] == ["A", "A", "A"]
     assert len(made) == 2
 
 
 def test_q1_what_was_made_is_forgotten_with_the_record() -> None:
-    remembered = Remembered(lambda record: record.text.upper())
+    remembered = IdentityCache(lambda record: record.text.upper())
     records = [Record(str(number)) for number in range(100)]
     assert [remembered(record) for record in records] == [record.text for record in records]
     assert len(remembered) == 100
@@ -69,8 +69,8 @@ def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
             ToolTurn((ToolResultContent(call.call_id, "read", "text"),)),
         ]
     request = ModelRequest(model=model, system=("s",), turns=tuple(turns), tools=())
-    first = messages_of(prepared(replace(request, turns=request.turns[:-2])))
-    again = messages_of(prepared(request))
+    first = messages_of(prepare_request(replace(request, turns=request.turns[:-2])))
+    again = messages_of(prepare_request(request))
     assert again[: len(first)] == first
     calls = [m["tool_calls"] for m in first if isinstance(m, dict) and "tool_calls" in m]
     later = [m["tool_calls"] for m in again if isinstance(m, dict) and "tool_calls" in m]
@@ -79,7 +79,7 @@ def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
     for message in again:
         assert isinstance(message, dict)
         message["mark"] = True
-    third = messages_of(prepared(request))
+    third = messages_of(prepare_request(request))
     assert not any("mark" in m for m in third if isinstance(m, dict)), (
         "a request may add to its own"
     )
@@ -120,12 +120,12 @@ CALLS: dict[str, Callable[[ModelRequest], list[Json]]] = {
     ],
     "cohere": lambda request: [
         message["tool_calls"]
-        for message in objects_in(CohereWire("p").encode(request), "messages")
+        for message in get_objects(CohereWire("p").encode(request), "messages")
         if "tool_calls" in message
     ],
     "ollama": lambda request: [
         message["tool_calls"]
-        for message in objects_in(OllamaWire("p").encode(request), "messages")
+        for message in get_objects(OllamaWire("p").encode(request), "messages")
         if "tool_calls" in message
     ],
 }
@@ -148,7 +148,7 @@ def test_tools_are_prepared_once_for_a_session(api: str) -> None:
     request = ModelRequest(
         model=model, system=("s",), turns=(), tools=(ToolSchema("a.b", "d", schema),)
     )
-    tools, again = prepared(request).tools, prepared(request).tools
+    tools, again = prepare_request(request).tools, prepare_request(request).tools
     assert tools == again
     assert tools[0].parameters is again[0].parameters or tools[0].name != "a.b"
     assert schema == {"type": "object", "properties": {"a": {"type": "array"}}, "$schema": "x"}

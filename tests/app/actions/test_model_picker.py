@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.provider.catalog.keys import AuthFile
-from agent.provider.catalog.model_preferences import FILE, Picks
+from agent.provider.catalog.model_preferences import FILE_NAME, ModelPreferences
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
 from app.screens.api_key import ApiKeyScreen
@@ -60,21 +60,21 @@ def test_each_model_stands_once_favourites_first() -> None:
 
 
 def test_picks_are_kept_and_shared_between_programs(tmp_path: Path) -> None:
-    path = tmp_path / "data" / FILE
-    one, other = Picks(path), Picks(path)
+    path = tmp_path / "data" / FILE_NAME
+    one, other = ModelPreferences(path), ModelPreferences(path)
     for number in range(10):
-        one.use(f"a/{number}")
-    other.toggle("a/3")
-    one.use("a/5")
-    again = Picks(path)
+        one.add_recent(f"a/{number}")
+    other.toggle_favorite("a/3")
+    one.add_recent("a/5")
+    again = ModelPreferences(path)
     assert again.recent == ("a/5", "a/9", "a/8", "a/7", "a/6", "a/4", "a/3", "a/2")
-    assert again.favourites == ("a/3",)
-    other.toggle("a/3")
-    assert Picks(path).favourites == ()
+    assert again.favorites == ("a/3",)
+    other.toggle_favorite("a/3")
+    assert ModelPreferences(path).favorites == ()
     path.write_text('{"recent": [1, "no slash", "a/1"], "favourites": 3}')
-    assert (Picks(path).recent, Picks(path).favourites) == (("a/1",), ())
+    assert (ModelPreferences(path).recent, ModelPreferences(path).favorites) == (("a/1",), ())
     path.write_text("broken")
-    assert Picks(path).recent == ()
+    assert ModelPreferences(path).recent == ()
 
 
 def settings(folders: Mapping[str, str], **given: object) -> dict[str, str]:
@@ -122,7 +122,7 @@ async def test_u11_a_provider_is_connected_and_used_without_a_restart(
         await running.type("llama-9", "enter")
         await running.until(lambda: running.app.controller.live.model == "groq/llama-9")
         assert server.requests[-1].headers["authorization"] == "Bearer gsk-right-key-1234"
-        assert running.runtime.catalog.picks.recent == ("groq/llama-9",)
+        assert running.runtime.catalog.preferences.recent == ("groq/llama-9",)
     # The next start goes on with it.
     async with start(env=env) as running:
         assert running.app.controller.live.model == "groq/llama-9"
@@ -149,7 +149,7 @@ async def test_u11_a_favourite_is_marked_in_the_list(start: Starter) -> None:
         await chosen(running, "Models")
         await running.type("gpt-oss-20b", "ctrl+f")
         await running.until_shown("Favourites")
-        assert running.runtime.catalog.picks.favourites == ("groq/openai/gpt-oss-20b",)
+        assert running.runtime.catalog.preferences.favorites == ("groq/openai/gpt-oss-20b",)
         await running.pilot.press("ctrl+f")
         await running.until(lambda: "Favourites" not in running.text())
 
@@ -181,8 +181,8 @@ async def test_r3_a_local_server_is_found_and_offered(
         provider={"ollama": {"options": {"baseURL": f"{server.url}/v1"}}},
     )
     async with start(env=env) as running:
-        await running.until(lambda: bool(running.runtime.catalog.lists.found))
-        found = running.runtime.catalog.lists.found
+        await running.until(lambda: bool(running.runtime.catalog.model_lists.local_servers))
+        found = running.runtime.catalog.model_lists.local_servers
         assert found == {"ollama": {"qwen3:8b": ModelFacts()}}
         await running.type("/connect", "enter")
         await chosen(running, "On this machine")
@@ -211,9 +211,9 @@ async def test_f3_what_the_first_prompt_needs_is_loaded_when_the_frame_stands(
 async def test_u22_the_pictures(start: Starter, tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "sk-ant-1234567890", "TZ": "UTC", "HOME": str(tmp_path)}
     async with start(env=env, size=(80, 24)) as running:
-        picks = running.runtime.catalog.picks
-        picks.use("anthropic/claude-haiku-4-5")
-        picks.toggle("anthropic/claude-opus-4-7")
+        picks = running.runtime.catalog.preferences
+        picks.add_recent("anthropic/claude-haiku-4-5")
+        picks.toggle_favorite("anthropic/claude-opus-4-7")
         await running.type("/model", "enter")
         await chosen(running, "Recent")
         running.app.screen.query_one("#picker-filter").cursor_blink = False

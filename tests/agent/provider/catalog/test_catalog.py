@@ -9,9 +9,9 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog, ModelSettings, ProviderSettings
 from agent.provider.catalog.prices import PriceList
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.provider.client import Price
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.records.errors import ConfigError, MissingKey, ModelNotFound
 
 
@@ -77,18 +77,23 @@ def test_limits_and_prices_come_from_the_installed_list() -> None:
 def test_r11_every_flagship_and_small_model_is_in_the_list() -> None:
     prices = PriceList()
     named = [
-        (spec, name) for spec in KNOWN.values() for name in (spec.flagship, spec.small) if name
+        (spec, name)
+        for spec in KNOWN_PROVIDERS.values()
+        for name in (spec.flagship, spec.small_model)
+        if name
     ]
     assert named
     for spec, name in named:
-        assert any(name in prices.models(listed) for listed in spec.prices), f"{spec.id}/{name}"
+        assert any(name in prices.models(listed) for listed in spec.price_list_names), (
+            f"{spec.id}/{name}"
+        )
 
 
 def test_the_list_is_read_without_importing_litellm() -> None:
     code = (
         "import sys; from agent.provider.catalog.catalog import Catalog\n"
         "Catalog({}, None, {'OPENAI_API_KEY': 'k'}).models()\n"
-        "from agent.provider.client_pool import Clients\n"
+        "from agent.provider.client_pool import ClientPool\n"
         "bad = {'litellm', 'httpx2', 'textual', 'rich'} & set(sys.modules)\n"
         "sys.exit(str(bad) if bad else 0)"
     )
@@ -209,7 +214,7 @@ def test_models_of_usable_providers_are_listed_with_the_demo_last() -> None:
 def test_r10_missing_key_names_the_variable() -> None:
     known = catalog()
     with pytest.raises(MissingKey) as caught:
-        Clients(known).client_for(known.model("google/gemini-pro-latest"))
+        ClientPool(known).client_for(known.model("google/gemini-pro-latest"))
     said = str(caught.value)
     assert "GEMINI_API_KEY or GOOGLE_API_KEY" in said
     assert "opencode-py auth login google" in said
@@ -217,9 +222,9 @@ def test_r10_missing_key_names_the_variable() -> None:
 
 
 def test_own_variable_of_the_config_is_named_and_read() -> None:
-    own = ProviderSettings(id="acme", base_url="http://x", env=("ACME_KEY",))
+    own = ProviderSettings(id="acme", base_url="http://x", key_variables=("ACME_KEY",))
     with pytest.raises(MissingKey, match="ACME_KEY"):
-        Clients(catalog(own)).client_for(catalog(own).model("acme/m"))
+        ClientPool(catalog(own)).client_for(catalog(own).model("acme/m"))
     assert catalog(own, ACME_KEY="k").access.key_of("acme").key == "k"
 
 
@@ -231,14 +236,14 @@ def test_key_of_the_config_wins_and_own_base_url_needs_none() -> None:
 
 
 def test_k5_key_of_the_environment_stays_away_from_a_projects_base_url() -> None:
-    own = ProviderSettings(id="openai", base_url="http://evil.example", env_key=False)
+    own = ProviderSettings(id="openai", base_url="http://evil.example", user_keys=False)
     assert not catalog(own, OPENAI_API_KEY="k").access.key_of("openai")
 
 
 def test_key_with_odd_characters_is_refused_without_showing_it() -> None:
     own = ProviderSettings(id="openai", api_key="sk-\u201csecret\u201d")
     with pytest.raises(MissingKey) as caught:
-        Clients(catalog(own)).client_for(catalog(own).model("openai/m"))
+        ClientPool(catalog(own)).client_for(catalog(own).model("openai/m"))
     assert "secret" not in str(caught.value)
     assert "secret" not in repr(own)
 
@@ -252,10 +257,10 @@ REQUIRED = (
 
 
 def test_r2_the_table_names_every_provider_that_must_be_there() -> None:
-    assert set(REQUIRED) <= KNOWN.keys()
-    for spec in KNOWN.values():
-        assert spec.local or spec.keys or spec.logins, spec.id
-        assert spec.local or spec.keys_at, spec.id
+    assert set(REQUIRED) <= KNOWN_PROVIDERS.keys()
+    for spec in KNOWN_PROVIDERS.values():
+        assert spec.local or spec.key_variables or spec.login_variables, spec.id
+        assert spec.local or spec.key_page, spec.id
 
 
 def test_r2_models_under_several_names_of_the_list_are_one_providers() -> None:
@@ -281,7 +286,7 @@ def test_r1_any_provider_goes_through_litellm_at_the_users_wish() -> None:
     assert known.model("openai/gpt-4o").api == "litellm"
     assert known.model("openai/gpt-4o").context_limit
     own = catalog(ProviderSettings(id="ai21", transport="litellm", api_key="k"))
-    assert own.access.usable("ai21")
+    assert own.access.is_usable("ai21")
     assert any(model.provider == "ai21" for model in own.models())
 
 
@@ -294,7 +299,7 @@ def test_a_login_for_other_things_chooses_no_model() -> None:
 
 def test_r11_the_small_model_is_the_providers_unless_the_config_names_one() -> None:
     assert catalog().small_model("anthropic") == "anthropic/claude-haiku-5-5"
-    own = ProviderSettings(id="anthropic", small="tiny")
+    own = ProviderSettings(id="anthropic", small_model="tiny")
     assert catalog(own).small_model("anthropic") == "anthropic/tiny"
     assert catalog().small_model("ollama") is None
     assert catalog().small_model("demo") is None
@@ -303,7 +308,7 @@ def test_r11_the_small_model_is_the_providers_unless_the_config_names_one() -> N
 def test_placeholder_in_a_base_url_is_filled_or_named() -> None:
     env = {"AZURE_API_KEY": "k"}
     with pytest.raises(MissingKey, match="AZURE_RESOURCE_NAME"):
-        Clients(catalog(**env)).client_for(catalog(**env).model("azure/m"))
+        ClientPool(catalog(**env)).client_for(catalog(**env).model("azure/m"))
     filled = catalog(**env, AZURE_RESOURCE_NAME="corp")
     assert filled.model("azure/m").base_url == "https://corp.openai.azure.com/openai/v1"
     assert "azure" in filled.providers()
@@ -312,12 +317,12 @@ def test_placeholder_in_a_base_url_is_filled_or_named() -> None:
 def test_provider_without_address_says_so() -> None:
     own = catalog(ProviderSettings(id="acme"))
     with pytest.raises(MissingKey, match=r"options\.baseURL"):
-        Clients(own).client_for(own.model("acme/m"))
+        ClientPool(own).client_for(own.model("acme/m"))
 
 
 async def test_clients_are_made_once_a_provider() -> None:
     own = catalog(ProviderSettings(id="acme", base_url="http://x"))
-    clients = Clients(own)
+    clients = ClientPool(own)
     assert clients.client_for(own.model("acme/a")) is clients.client_for(own.model("acme/b"))
     await clients.aclose()
 
@@ -327,4 +332,4 @@ def test_unusable_certificates_are_named(tmp_path: Path) -> None:
     path.write_text("nonsense")
     own = catalog(ProviderSettings(id="acme", base_url="http://x", ca=str(path)))
     with pytest.raises(ConfigError, match=r"ca\.pem"):
-        Clients(own).client_for(own.model("acme/m"))
+        ClientPool(own).client_for(own.model("acme/m"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.provider.catalog.catalog import Catalog, ProviderSettings
-from agent.provider.catalog.keys import AuthFile, masked, wrong_key
-from agent.provider.client_pool import Clients
+from agent.provider.catalog.keys import AuthFile, key_error, mask_key
+from agent.provider.client_pool import ClientPool
 from agent.records.errors import MissingKey, StoreUnavailable
 
 KEY = "sk-test-0123456789abcdefghij"
@@ -49,12 +49,12 @@ def test_keys_are_replaced_and_forgotten(tmp_path: Path) -> None:
 def test_what_another_instance_keeps_counts_at_once(tmp_path: Path) -> None:
     mine, other = AuthFile(tmp_path), AuthFile(tmp_path)
     known = Catalog({}, None, {}, keys=mine)
-    assert not known.access.usable("groq")
+    assert not known.access.is_usable("groq")
     other.put("groq", KEY)
-    assert known.access.usable("groq")
+    assert known.access.is_usable("groq")
     assert known.default_model().startswith("groq/")
     other.remove("groq")
-    assert not known.access.usable("groq")
+    assert not known.access.is_usable("groq")
 
 
 def test_a_file_that_others_can_read_is_not_used_nor_written(tmp_path: Path) -> None:
@@ -102,16 +102,16 @@ def test_r10_the_environment_goes_before_a_stored_key_and_the_config_before_both
 
 def test_k5_a_stored_key_never_goes_where_a_project_points(tmp_path: Path) -> None:
     AuthFile(tmp_path).put("lab", KEY)
-    theirs = ProviderSettings(id="lab", base_url="http://evil.example/v1", env_key=False)
+    theirs = ProviderSettings(id="lab", base_url="http://evil.example/v1", user_keys=False)
     known = catalog(tmp_path, theirs)
     assert not known.access.key_of("lab")
-    assert known.access.way("lab").key == ""
-    assert "no key of yours" in known.access.no_place_for_key("lab")
+    assert known.access.connection("lab").key == ""
+    assert "no key of yours" in known.access.key_refusal("lab")
 
 
 async def test_a_new_key_is_used_by_the_next_client(tmp_path: Path) -> None:
     known = catalog(tmp_path)
-    clients = Clients(known)
+    clients = ClientPool(known)
     model = known.model("groq/openai/gpt-oss-20b")
     with pytest.raises(MissingKey):
         clients.client_for(model)
@@ -124,11 +124,11 @@ async def test_a_new_key_is_used_by_the_next_client(tmp_path: Path) -> None:
 
 
 def test_only_the_end_of_a_long_key_is_shown() -> None:
-    assert masked(KEY) == "…ghij"
-    assert masked("short") == "…"
+    assert mask_key(KEY) == "…ghij"
+    assert mask_key("short") == "…"
 
 
 @pytest.mark.parametrize("key", ["", "with space", "sk-“quoted”", "line\nbreak"])
 def test_what_can_be_no_key_is_refused(key: str) -> None:
-    assert wrong_key(key)
-    assert not wrong_key(KEY)
+    assert key_error(key)
+    assert not key_error(KEY)

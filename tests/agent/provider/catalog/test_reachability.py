@@ -12,7 +12,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, drain, request
 from tests.agent.provider.conftest import Reply, Server
@@ -25,7 +25,7 @@ ANSWER = (
 async def ask(**settings: object) -> Answer:
     own = ProviderSettings(id="acme", api_key="k", **settings)  # type: ignore[arg-type]
     known = Catalog({"acme": own}, None, {})
-    clients = Clients(known)
+    clients = ClientPool(known)
     asked = request(known.model("acme/one"))
     try:
         return await drain(clients.client_for(asked.model).stream(asked))

@@ -8,12 +8,12 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.catalog.keys import AuthFile
-from agent.provider.catalog.model_list_cache import ModelLists
+from agent.provider.catalog.model_list_cache import ModelListCache
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Price
-from agent.provider.client_pool import Clients
-from agent.provider.local_servers import look_for_servers
-from agent.provider.model_lists import models_in
+from agent.provider.client_pool import ClientPool
+from agent.provider.local_servers import find_local_servers
+from agent.provider.model_lists import parse_model_list
 from agent.records.errors import ProviderError
 from tests.agent.provider.conftest import Reply, Server
 
@@ -35,7 +35,7 @@ OPENROUTER = {
 
 
 def test_r10_openrouters_form_tells_limits_price_and_abilities() -> None:
-    facts = models_in({"data": [OPENROUTER]})["vendor/some"]
+    facts = parse_model_list({"data": [OPENROUTER]})["vendor/some"]
     assert (facts.context_limit, facts.output_limit) == (200_000, 64_000)
     assert facts.price == Price(3, 15, 0.3, None)
     assert (facts.tools, facts.reasoning, facts.vision, facts.documents) == (True,) * 4
@@ -72,12 +72,14 @@ def test_r10_openrouters_form_tells_limits_price_and_abilities() -> None:
     ],
 )
 def test_r10_lists_of_many_forms_are_read(answer: Any, expected: dict[str, int | None]) -> None:
-    assert {name: f.context_limit for name, f in models_in(answer).items()} == expected
+    assert {name: f.context_limit for name, f in parse_model_list(answer).items()} == expected
 
 
 def test_free_and_odd_prices_are_unknown() -> None:
-    free = models_in({"data": [{"id": "a", "pricing": {"prompt": "0", "completion": "0"}}]})
-    odd = models_in({"data": [{"id": "a", "pricing": {"prompt": "cheap", "completion": "-1"}}]})
+    free = parse_model_list({"data": [{"id": "a", "pricing": {"prompt": "0", "completion": "0"}}]})
+    odd = parse_model_list(
+        {"data": [{"id": "a", "pricing": {"prompt": "cheap", "completion": "-1"}}]}
+    )
     assert free["a"].price is None
     assert odd["a"].price is None
 
@@ -88,13 +90,13 @@ async def test_r10_a_refreshed_list_is_kept_and_goes_before_the_catalogue(
     server.replies = [reply({"data": [OPENROUTER]})]
     own = ProviderSettings(id="openrouter", base_url=f"{server.url}/v1", api_key="sk-1")
     path = tmp_path / "cache" / "models.json"
-    known = Catalog({"openrouter": own}, None, {}, lists=ModelLists(path))
-    clients = Clients(known)
-    known.lists.keep("openrouter", await clients.models_of("openrouter"))
+    known = Catalog({"openrouter": own}, None, {}, model_lists=ModelListCache(path))
+    clients = ClientPool(known)
+    known.model_lists.store("openrouter", await clients.fetch_models("openrouter"))
     await clients.aclose()
     assert server.requests[0].path == "/v1/models"
     assert server.requests[0].headers["authorization"] == "Bearer sk-1"
-    again = Catalog({"openrouter": own}, None, {}, lists=ModelLists(path))
+    again = Catalog({"openrouter": own}, None, {}, model_lists=ModelListCache(path))
     model = again.model("openrouter/vendor/some")
     assert (model.context_limit, model.price) == (200_000, Price(3, 15, 0.3, None))
     assert model.full_name in [m.full_name for m in again.models()]
@@ -105,23 +107,23 @@ async def test_r10_a_refreshed_list_is_kept_and_goes_before_the_catalogue(
 def test_a_broken_list_is_an_empty_one(tmp_path: Path, content: str) -> None:
     path = tmp_path / "models.json"
     path.write_text(content)
-    assert ModelLists(path).models("a") == {}
-    assert ModelLists(path).models("b") == {}
+    assert ModelListCache(path).models("a") == {}
+    assert ModelListCache(path).models("b") == {}
 
 
 def test_a_list_that_cannot_be_written_holds_until_the_end(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    lists = ModelLists(tmp_path / "file" / "models.json")
-    lists.keep("a", {"m": ModelFacts(context_limit=3)})
+    lists = ModelListCache(tmp_path / "file" / "models.json")
+    lists.store("a", {"m": ModelFacts(context_limit=3)})
     assert lists.models("a")["m"].context_limit == 3
 
 
 async def test_a_refusal_names_the_provider_and_hides_the_key(server: Server) -> None:
     server.replies = [reply({"error": {"message": "bad key sk-secret-1"}}, 401)]
     own = ProviderSettings(id="acme", base_url=f"{server.url}/v1", api_key="sk-secret-1")
-    clients = Clients(Catalog({"acme": own}, None, {}))
+    clients = ClientPool(Catalog({"acme": own}, None, {}))
     with pytest.raises(ProviderError, match="acme refused the key") as caught:
-        await clients.models_of("acme")
+        await clients.fetch_models("acme")
     await clients.aclose()
     assert "sk-secret-1" not in str(caught.value)
 
@@ -142,7 +144,7 @@ async def test_r3_a_local_server_is_found_and_its_models_are_offered(server: Ser
     known = at(server)
     assert not [m for m in known.models() if m.provider == "ollama"]
     server.by_path = lambda _: reply({"data": [{"id": "qwen3:8b"}]})
-    found = await look_for_servers(known)
+    found = await find_local_servers(known)
     assert list(found) == ["ollama"]
     assert "ollama/qwen3:8b" in [m.full_name for m in known.models()]
     assert known.default_model() == "demo/offline"
@@ -159,13 +161,13 @@ async def test_r3_a_local_server_is_found_and_its_models_are_offered(server: Ser
 )
 async def test_r3_something_else_on_the_port_is_no_server(server: Server, answer: Reply) -> None:
     server.by_path = lambda _: answer
-    assert await look_for_servers(at(server)) == {}
+    assert await find_local_servers(at(server)) == {}
 
 
 async def test_r3_no_key_is_sent_to_a_local_port(server: Server, tmp_path: Path) -> None:
     AuthFile(tmp_path).put("openai", "sk-other")
     server.by_path = lambda _: reply({"data": [{"id": "x"}]})
-    await look_for_servers(at(server))
+    await find_local_servers(at(server))
     seen = [request for request in server.requests if request.method == "GET"]
     assert seen
     assert all("authorization" not in request.headers for request in seen)

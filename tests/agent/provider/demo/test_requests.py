@@ -5,9 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.provider.demo import user_requests as r
-from agent.provider.demo.conversation import Done
+from agent.provider.demo.conversation import CompletedCall
 from agent.provider.demo.texts import long_text
-from agent.provider.demo.tool_results import entries, found, paths, setback
+from agent.provider.demo.tool_results import (
+    count_entries,
+    count_matches,
+    failure_sentence,
+    file_paths,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,29 +48,29 @@ from agent.provider.demo.tool_results import entries, found, paths, setback
         ("ask explore: read a.py", r.AskAgent("explore", "read a.py")),
         ("think about the weather", r.Think("the weather")),
         ("think", r.Think("")),
-        ("write a long answer", r.Stream(r.WORDS)),
+        ("write a long answer", r.Stream(r.LONG_ANSWER_WORDS)),
         ("stream 50 words", r.Stream(50)),
-        ("stream 999999999 words", r.Stream(r.MOST_WORDS)),
+        ("stream 999999999 words", r.Stream(r.MAX_WORDS)),
         ("help", r.Help()),
         ("what can you do?", r.Help()),
         ("tour", r.Tour()),
-        ("continue", r.GoOn()),
+        ("continue", r.Continue()),
         ("thanks!", r.SmallTalk()),
-        ("", r.Tour(asked=False)),
-        ("hello", r.Tour(asked=False)),
-        ("write a poem", r.Tour(asked=False)),
-        ("find the bug", r.Tour(asked=False)),
-        ("list all the bugs in this project", r.Tour(asked=False)),
-        ("refactor the parser", r.Tour(asked=False)),
+        ("", r.Tour(requested=False)),
+        ("hello", r.Tour(requested=False)),
+        ("write a poem", r.Tour(requested=False)),
+        ("find the bug", r.Tour(requested=False)),
+        ("list all the bugs in this project", r.Tour(requested=False)),
+        ("refactor the parser", r.Tour(requested=False)),
     ],
 )
 def test_requests(text, expected):
-    assert r.parse(text) == expected
+    assert r.parse_request(text) == expected
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_some_request(text):
-    assert r.parse(text) is not None
+    assert r.parse_request(text) is not None
 
 
 @pytest.mark.parametrize("words", [0, 1, 7, 600])
@@ -78,10 +83,10 @@ def test_reading_a_tree():
         "shop/\n  src/\n    app/\n      main.py\n    a.py\n"
         "  .env\n  key.pem\n  README.md\n  x y.py\n"
     )
-    assert paths(tree) == ["README.md", "src/a.py", "src/app/main.py"]
-    assert entries(tree) == 8
-    assert paths("a.py\nb.py") == ["a.py", "b.py"]
-    assert entries("shop/ has nothing to show.") == 0
+    assert file_paths(tree) == ["README.md", "src/a.py", "src/app/main.py"]
+    assert count_entries(tree) == 8
+    assert file_paths("a.py\nb.py") == ["a.py", "b.py"]
+    assert count_entries("shop/ has nothing to show.") == 0
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def test_reading_a_tree():
     ],
 )
 def test_counting_what_a_search_found(output, expected):
-    assert found(output) == expected
+    assert count_matches(output) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,4 +119,4 @@ def test_counting_what_a_search_found(output, expected):
     ],
 )
 def test_setbacks(output, expected):
-    assert expected in setback(Done("x", {}, output, failed=True))
+    assert expected in failure_sentence(CompletedCall("x", {}, output, failed=True))

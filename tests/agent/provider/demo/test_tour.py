@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.demo.tour_stages import FILE
+from agent.provider.demo.tour_stages import SCRATCH_FILE
 from tests.agent.provider.demo.demo_talk import (
     REJECTED,
     TOOLS,
@@ -48,11 +48,11 @@ async def test_the_whole_tour(text):
     assert steps[2].calls[0] == ("grep", {"pattern": "Welcome"})
     assert steps[2].calls[1][0] == "glob"
     assert "1 match" in said[3]
-    assert steps[4].calls[1][1]["file_path"] == FILE
+    assert steps[4].calls[1][1]["file_path"] == SCRATCH_FILE
     edit = steps[5].calls[1][1]
     assert steps[4].calls[1][1]["content"].count(edit["old_string"]) == 1
-    assert FILE in steps[6].calls[1][1]["command"]
-    assert steps[7].calls[1] == ("bash", {"command": f"rm {FILE}"})
+    assert SCRATCH_FILE in steps[6].calls[1][1]["command"]
+    assert steps[7].calls[1] == ("bash", {"command": f"rm {SCRATCH_FILE}"})
     final = [item["status"] for item in steps[8].calls[0][1]["todos"]]
     assert final == ["completed"] * 4
     for words in ("ctrl+c", "--continue", "ANTHROPIC_API_KEY"):
@@ -78,7 +78,7 @@ async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
     assert stages(steps) == ["list", "read", "grep", "todowrite", "write", "bash", "todowrite"]
     after = steps[5]
     assert "“no files please”" in after.text
-    assert FILE not in after.calls[-1][1]["command"]
+    assert SCRATCH_FILE not in after.calls[-1][1]["command"]
     assert [item["status"] for item in steps[6].calls[0][1]["todos"]] == [
         "cancelled", "cancelled", "completed", "cancelled",
     ]  # fmt: skip
@@ -91,7 +91,7 @@ async def test_a_tour_that_was_stopped_goes_on():
     second = await talk.say("continue")
     assert stages(second) == ["bash", "bash", "todowrite"]
     assert "refused" in second[0].text
-    assert f"rm {FILE}" in json.dumps(second[1].calls)
+    assert f"rm {SCRATCH_FILE}" in json.dumps(second[1].calls)
 
 
 async def test_a_request_in_between_points_back_to_the_tour():
@@ -118,8 +118,8 @@ async def test_nothing_to_go_on_with():
 
 
 async def test_a_left_over_file_is_read_before_it_is_written():
-    steps = await Talk(tour_answers(list=LISTING + f"  {FILE}\n")).say("tour")
-    assert ("read", {"file_path": FILE}) in steps[3].calls
+    steps = await Talk(tour_answers(list=LISTING + f"  {SCRATCH_FILE}\n")).say("tour")
+    assert ("read", {"file_path": SCRATCH_FILE}) in steps[3].calls
     assert stages(steps)[4] == "write"
 
 

@@ -10,7 +10,7 @@ import pytest
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import ModelRequest
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Completed
@@ -46,7 +46,7 @@ def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, Mo
 
 async def ask(process: LitellmProcess, url: str, provider: str, api: str, **more: Any) -> Answer:
     known, asked = through(url, provider, api, **more)
-    clients = Clients(known, litellm=process)
+    clients = ClientPool(known, litellm=process)
     try:
         return await drain(clients.client_for(asked.model).stream(asked))
     finally:
@@ -170,7 +170,7 @@ async def test_r1a_a_cancelled_call_leaves_its_server_at_once(
 ) -> None:
     server.replies = [Reply((sse(delta(content="So")),), hold=True)]
     known, asked = through(server.url, "acme", "openai-chat")
-    clients = Clients(known, litellm=process)
+    clients = ClientPool(known, litellm=process)
     stream = clients.client_for(asked.model).stream(asked)
     await anext(stream)
     await stream.aclose()
@@ -185,11 +185,11 @@ async def test_k5_a_projects_provider_gets_nothing_of_the_environment(
     tmp_path: Path, server: Server
 ) -> None:
     settings = ProviderSettings(
-        id="anthropic", base_url=server.url, transport="litellm", env_key=False
+        id="anthropic", base_url=server.url, transport="litellm", user_keys=False
     )
     env = {**environment(tmp_path), "ANTHROPIC_API_KEY": "sk-ant-secret"}
     known = Catalog({"anthropic": settings}, None, env)
-    clients = Clients(known)
+    clients = ClientPool(known)
     server.replies = [Reply((), 401)]
     asked = request(known.model("anthropic/claude-sonnet-4-5"))
     await drain(clients.client_for(asked.model).stream(asked))

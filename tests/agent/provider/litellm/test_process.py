@@ -10,7 +10,7 @@ import pytest
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.litellm.process import CallFailed, LitellmProcess
-from agent.provider.litellm.route import route_of, without_logins
+from agent.provider.litellm.route import environment_without_logins, litellm_route
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 from tests.support.harness import GUARD
 
@@ -88,11 +88,11 @@ async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
 async def test_without_litellm_that_is_said() -> None:
     process = stand_in("import no_such_litellm")
     with pytest.raises(ProviderError, match=r"cannot be loaded: .*no_such_litellm") as caught:
-        await process.ready()
+        await process.ensure_loaded()
     assert caught.value.kind is ProviderErrorKind.INVALID_REQUEST
     await process.aclose()
     with pytest.raises(ProviderError, match="cannot be started"):
-        await LitellmProcess({}, ("/no/such/python",)).ready()
+        await LitellmProcess({}, ("/no/such/python",)).ensure_loaded()
 
 
 async def test_it_ends_when_it_is_idle_and_is_started_again() -> None:
@@ -142,7 +142,7 @@ def test_r1_litellms_names_and_addresses(
     provider: str, settings: dict[str, str], route: tuple[str, str, str]
 ) -> None:
     own = ProviderSettings(id=provider, transport="litellm", **settings)  # type: ignore[arg-type]
-    found = route_of(Catalog({provider: own}, None, {}), provider)
+    found = litellm_route(Catalog({provider: own}, None, {}), provider)
     assert (found.prefix, found.base_url, found.key) == route
 
 
@@ -150,12 +150,14 @@ def test_a_login_of_the_environment_is_left_to_litellm() -> None:
     env = {"GOOGLE_APPLICATION_CREDENTIALS": "/x.json"}
     known = Catalog({}, None, env)
     assert known.model("vertex/gemini-2.5-pro").api == "litellm"
-    assert route_of(known, "vertex").key == ""
-    safe = without_logins({**env, "HOME": "/root", "PATH": "/bin", "OPENAI_API_KEY": "k"})
+    assert litellm_route(known, "vertex").key == ""
+    safe = environment_without_logins(
+        {**env, "HOME": "/root", "PATH": "/bin", "OPENAI_API_KEY": "k"}
+    )
     assert not {"HOME", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY"} & safe.keys()
 
 
 def test_a_proxy_of_the_config_is_not_passed_over() -> None:
     own = ProviderSettings(id="acme", transport="litellm", base_url="http://x", proxy="http://p")
     with pytest.raises(ConfigError, match="HTTPS_PROXY"):
-        route_of(Catalog({"acme": own}, None, {}), "acme")
+        litellm_route(Catalog({"acme": own}, None, {}), "acme")

@@ -14,8 +14,8 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.client_pool import Clients
-from agent.provider.transport.errors import from_response
+from agent.provider.client_pool import ClientPool
+from agent.provider.transport.errors import error_from_response
 from tests.agent.provider.collecting import TOOL, Answer, catalog, drain, request
 from tests.agent.provider.conftest import Reply, Server
 
@@ -43,7 +43,7 @@ def refusal(message: str) -> Reply:
 class Asked:
     def __init__(self, server: Server, name: str = "claude-sonnet-4-5", **more: Any) -> None:
         known = catalog(f"{server.url}/v1", api="anthropic-messages", api_key="sk-x", **more)
-        self.clients = Clients(known)
+        self.clients = ClientPool(known)
         self.model = known.model(f"acme/{name}")
 
     def request(self, *turns: Any, **more: Any) -> ModelRequest:
@@ -107,5 +107,5 @@ async def test_effort_that_is_refused_is_left_out_and_remembered(server: Server)
 
 def test_sum_of_input_and_output_above_the_window_is_an_overflow() -> None:
     words = b"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
-    error = from_response("anthropic", 400, {}, b'{"error": {"message": "%s"}}' % words)
+    error = error_from_response("anthropic", 400, {}, b'{"error": {"message": "%s"}}' % words)
     assert error.kind.value == "overflow"

@@ -67,7 +67,7 @@ def test_call_without_arguments_waits_for_what_follows() -> None:
 
 def test_l2a_call_whose_arguments_never_came_before_the_limit_is_cut_off() -> None:
     answer = decoded(CALL, stop(0), ended("max_tokens"), END)
-    assert [call.cut for call in answer.calls] == [True]
+    assert [call.truncated for call in answer.calls] == [True]
     assert answer.finish == "length"
 
 
@@ -75,7 +75,7 @@ def test_l13_arguments_that_are_no_json_are_told_as_they_came() -> None:
     answer = decoded(
         CALL, delta(0, "input_json_delta", partial_json='{"a'), stop(0), ended("tool_use"), END
     )
-    assert [(call.arguments, call.cut) for call in answer.calls] == [('{"a', False)]
+    assert [(call.arguments, call.truncated) for call in answer.calls] == [('{"a', False)]
 
 
 def test_input_that_the_start_holds_counts_where_no_delta_comes() -> None:

@@ -19,7 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.anthropic import refused
-from agent.provider.quirks.refused_parts import IMAGES, REASONING
+from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY
 from tests.agent.provider.collecting import TOOL, request, sent
 from tests.support import strict_anthropic
 
@@ -114,7 +114,7 @@ def test_thinking_leads_and_goes_back_only_signed_and_to_its_maker() -> None:
     ]
     for other in (
         messages(USER, said(*turn, by="openai/gpt-5"), USER),
-        messages(USER, said(*turn), USER, without=REASONING),
+        messages(USER, said(*turn), USER, without=REASONING_REPLAY),
     ):
         assert other[1]["content"] == [{"type": "text", "text": "a"}]
 
@@ -228,8 +228,8 @@ def test_names_of_tools_fit_the_alphabet_and_differ() -> None:
 @pytest.mark.parametrize(
     ("message", "gone"),
     [
-        ("messages.1.content.0: Invalid `signature` in `thinking` block", REASONING),
-        ("thinking blocks in the latest message cannot be modified", REASONING),
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", REASONING_REPLAY),
+        ("thinking blocks in the latest message cannot be modified", REASONING_REPLAY),
         ("This model does not support effort level 'xhigh'.", "output_config"),
         ("adaptive thinking is not supported on this model", "thinking"),
         ("Could not process image", IMAGES),

@@ -18,7 +18,7 @@ from agent.provider.client import (
     ToolCall,
     UserTurn,
 )
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, call, catalog, drain, finish, request, sse
@@ -32,7 +32,7 @@ class Asked:
 
     def __init__(self, url: str, limits: StreamLimits | None = None, **settings: Any) -> None:
         known = catalog(url, **settings)
-        self.clients = Clients(known, limits)
+        self.clients = ClientPool(known, limits)
         self.model = known.model("acme/m")
         self.request: ModelRequest = request(self.model)
 
@@ -121,7 +121,7 @@ async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> 
 async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
     ready = asyncio.Event()
     server.replies = [good(b": reading\n\n", ready, sse({"content": "a"}, finish("stop")))]
-    asked = Asked(server.url, StreamLimits(first=0.001, idle=None))
+    asked = Asked(server.url, StreamLimits(first_event=0.001, idle=None))
     task = asyncio.create_task(asked.answer())
     await asyncio.sleep(0.05)  # fifty times the limit that must not count
     ready.set()
@@ -132,7 +132,7 @@ async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server
 async def test_l12a_first_event_of_a_remote_server_has_one(server: Server) -> None:
     """Reached through a proxy of the provider's own, so that the server seems remote."""
     server.replies = [good(b"", forever=b": reading\n\n")]
-    asked = Asked("http://model.example/v1", StreamLimits(first=0.05), proxy=server.url)
+    asked = Asked("http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url)
     answer = await asked.answer()
     await asked.clients.aclose()
     assert server.requests[0].path == "http://model.example/v1/chat/completions"

@@ -91,14 +91,14 @@ def test_l13_call_without_any_name_comes_out_for_the_executor_to_refuse() -> Non
 def test_args_json_call_without_arguments(arguments: dict[str, Any]) -> None:
     answer = decode(call(0, id="a", name="list", **arguments), finish("tool_calls"))
     assert names_and_arguments(answer) == [("list", "")]
-    assert not answer.calls[0].cut
+    assert not answer.calls[0].truncated
 
 
 def test_args_json_broken_arguments_come_as_they_are() -> None:
     text = '{"content":"he said "hi""}'
     answer = decode(call(0, id="a", name="write", arguments=text), finish("tool_calls"))
     assert names_and_arguments(answer) == [("write", text)]
-    assert not answer.calls[0].cut
+    assert not answer.calls[0].truncated
 
 
 def test_legacy_function_call() -> None:
@@ -134,7 +134,7 @@ def test_m09_only_the_call_that_the_limit_cut_is_marked(arguments: str) -> None:
         call(1, id="b", name="write", arguments=arguments),
         finish("length"),
     )
-    assert [c.cut for c in answer.calls] == [False, True]
+    assert [c.truncated for c in answer.calls] == [False, True]
     assert answer.finish == "length"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ModelRequest, StreamEvent
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
@@ -20,7 +20,7 @@ from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.protocols.wire_client import Decoder
 from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
-from agent.provider.transport.retry import retryable
+from agent.provider.transport.retry import is_retryable
 from agent.provider.transport.sse import BodyDecoder
 from tests.agent.provider.collecting import TOOL, Answer, catalog, collect, drain, parsed, request
 from tests.agent.provider.conftest import Reply, Server
@@ -76,7 +76,7 @@ def check(case: Case, answer: Answer) -> None:
     elif "none" not in error.get("class_accept", []) or answer.error:
         assert answer.error is not None
         assert answer.error.kind.value in [error["class"], *error.get("class_accept", [])]
-        assert retryable(answer.error) == error["retryable"]
+        assert is_retryable(answer.error) == error["retryable"]
     assert answer.text == want.get("text", "")
     assert answer.reasoning == want.get("reasoning", "")
     assert answer.refusal == (want.get("refusal") or "")
@@ -99,10 +99,10 @@ def check_calls(answer: Answer, expected: list[dict[str, Any]]) -> None:
         assert want["id"] in (None, call.call_id)
         if want.get("invalid_json") is None:
             assert parsed(call.arguments) == want["input"]
-            assert not call.cut
+            assert not call.truncated
         else:
             assert call.arguments == want["invalid_json"]
-            assert call.cut
+            assert call.truncated
 
 
 def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
@@ -153,7 +153,7 @@ async def ask(server: Server, case: Case, size: int) -> Answer:
         Reply(pieces(body, size), case.facts["status"], headers, cut=case.cut_after is not None)
     ]
     known = catalog(f"{server.url}/v1", case.facts["provider"], api=case.facts["api"])
-    clients = Clients(known)
+    clients = ClientPool(known)
     model = known.model(f"{case.facts['provider']}/{case.facts['model']}")
     asked: ModelRequest = request(model, tools=(TOOL,))
     try:
@@ -198,12 +198,12 @@ async def test_r6_recorded_http_errors(server: Server) -> None:
         server.replies = [Reply((facts["body"].encode(),), facts["status"], headers)]
         api = facts["api"] if facts["api"] in DECODERS else "openai-chat"
         known = catalog(server.url, facts["provider"], api=api)
-        clients = Clients(known)
+        clients = ClientPool(known)
         model = known.model(f"{facts['provider']}/some-model")
         answer = await drain(clients.client_for(model).stream(request(model)))
         await clients.aclose()
         want = facts["expect_error"]
         assert answer.error.kind.value in [want["class"], *want.get("class_accept", [])], path.name
-        assert retryable(answer.error) == want["retryable"], path.name
+        assert is_retryable(answer.error) == want["retryable"], path.name
         if (wait := want.get("retry_after_s")) is not None:
             assert answer.error.retry_after == pytest.approx(wait, abs=0.99), path.name

@@ -4,7 +4,7 @@ import json
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import AssistantTurn, ReasoningContent, TextContent, UserTurn
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from tests.agent.provider.collecting import catalog, drain, request
 from tests.agent.provider.conftest import Reply, Server
 
@@ -40,7 +40,7 @@ def test_models_that_speak_nothing_else_are_listed_for_openai() -> None:
 async def test_address_and_key(server: Server) -> None:
     server.replies = [good()]
     known = catalog(f"{server.url}/v1?v=2", "openai", api="openai-responses", api_key="sk-x")
-    clients = Clients(known)
+    clients = ClientPool(known)
     model = known.model("openai/gpt-5.4")
     answer = await drain(clients.client_for(model).stream(request(model)))
     await clients.aclose()
@@ -57,7 +57,7 @@ async def test_refused_summary_and_stale_reasoning_are_left_out(server: Server) 
         good(),
     ]
     known = catalog(server.url, "openai", api="openai-responses")
-    clients = Clients(known)
+    clients = ClientPool(known)
     model = known.model("openai/gpt-5.4")
     thought = ReasoningContent("", opaque={"id": "rs_1", "encrypted_content": "x"})
     user = UserTurn((TextContent("hi"),))

@@ -111,7 +111,7 @@ def test_l2a_call_that_the_limit_cut_off() -> None:
     end = ended("incomplete", incomplete_details=reason)
     for events in ((CALL, arguments(0, '{"a')), (CALL, arguments(0, '{"a'), cut)):
         answer = decoded(*events, end)
-        assert [call.cut for call in answer.calls] == [True]
+        assert [call.truncated for call in answer.calls] == [True]
         assert (answer.finish, answer.raw) == ("length", "incomplete:max_output_tokens")
 
 

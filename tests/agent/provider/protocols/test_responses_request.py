@@ -19,7 +19,7 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.responses import refused
 from agent.provider.quirks.reasoning_effort import SUMMARY
-from agent.provider.quirks.refused_parts import IMAGES, REASONING
+from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY
 from agent.records.json import Json
 from tests.agent.provider.collecting import TOOL, request, sent
 
@@ -95,7 +95,7 @@ def test_reasoning_goes_back_with_what_followed_it_to_its_maker() -> None:
         alone,
         items(USER, said(SEALED, CALL, by="openai/gpt-5.5"), RESULT),
         items(USER, said(ReasoningContent("Hm"), CALL), RESULT),
-        items(USER, said(SEALED, CALL), RESULT, without=REASONING),
+        items(USER, said(SEALED, CALL), RESULT, without=REASONING_REPLAY),
     ):
         assert not any(item["type"] == "reasoning" for item in other)
 
@@ -104,8 +104,11 @@ def test_phase_goes_back_to_its_model_alone() -> None:
     told = TextContent("I look.", {"phase": "commentary"})
     assert items(USER, said(told), USER)[1]["phase"] == "commentary"
     assert "phase" not in items(USER, said(told, by="openai/gpt-5.5"), USER)[1]
-    assert "phase" not in items(USER, said(told), USER, without=REASONING)[1]
-    assert refused(body(USER, said(told), USER), "Unknown parameter: input[1].phase") == REASONING
+    assert "phase" not in items(USER, said(told), USER, without=REASONING_REPLAY)[1]
+    assert (
+        refused(body(USER, said(told), USER), "Unknown parameter: input[1].phase")
+        == REASONING_REPLAY
+    )
 
 
 def test_reasoning_that_a_server_shows_in_full_goes_back_in_full() -> None:
@@ -175,8 +178,8 @@ def test_cap_leaves_room_for_the_reasoning_within_it() -> None:
     ("message", "gone"),
     [
         ("Item 'rs_1' of type 'reasoning' was provided without its required following item.",
-         REASONING),
-        ("The encrypted content for item rs_1 could not be verified.", REASONING),
+         REASONING_REPLAY),
+        ("The encrypted content for item rs_1 could not be verified.", REASONING_REPLAY),
         ("Your organization must be verified to generate reasoning summaries.", SUMMARY),
         ("Unsupported parameter: 'reasoning.summary' is not supported with this model.", SUMMARY),
         ("Unsupported parameter: 'reasoning.effort' is not supported with this model.",

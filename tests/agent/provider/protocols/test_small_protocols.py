@@ -28,9 +28,9 @@ from agent.provider.protocols.gemini import GeminiWire
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.wire_client import Decoder
-from agent.provider.quirks.gemini_schema import reduced
-from agent.provider.quirks.reasoning_replay import NO_SIGNATURE
-from agent.provider.quirks.refused_parts import IMAGES, REASONING, UNSIGNED
+from agent.provider.quirks.gemini_schema import reduce_schema
+from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
+from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY, UNSIGNED_CALLS
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from tests.agent.provider.collecting import Answer, collect, sent
@@ -108,7 +108,7 @@ def test_l2a_cohere_call_cut_by_the_limit_is_marked() -> None:
     start = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}}
     end = {"type": "message-end", "delta": {"finish_reason": "MAX_TOKENS"}}
     told = answer(CohereDecoder("cohere"), start, end)
-    assert [call.cut for call in told.calls] == [True]
+    assert [call.truncated for call in told.calls] == [True]
 
 
 def test_l12_ollama_without_its_last_line_is_cut() -> None:
@@ -138,7 +138,7 @@ def test_l2a_bedrock_call_cut_by_the_limit_is_marked() -> None:
         SseEvent(json.dumps({"delta": {"toolUse": {"input": '{"p'}}}), "contentBlockDelta"),
         SseEvent(json.dumps({"stopReason": "max_tokens"}), "messageStop"),
     )
-    assert [call.cut for call in told.calls] == [True]
+    assert [call.truncated for call in told.calls] == [True]
 
 
 def conversation(model: str, opaque: dict[str, Any] | None = None) -> tuple[Turn, ...]:
@@ -193,7 +193,7 @@ def test_r4_gemini_3_takes_calls_of_other_models() -> None:
     asked = ModelRequest(model=asked.model, system=(), turns=turns, tools=(TOOL,))
     parts = sent(asked)["contents"][1]["parts"]
     calls = [part for part in parts if "functionCall" in part]
-    assert [call.get("thoughtSignature") for call in calls] == [NO_SIGNATURE, None]
+    assert [call.get("thoughtSignature") for call in calls] == [SKIP_SIGNATURE, None]
     assert "sig" not in str([part for part in parts if "text" in part])
 
 
@@ -216,8 +216,8 @@ def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any
 @pytest.mark.parametrize(
     ("message", "gone"),
     [
-        ("Function call is missing a thought_signature in functionCall parts.", UNSIGNED),
-        ("Corrupted thought signature.", REASONING),
+        ("Function call is missing a thought_signature in functionCall parts.", UNSIGNED_CALLS),
+        ("Corrupted thought signature.", REASONING_REPLAY),
         ("Thinking level is not supported for this model.", "thinkingConfig"),
         ("Unable to process input image. Invalid.", IMAGES),
         ("Unknown name \"$ref\" at 'tools[0]': Cannot find field.", None),
@@ -226,10 +226,10 @@ def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any
 def test_what_gemini_objects_to(message: str, gone: str | None) -> None:
     asked = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
     assert GeminiWire("google").refused(sent(asked), message) == gone
-    if gone == UNSIGNED:
+    if gone == UNSIGNED_CALLS:
         foreign = replace(asked, turns=conversation("other/m"))
-        assert NO_SIGNATURE not in str(sent(foreign))
-        assert str(sent(foreign, UNSIGNED)).count(NO_SIGNATURE) == 1
+        assert SKIP_SIGNATURE not in str(sent(foreign))
+        assert str(sent(foreign, UNSIGNED_CALLS)).count(SKIP_SIGNATURE) == 1
 
 
 def test_r4_gemini_schemas_are_reduced() -> None:
@@ -248,7 +248,7 @@ def test_r4_gemini_schemas_are_reduced() -> None:
         },
         "required": ["kind", "gone"],
     }
-    assert reduced(schema) == {
+    assert reduce_schema(schema) == {
         "type": "object",
         "properties": {
             "kind": {"type": "string", "enum": ["a", "b"], "description": "Which"},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.provider.catalog.providers import KNOWN
+from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.provider.client import (
     Api,
     AssistantTurn,
@@ -31,7 +31,7 @@ APIS: tuple[Api, ...] = (
 def model(full_name: str, api: Api | None = None, **more: Any) -> ModelInfo:
     """The model *full_name*, asked in its provider's usual protocol or in *api*."""
     provider, _, name = full_name.partition("/")
-    known = KNOWN[provider].api if provider in KNOWN else "openai-chat"
+    known = KNOWN_PROVIDERS[provider].api if provider in KNOWN_PROVIDERS else "openai-chat"
     return ModelInfo(provider=provider, id=name, name=name, api=api or known, **more)
 
 

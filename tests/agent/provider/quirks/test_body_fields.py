@@ -13,31 +13,31 @@ OLD, NEW = "max_tokens", "max_completion_tokens"
     [("openai/gpt-5.4", NEW), ("openai/o3-mini", NEW), ("openai/gpt-6.1-sol", NEW),
      ("azure/gpt-5.4", NEW), ("openai/gpt-4o", OLD), ("acme/gpt-5.4", OLD)],
 )  # fmt: skip
-def test_cap_by_its_new_name(name: str, cap: str) -> None:
+def test_rename_max_tokens(name: str, cap: str) -> None:
     made = body(model(name, "openai-chat"), max_output=9)
     assert {key: value for key, value in made.items() if key.startswith("max_")} == {cap: 9}
 
 
-def test_cap_by_its_other_name() -> None:
+def test_swap_refused_output_cap() -> None:
     assert body("acme/m", max_output=9, without=OLD)[NEW] == 9
     openai = model("openai/gpt-5.4", "openai-chat")
     made = body(openai, max_output=9, without=NEW)
     assert (made[OLD], NEW in made) == (9, False)
 
 
-def test_no_stream_options() -> None:
+def test_drop_stream_options() -> None:
     assert "stream_options" not in body("mistral/m")
     assert body("acme/m")["stream_options"] == {"include_usage": True}
 
 
-def test_usage_asked_for() -> None:
+def test_request_usage() -> None:
     assert body("openrouter/m")["usage"] == {"include": True}
     at_its_host = model("mine/m", base_url="https://openrouter.ai/api/v1")
     assert body(at_its_host)["usage"] == {"include": True}
     assert "usage" not in body("acme/m")
 
 
-def test_reasoning_content_always() -> None:
+def test_always_send_reasoning_content() -> None:
     turns = (USER, said(CALL, by="other/m"), RESULT)
     for name in ("moonshot/kimi-k3", "deepseek/deepseek-v4-pro"):
         assert chat(name, *turns)[1]["reasoning_content"] == ""
@@ -46,7 +46,7 @@ def test_reasoning_content_always() -> None:
     assert "reasoning_content" not in chat("acme/m", *turns)[1]
 
 
-def test_thinking_kept() -> None:
+def test_keep_thinking() -> None:
     kept = {"type": "enabled", "clear_thinking": False}
     thinker = model("zai/glm-5.3", reasoning=True)
     assert body(thinker)["thinking"] == kept
@@ -55,13 +55,13 @@ def test_thinking_kept() -> None:
     assert "thinking" not in body("zai/glm-4")
 
 
-def test_reasoning_asked_for_sealed() -> None:
+def test_request_encrypted_reasoning() -> None:
     assert body("openai/gpt-5.4")["include"] == ["reasoning.encrypted_content"]
     assert "include" not in body("openai/gpt-4.1-mini")
 
 
 @pytest.mark.parametrize("part", ["stream_options", "temperature", "reasoning_effort", "tools"])
-def test_refused_parts_dropped(part: str) -> None:
+def test_drop_refused_parts(part: str) -> None:
     more = {"temperature": 0.5, "effort": "low"}
     assert part not in body("acme/m", without=part, **more)
     assert part == "tools" or part in body("acme/m", **more)

@@ -15,7 +15,7 @@ READS_NONE = ("cohere", "ollama")
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_unseen_media_told(api: Api) -> None:
+def test_replace_unsupported_media(api: Api) -> None:
     blind = str(body(model("acme/m", api), *TURNS))
     assert blind.count("this model cannot see it") == 6
     assert not any(data in blind for data in ("AAAA", "BBBB", "CCCC"))
@@ -26,19 +26,19 @@ def test_unseen_media_told(api: Api) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_refused_media_told(api: Api) -> None:
+def test_replace_refused_media(api: Api) -> None:
     refused = body(model("acme/m", api, vision=True, documents=True), *TURNS, without=IMAGES)
     assert refused == body(model("acme/m", api), *TURNS)
 
 
-def test_failed_results_are_text() -> None:
+def test_drop_media_from_failed_results() -> None:
     failed = ToolTurn((ToolResultContent("c1", "read", "no", is_error=True, media=(PNG,)),))
     seeing = model("anthropic/claude-sonnet-4-5", vision=True)
     (result,) = body(seeing, USER, said(CALL), failed)["messages"][2]["content"]
     assert (result["content"], result["is_error"]) == ("no", True)
 
 
-def test_result_media_follows() -> None:
+def test_move_result_media_to_user() -> None:
     messages = chat(model("acme/m", vision=True), USER, said(CALL), SHOWN)
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "user"]
     assert messages[2]["content"].startswith("done")

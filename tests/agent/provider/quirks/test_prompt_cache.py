@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.quirks.refused_parts import CACHING
+from agent.provider.quirks.refused_parts import CACHE_MARKS
 from tests.agent.provider.quirks.asking import CALL, RESULT, TOOL, USER, body, model, said, text
 
 TURNS = (USER, said(text("a"), CALL), RESULT, said(text("b")), USER)
@@ -13,13 +13,13 @@ MARK = {"type": "ephemeral"}
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-5.4", "azure/gpt-5.4", "moonshot/kimi-k3", "xai/x"])
-def test_cache_key(name: str) -> None:
+def test_add_cache_key(name: str) -> None:
     assert body(name, session_id="ses_1")["prompt_cache_key"] == "ses_1"
     assert "prompt_cache_key" not in body(name)
     assert "prompt_cache_key" not in body("acme/m", session_id="ses_1")
 
 
-def test_cache_marks() -> None:
+def test_add_anthropic_cache_marks() -> None:
     made = body("anthropic/claude-x", *TURNS, system=SYSTEM, tools=(TOOL,))
     assert [block.get("cache_control") for block in made["system"]] == [MARK, MARK]
     marked = [message["content"][-1].get("cache_control") for message in made["messages"]]
@@ -30,7 +30,7 @@ def test_cache_marks() -> None:
 
 
 @pytest.mark.parametrize("name", ["openrouter/anthropic/claude-x", "acme/claude", "alibaba/qwen3"])
-def test_cache_marks_in_chat(name: str) -> None:
+def test_add_chat_cache_marks(name: str) -> None:
     made = body(name, *TURNS, system=SYSTEM)
     head = [{"type": "text", "text": words, "cache_control": MARK} for words in SYSTEM]
     assert made["messages"][0]["content"] == head
@@ -39,11 +39,11 @@ def test_cache_marks_in_chat(name: str) -> None:
         {"type": "text", "text": "hi", "cache_control": MARK}
     ]
     assert json.dumps(made).count("cache_control") == 4
-    assert "cache_control" not in json.dumps(body(name, *TURNS, without=CACHING))
+    assert "cache_control" not in json.dumps(body(name, *TURNS, without=CACHE_MARKS))
     assert "cache_control" not in json.dumps(body("acme/m", *TURNS))
 
 
-def test_cache_points() -> None:
+def test_add_bedrock_cache_points() -> None:
     point = {"cachePoint": {"type": "default"}}
     claude = "bedrock/us.anthropic.claude-opus-4-7"
     made = body(claude, *TURNS, system=SYSTEM)
@@ -52,7 +52,7 @@ def test_cache_points() -> None:
     assert ends == [False, False, True, False, True]
     assert json.dumps(made).count("cachePoint") == 4
     for other in (
-        body(claude, *TURNS, without=CACHING),
+        body(claude, *TURNS, without=CACHE_MARKS),
         body(model("bedrock/meta.llama4"), *TURNS),
     ):
         assert "cachePoint" not in json.dumps(other)

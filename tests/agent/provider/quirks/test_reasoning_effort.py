@@ -22,18 +22,18 @@ def asked(of: ModelInfo | str, effort: str | None, **more: Any) -> Any:
         ((), "xhigh", "xhigh"), (("low", "special"), "special", "special"),
     ],
 )  # fmt: skip
-def test_effort_the_model_has(efforts: tuple[str, ...], effort: str, sent: str) -> None:
+def test_choose_supported_effort(efforts: tuple[str, ...], effort: str, sent: str) -> None:
     assert asked(model("acme/m", efforts=efforts), effort)["reasoning_effort"] == sent
 
 
 @pytest.mark.parametrize("name", ["acme/m", "xai/grok-4.6", "together/openai/gpt-oss-120b"])
-def test_effort_by_name(name: str) -> None:
+def test_send_effort_as_reasoning_effort(name: str) -> None:
     assert asked(name, "low")["reasoning_effort"] == "low"
     assert "reasoning_effort" not in asked(name, None)
 
 
 @pytest.mark.parametrize("site", ["openrouter", "vercel-gateway"])
-def test_effort_in_object(site: str) -> None:
+def test_send_effort_in_reasoning_object(site: str) -> None:
     made = asked(f"{site}/m", "high")
     assert made["reasoning"] == {"effort": "high"}
     assert "reasoning_effort" not in made
@@ -41,7 +41,7 @@ def test_effort_in_object(site: str) -> None:
 
 
 @pytest.mark.parametrize("site", ["zai", "moonshot", "deepseek"])
-def test_effort_as_thinking_switch(site: str) -> None:
+def test_send_effort_as_thinking_switch(site: str) -> None:
     assert asked(f"{site}/m", "none")["thinking"] == {"type": "disabled"}
     assert asked(f"{site}/m", "high")["thinking"] == {"type": "enabled"}
     assert "reasoning_effort" not in asked(f"{site}/m", "high")
@@ -51,20 +51,20 @@ def test_effort_as_thinking_switch(site: str) -> None:
     assert "thinking" not in asked(f"{site}/m", None)
 
 
-def test_effort_as_reasoning_switch() -> None:
+def test_send_effort_as_reasoning_switch() -> None:
     assert asked("together/zai-org/GLM-5.3", "none")["reasoning"] == {"enabled": False}
     assert asked("together/zai-org/GLM-5.3", "high")["reasoning"] == {"enabled": True}
     assert "reasoning" not in asked("together/zai-org/GLM-5.3", None)
 
 
-def test_effort_as_enable_thinking() -> None:
+def test_send_effort_as_enable_thinking() -> None:
     low = asked("alibaba/qwen3", "low")
     assert (low["enable_thinking"], low["thinking_budget"]) == (True, 4000)
     assert asked("alibaba/qwen3", "none")["enable_thinking"] is False
     assert "enable_thinking" not in asked("alibaba/qwen3", None)
 
 
-def test_effort_none_or_default() -> None:
+def test_send_effort_as_none_or_default() -> None:
     assert asked("groq/qwen/qwen3-32b", "high")["reasoning_effort"] == "default"
     assert asked("groq/qwen/qwen3-32b", "none")["reasoning_effort"] == "none"
     assert asked("groq/openai/gpt-oss-120b", "high")["reasoning_effort"] == "high"
@@ -72,7 +72,7 @@ def test_effort_none_or_default() -> None:
 
 
 @pytest.mark.parametrize("site", ["llama.cpp", "vllm", "lmstudio"])
-def test_effort_in_template(site: str) -> None:
+def test_send_effort_in_chat_template(site: str) -> None:
     assert asked(f"{site}/m", "none")["chat_template_kwargs"] == {"enable_thinking": False}
     assert asked(f"{site}/m", "low")["chat_template_kwargs"] == {
         "enable_thinking": True,
@@ -81,7 +81,7 @@ def test_effort_in_template(site: str) -> None:
     assert "chat_template_kwargs" not in asked(f"{site}/m", None)
 
 
-def test_effort_in_responses() -> None:
+def test_send_effort_to_responses() -> None:
     made = asked("openai/gpt-5.4", "high")
     assert made["reasoning"] == {"effort": "high", "summary": "auto"}
     assert "temperature" not in made
@@ -101,7 +101,7 @@ def test_effort_in_responses() -> None:
         ("claude-haiku-5-5", "none", "disabled", None), ("claude-haiku-5-5", None, None, None),
     ],
 )  # fmt: skip
-def test_effort_of_claude(
+def test_send_effort_to_anthropic(
     name: str, effort: str | None, thinking: str | None, level: str | None
 ) -> None:
     made = asked(f"anthropic/{name}", effort)
@@ -127,7 +127,7 @@ def test_effort_of_claude(
         ("gemini-2.5-flash", "none", {"thinkingBudget": 0}),
     ],
 )
-def test_effort_of_gemini(name: str, effort: str, thinking: dict[str, Any]) -> None:
+def test_send_effort_to_gemini(name: str, effort: str, thinking: dict[str, Any]) -> None:
     config = asked(f"google/{name}", effort)["generationConfig"]["thinkingConfig"]
     assert config == {"includeThoughts": effort != "none", **thinking}
     assert "thinkingConfig" not in asked(f"google/{name}", None)["generationConfig"]
@@ -136,7 +136,7 @@ def test_effort_of_gemini(name: str, effort: str, thinking: dict[str, Any]) -> N
     assert shown == {"includeThoughts": True}
 
 
-def test_effort_of_cohere() -> None:
+def test_send_effort_to_cohere() -> None:
     thinker = model("cohere/command-a-reasoning", reasoning=True)
     assert asked(thinker, "high")["thinking"] == {"type": "enabled"}
     assert asked(thinker, "none")["thinking"] == {"type": "disabled"}
@@ -144,7 +144,7 @@ def test_effort_of_cohere() -> None:
         assert "thinking" not in made
 
 
-def test_effort_of_ollama() -> None:
+def test_send_effort_to_ollama() -> None:
     def think(name: str, effort: str | None, **more: Any) -> Any:
         return asked(model(f"ollama/{name}", "ollama", **more), effort).get("think")
 
@@ -155,7 +155,7 @@ def test_effort_of_ollama() -> None:
     assert think("gpt-oss:20b", "max") == "high"
 
 
-def test_effort_of_bedrock() -> None:
+def test_send_effort_to_bedrock() -> None:
     def more(name: str, effort: str | None) -> Any:
         return asked(f"bedrock/{name}", effort).get("additionalModelRequestFields")
 

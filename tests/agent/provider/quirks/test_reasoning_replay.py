@@ -3,8 +3,8 @@
 import pytest
 
 from agent.provider.client import ReasoningContent, TextContent, ToolCallContent
-from agent.provider.quirks.reasoning_replay import NO_SIGNATURE
-from agent.provider.quirks.refused_parts import REASONING
+from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
+from agent.provider.quirks.refused_parts import REASONING_REPLAY
 from agent.records.json import JsonObject
 from tests.agent.provider.quirks.asking import APIS, CALL, RESULT, USER, body, model, said, text
 
@@ -21,7 +21,7 @@ def sealed(name: str = "rs_1", **more: object) -> ReasoningContent:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_foreign_reasoning_dropped(api: str) -> None:
+def test_drop_foreign_reasoning(api: str) -> None:
     of = model("acme/m", api)  # pyright: ignore[reportArgumentType]
     own = {"signature": "s", "id": "rs_1", "encrypted_content": "x"} | SIGNATURE
     thought = ReasoningContent("Hm", "reasoning", own)
@@ -33,13 +33,13 @@ def test_foreign_reasoning_dropped(api: str) -> None:
     assert foreign != body(of, USER, said(*told, by="acme/m"), RESULT) or api == "cohere"
 
 
-def test_refused_reasoning_dropped() -> None:
+def test_drop_refused_reasoning() -> None:
     turns = (USER, said(SIGNED, CALL, by=CLAUDE), RESULT)
     assert "Hm" in str(body(CLAUDE, *turns))
-    assert "Hm" not in str(body(CLAUDE, *turns, without=REASONING))
+    assert "Hm" not in str(body(CLAUDE, *turns, without=REASONING_REPLAY))
 
 
-def test_unsigned_thinking_dropped() -> None:
+def test_drop_unsigned_thinking() -> None:
     cut = ReasoningContent("cut off")
     hidden = ReasoningContent("", opaque={"signature": "s"})
     redacted = ReasoningContent("", opaque={"redacted": "xyz"})
@@ -52,12 +52,12 @@ def test_unsigned_thinking_dropped() -> None:
     assert "Hm" in str(body(shown, USER, said(open_one, text("a"), by="acme/m"), USER))
 
 
-def test_thinking_leads() -> None:
+def test_put_thinking_first() -> None:
     blocks = body(CLAUDE, USER, said(text("a"), SIGNED, by=CLAUDE), USER)["messages"][1]["content"]
     assert [block["type"] for block in blocks] == ["thinking", "text"]
 
 
-def test_lone_items_dropped() -> None:
+def test_drop_unpaired_reasoning_items() -> None:
     shown = sealed("rs_2", encrypted_content=None, content=[{"type": "reasoning_text"}])
     lost = sealed("rs_3", encrypted_content=None)
     first = said(sealed(), sealed(), shown, lost, CALL, by=GPT)
@@ -66,17 +66,17 @@ def test_lone_items_dropped() -> None:
     assert [item.get("id") for item in items if item["type"] == "reasoning"] == ["rs_1", "rs_2"]
 
 
-def test_gemini_thoughts_dropped() -> None:
+def test_drop_gemini_thoughts() -> None:
     thought = ReasoningContent("Hm", opaque=SIGNATURE)
     made = body(GEMINI, USER, said(thought, TextContent("a", SIGNATURE), by=GEMINI), USER)
     assert made["contents"][1]["parts"] == [{"text": "a", **SIGNATURE}]
 
 
 @pytest.mark.parametrize("name", [GEMINI, "google/gemini-pro-latest"])
-def test_call_signatures_filled(name: str) -> None:
+def test_fill_call_signatures(name: str) -> None:
     calls = (ToolCallContent("c1", "read", {}), ToolCallContent("c2", "read", {}))
     parts = body(name, USER, said(*calls, by=GPT))["contents"][1]["parts"]
-    assert [part.get("thoughtSignature") for part in parts] == [NO_SIGNATURE, None]
+    assert [part.get("thoughtSignature") for part in parts] == [SKIP_SIGNATURE, None]
     own = ToolCallContent("c1", "read", {}, SIGNATURE)
     parts = body(name, USER, said(own, calls[1], by=name))["contents"][1]["parts"]
     assert [part.get("thoughtSignature") for part in parts] == ["c2ln", None]

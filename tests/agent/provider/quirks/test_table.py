@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.provider.catalog.providers import KNOWN, site_of
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, known_provider
 from agent.provider.client import Api
-from agent.provider.quirks.table import BODIES, REQUESTS, Line
+from agent.provider.quirks.table import BODY_QUIRKS, REQUEST_QUIRKS, QuirkRule
 from agent.provider.quirks.target import Target
 
-NAMES = sorted({line.quirk.__name__ for line in (*REQUESTS, *BODIES)})
+NAMES = sorted({line.quirk.__name__ for line in (*REQUEST_QUIRKS, *BODY_QUIRKS)})
 TESTS = {
     node.name
     for path in Path(__file__).parent.glob("test_*.py")
@@ -21,32 +21,40 @@ TESTS = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_r4_each_quirk_tells_its_failure_and_has_its_test(name: str) -> None:
-    quirk = next(line.quirk for line in (*REQUESTS, *BODIES) if line.quirk.__name__ == name)
+    quirk = next(
+        line.quirk for line in (*REQUEST_QUIRKS, *BODY_QUIRKS) if line.quirk.__name__ == name
+    )
     assert len(quirk.__doc__ or "") > 35
     assert f"test_{name}" in TESTS
 
 
 def test_every_site_of_the_table_is_a_known_provider() -> None:
-    named = {site for line in (*REQUESTS, *BODIES) for site in (*line.sites, *line.elsewhere)}
-    assert named <= KNOWN.keys()
+    named = {
+        site
+        for line in (*REQUEST_QUIRKS, *BODY_QUIRKS)
+        for site in (*line.providers, *line.not_providers)
+    }
+    assert named <= KNOWN_PROVIDERS.keys()
 
 
 @pytest.mark.parametrize(
     ("line", "holds"),
     [
         ({}, True), ({"apis": ("gemini",)}, False), ({"apis": ("openai-chat",)}, True),
-        ({"sites": ("groq",)}, True), ({"sites": ("xai",)}, False),
-        ({"elsewhere": ("groq",)}, False), ({"models": "qwen"}, True), ({"models": "^3"}, False),
-        ({"but": "qwen"}, False), ({"once": "tools"}, True), ({"once": "x"}, False),
-        ({"until": "tools"}, False), ({"until": "x"}, True),
-        ({"sites": ("groq",), "models": "llama"}, False),
+        ({"providers": ("groq",)}, True), ({"providers": ("xai",)}, False),
+        ({"not_providers": ("groq",)}, False),
+        ({"models": "qwen"}, True), ({"models": "^3"}, False),
+        ({"not_models": "qwen"}, False),
+        ({"after_refusal": "tools"}, True), ({"after_refusal": "x"}, False),
+        ({"unless_refused": "tools"}, False), ({"unless_refused": "x"}, True),
+        ({"providers": ("groq",), "models": "llama"}, False),
     ],
 )  # fmt: skip
 def test_where_a_line_holds(line: dict[str, object], *, holds: bool) -> None:
     api: Api = "openai-chat"
     target = Target(api, "groq", "qwen/qwen3-32b", frozenset({"tools"}))
-    found = Line(REQUESTS[0].quirk, **line)  # pyright: ignore[reportArgumentType]
-    assert found.holds(target) is holds
+    found = QuirkRule(REQUEST_QUIRKS[0].quirk, **line)  # pyright: ignore[reportArgumentType]
+    assert found.applies_to(target) is holds
 
 
 @pytest.mark.parametrize(
@@ -58,4 +66,4 @@ def test_where_a_line_holds(line: dict[str, object], *, holds: bool) -> None:
     ],
 )  # fmt: skip
 def test_a_provider_is_known_by_its_host(provider: str, url: str, site: str) -> None:
-    assert site_of(provider, url) == site
+    assert known_provider(provider, url) == site

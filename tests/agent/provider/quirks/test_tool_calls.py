@@ -19,7 +19,7 @@ def ids_in(messages: list[dict]) -> list[str]:
     return ids
 
 
-def test_call_ids_in_alphabet() -> None:
+def test_sanitize_call_ids() -> None:
     for name in ("openrouter/anthropic/claude-sonnet-4-5", "acme/claude"):
         assert ids_in(chat(name, USER, *called(KIMI))) == ["functions_read_0"]
     blocks = body(CLAUDE, USER, *called(KIMI))["messages"]
@@ -28,7 +28,7 @@ def test_call_ids_in_alphabet() -> None:
     assert ids_in(chat("moonshot/kimi-k3", USER, *called(KIMI))) == [KIMI], "its own form"
 
 
-def test_call_ids_unique() -> None:
+def test_make_call_ids_unique() -> None:
     again = (*called("call_0", "call_0"), USER, *called("call_0", ""))
     ids = ids_in(chat("acme/m", USER, *again))
     assert ids == ["call_0", "call_0_2", "call_0_3", "call"]
@@ -38,7 +38,7 @@ def test_call_ids_unique() -> None:
     assert all(len(i) <= 40 for i in long)
 
 
-def test_call_ids_of_nine() -> None:
+def test_shorten_call_ids() -> None:
     turns = (USER, *called("call_very-long", "abcdefghi", "call_very-long"))
     for name in ("mistral/anything", "vllm/Devstral-Small", "acme/mixtral-8x7b"):
         ids = ids_in(chat(name, *turns))
@@ -49,7 +49,7 @@ def test_call_ids_of_nine() -> None:
     assert ids_in(chat("acme/m", *turns))[0] == "call_very-long"
 
 
-def test_tool_names_taken() -> None:
+def test_sanitize_tool_names() -> None:
     tools = tuple(ToolSchema(name, "", {}) for name in ("a.b", "a_b", "x" * 70))
     call = said(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
     made = body("acme/m", USER, call, tools=tools)
@@ -59,7 +59,7 @@ def test_tool_names_taken() -> None:
     assert [call["function"]["name"] for call in calls] == ["a_b_2", "made_up"]
 
 
-def test_used_tools_declared() -> None:
+def test_declare_used_tools() -> None:
     turns = (USER, said(CALL), RESULT)
     made = body(CLAUDE, *turns)
     assert [tool["name"] for tool in made["tools"]] == ["read"]

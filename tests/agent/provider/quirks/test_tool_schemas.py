@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ToolSchema
-from agent.provider.quirks.gemini_schema import reduced
+from agent.provider.quirks.gemini_schema import reduce_schema
 from agent.records.json import JsonObject
 from tests.agent.provider.quirks.asking import body
 
@@ -15,7 +15,7 @@ def parameters(name: str, schema: JsonObject) -> Any:
     return tool.get("parameters") or tool["function"]["parameters"]
 
 
-def test_object_at_the_top() -> None:
+def test_flatten_top_level() -> None:
     path: JsonObject = {"path": {"type": "string"}}
     url: JsonObject = {"url": {"type": "string"}}
     either = parameters("openai/gpt-5.4", {
@@ -40,7 +40,7 @@ def test_object_at_the_top() -> None:
     assert (named["type"], named["properties"]) == ("object", path)
 
 
-def test_no_words_about_the_schema() -> None:
+def test_drop_schema_metadata() -> None:
     inner: JsonObject = {"$id": "x", "$comment": "y", "type": "string"}
     schema: JsonObject = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
     made = parameters("groq/m", {**schema, "properties": {"$id": inner, "b": {"items": inner}}})
@@ -48,7 +48,7 @@ def test_no_words_about_the_schema() -> None:
     assert "$schema" not in made
 
 
-def test_arrays_have_items() -> None:
+def test_add_missing_array_items() -> None:
     made = parameters("openai/gpt-5.4", {"properties": {
         "a": {"type": "array"}, "b": {"type": ["array", "null"]},
         "c": {"type": "array", "items": {"type": "array"}}, "type": {"type": "string"},
@@ -62,7 +62,7 @@ def test_arrays_have_items() -> None:
 
 
 @pytest.mark.parametrize("name", ["moonshot/kimi-k3", "openrouter/moonshotai/kimi-k3"])
-def test_plain_references_and_items(name: str) -> None:
+def test_simplify_references_and_items(name: str) -> None:
     schema: JsonObject = {"properties": {
         "a": {"$ref": "#/$defs/A", "description": "d"},
         "b": {"type": "array", "items": [{"type": "string"}, {"type": "number"}]},
@@ -76,7 +76,7 @@ def test_plain_references_and_items(name: str) -> None:
     assert parameters("acme/m", schema)["properties"]["a"]["description"] == "d"
 
 
-def test_gemini_subset() -> None:
+def test_reduce_to_gemini_subset() -> None:
     schema: JsonObject = {
         "type": "object",
         "additionalProperties": False,
@@ -98,8 +98,8 @@ def test_a_schema_that_holds_itself_has_an_end() -> None:
     schema: JsonObject = {"$defs": {"A": inner}, "properties": {"x": node}}
     looped: JsonObject = {"$defs": {"A": loop}, "properties": {"x": node}}
     for one in (schema, looped):
-        assert len(str(reduced(one))) < 1000
-    found = reduced(schema)["properties"]
+        assert len(str(reduce_schema(one))) < 1000
+    found = reduce_schema(schema)["properties"]
     assert found == {
         "x": {"type": "object", "properties": {name: {"type": "object"} for name in names}}
     }

@@ -11,8 +11,8 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.quirks.refused_parts import ALTERNATE
-from agent.provider.quirks.turn_order import GO_ON, LOST_RESULT, NO_OUTPUT, SEEN
+from agent.provider.quirks.refused_parts import ALTERNATING_ROLES
+from agent.provider.quirks.turn_order import ACKNOWLEDGEMENT, CONTINUE_TEXT, LOST_RESULT, NO_OUTPUT
 from tests.agent.provider.quirks.asking import (
     APIS,
     CALL,
@@ -30,20 +30,20 @@ CLAUDE = "anthropic/claude-sonnet-4-5"
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_empty_text_dropped(api: Api) -> None:
+def test_drop_empty_text(api: Api) -> None:
     blank = said(text(" "), text("word"))
     made = body(model("acme/m", api), EMPTY, USER, blank, EMPTY, USER, system=("", "Head."))
     assert made == body(model("acme/m", api), USER, said(text("word")), USER, system=("Head.",))
 
 
-def test_lone_reasoning_dropped() -> None:
+def test_drop_reasoning_only_turns() -> None:
     alone = said(ReasoningContent("Hm", "reasoning", {"signature": "s"}))
     for api in APIS:
         of = model("acme/m", api)
         assert body(of, USER, alone, USER) == body(of, USER, USER)
 
 
-def test_text_before_calls() -> None:
+def test_split_text_after_calls() -> None:
     second = ToolCallContent("c2", "read", {})
     results = ToolTurn((*RESULT.content, ToolResultContent("c2", "read", "second")))
     mixed = said(text("a"), CALL, text("b"), second, ReasoningContent("Hm", "reasoning"), text("c"))
@@ -58,7 +58,7 @@ def test_text_before_calls() -> None:
     assert roles == ["user", "assistant", "tool", "tool"]
 
 
-def test_calls_answered() -> None:
+def test_pair_calls_with_results() -> None:
     calls = said(CALL, ToolCallContent("c2", "read", {}))
     stray = ToolResultContent("x", "read", "stray")
     results = ToolTurn((stray, ToolResultContent("c2", "read", "second")))
@@ -68,24 +68,24 @@ def test_calls_answered() -> None:
     ]  # fmt: skip
 
 
-def test_empty_results_told() -> None:
+def test_fill_empty_results() -> None:
     empty = ToolTurn((ToolResultContent("c1", "read", " "),))
     assert chat("acme/m", USER, said(CALL), empty)[-1]["content"] == NO_OUTPUT
 
 
-def test_user_begins() -> None:
-    assert chat("acme/m", said(text("a")), USER)[0] == {"role": "user", "content": GO_ON}
+def test_start_with_user() -> None:
+    assert chat("acme/m", said(text("a")), USER)[0] == {"role": "user", "content": CONTINUE_TEXT}
     assert chat("acme/m", USER, said(text("a")), USER)[0]["content"] == "hi"
 
 
-def test_user_ends() -> None:
+def test_end_with_user() -> None:
     for turns in ((USER, said(text("a"))), (EMPTY,)):
-        assert chat("acme/m", *turns)[-1] == {"role": "user", "content": GO_ON}
+        assert chat("acme/m", *turns)[-1] == {"role": "user", "content": CONTINUE_TEXT}
     assert chat("acme/m", USER, said(CALL), RESULT)[-1]["role"] == "tool"
 
 
 @pytest.mark.parametrize("name", [CLAUDE, "google/gemini-3-pro", "llama.cpp/m", "mistral/m"])
-def test_roles_alternate(name: str) -> None:
+def test_merge_same_roles(name: str) -> None:
     thought = ReasoningContent("Hm", "reasoning", {"signature": "s"})
     turns = (USER, USER, said(text("a")), said(thought, text("b"), CALL), RESULT)
     made = body(name, *turns)
@@ -95,12 +95,12 @@ def test_roles_alternate(name: str) -> None:
     assert "Hm" not in str(made), "thoughts can only lead"
     plain = [m["role"] for m in chat("acme/m", *turns)]
     assert plain == ["user", "user", "assistant", "assistant", "tool"]
-    mended = [m["role"] for m in chat("acme/m", *turns, without=ALTERNATE)]
+    mended = [m["role"] for m in chat("acme/m", *turns, without=ALTERNATING_ROLES)]
     assert mended == ["user", "assistant", "tool"]
 
 
-def test_reply_before_user() -> None:
+def test_insert_reply_before_user() -> None:
     turns = (USER, said(CALL), RESULT, USER)
     assert [m["role"] for m in chat("mistral/m", *turns)][-3:] == ["tool", "assistant", "user"]
-    assert chat("mistral/m", *turns)[-2]["content"] == SEEN
+    assert chat("mistral/m", *turns)[-2]["content"] == ACKNOWLEDGEMENT
     assert [m["role"] for m in chat("acme/m", *turns)][-2:] == ["tool", "user"]

@@ -6,7 +6,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
-from agent.provider.client_pool import Clients
+from agent.provider.client_pool import ClientPool
 from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind
 from tests.agent.provider.collecting import drain, request
@@ -33,7 +33,7 @@ def catalog(url: str = "", **env: str) -> Catalog:
 async def test_a_request_is_signed_and_its_answer_read(server: Server) -> None:
     server.replies = [Reply((ANSWER,), headers=(("content-type", "x"),))]
     known = catalog(server.url, **OWN, AWS_SESSION_TOKEN="session", AWS_REGION="eu-west-1")
-    clients = Clients(known)
+    clients = ClientPool(known)
     model = known.model(NAME)
     answer = await drain(clients.client_for(model).stream(request(model)))
     await clients.aclose()
@@ -50,19 +50,19 @@ async def test_a_request_is_signed_and_its_answer_read(server: Server) -> None:
 
 def test_it_is_offered_where_there_are_credentials_or_a_key() -> None:
     assert "bedrock" not in catalog(AWS_REGION="x").providers()
-    assert not catalog(**OWN).access.signs("bedrock"), "no region"
+    assert not catalog(**OWN).access.uses_aws_signing("bedrock"), "no region"
     assert "bedrock" in catalog(**OWN, AWS_DEFAULT_REGION="eu-west-1").providers()
     assert "bedrock" in catalog(AWS_PROFILE="work", AWS_REGION="eu-west-1").providers()
     keyed = catalog(**OWN, AWS_BEARER_TOKEN_BEDROCK="k", AWS_REGION="eu-west-1")
-    assert not keyed.access.signs("bedrock")
+    assert not keyed.access.uses_aws_signing("bedrock")
     plain = Catalog({}, None, {"AWS_REGION": "eu-west-1"})
     with pytest.raises(MissingKey, match="AWS_BEARER_TOKEN_BEDROCK"):
-        Clients(plain).client_for(plain.model(NAME))
+        ClientPool(plain).client_for(plain.model(NAME))
 
 
 def test_k5_credentials_stay_away_from_a_projects_base_url() -> None:
-    own = ProviderSettings(id="bedrock", base_url="http://evil.example", env_key=False)
-    assert not Catalog({"bedrock": own}, None, OWN).access.signs("bedrock")
+    own = ProviderSettings(id="bedrock", base_url="http://evil.example", user_keys=False)
+    assert not Catalog({"bedrock": own}, None, OWN).access.uses_aws_signing("bedrock")
 
 
 async def test_a_profile_that_is_not_there_is_told() -> None:

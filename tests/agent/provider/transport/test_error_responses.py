@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.provider.transport.error_patterns import OVERFLOWS
-from agent.provider.transport.errors import from_event, from_response
-from agent.provider.transport.retry import retryable
+from agent.provider.transport.error_patterns import OVERFLOW_PATTERNS
+from agent.provider.transport.errors import error_from_event, error_from_response
+from agent.provider.transport.retry import is_retryable
 
 Answer = tuple[int, Any, str]
 
@@ -149,20 +149,20 @@ CASES = [
 @pytest.mark.parametrize(("status", "body", "kind"), CASES)
 def test_r6_the_answer_means(status: int, body: Any, kind: str) -> None:
     raw = body if isinstance(body, str) else json.dumps(body)
-    error = from_response("acme", status, {}, raw.encode())
+    error = error_from_response("acme", status, {}, raw.encode())
     assert error.kind.value == kind
-    assert retryable(error) == (kind in ("rate_limit", "overloaded"))
+    assert is_retryable(error) == (kind in ("rate_limit", "overloaded"))
 
 
 def test_r6_overflow_is_known_in_25_wordings_or_more() -> None:
-    assert len(OVERFLOWS) >= 25
+    assert len(OVERFLOW_PATTERNS) >= 25
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "overloaded"])
 def test_r6_an_exception_is_named_by_aws_in_a_header(kind: str) -> None:
     name = {"rate_limit": "ThrottlingException", "overloaded": "ModelNotReadyException"}[kind]
     headers = {"x-amzn-errortype": f"{name}:http://internal.amazon.com/coral"}
-    assert from_response("bedrock", 429, headers, b"{}").kind.value == kind
+    assert error_from_response("bedrock", 429, headers, b"{}").kind.value == kind
 
 
 @pytest.mark.parametrize(
@@ -175,4 +175,4 @@ def test_r6_an_exception_is_named_by_aws_in_a_header(kind: str) -> None:
     ],
 )  # fmt: skip
 def test_r7_the_wait_is_read_from_the_words(told: str, seconds: float) -> None:
-    assert from_event("acme", {"message": told, "code": 429}).retry_after == seconds
+    assert error_from_event("acme", {"message": told, "code": 429}).retry_after == seconds

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from agent.provider.transport.errors import broken, from_event, from_response
+from agent.provider.transport.errors import connection_error, error_from_event, error_from_response
 from agent.records.errors import ProviderError
 
 
 def error(status: int, body: str | bytes = b"", **headers: str) -> ProviderError:
     raw = body.encode() if isinstance(body, str) else body
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return from_response("acme", status, named, raw)
+    return error_from_response("acme", status, named, raw)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_long_bodies_are_cut() -> None:
 
 def test_t03_overloaded_event_in_mid_stream() -> None:
     event = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    assert from_event("acme", event).kind.value == "overloaded"
+    assert error_from_event("acme", event).kind.value == "overloaded"
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_t03_overloaded_event_in_mid_stream() -> None:
     ],
 )
 def test_events_without_a_status(event: Any, kind: str) -> None:
-    assert from_event("acme", event).kind.value == kind
+    assert error_from_event("acme", event).kind.value == kind
 
 
 def test_tool_use_failed_may_be_tried_once_more() -> None:
-    failed = from_event("acme", {"code": "tool_use_failed", "message": "bad call"})
+    failed = error_from_event("acme", {"code": "tool_use_failed", "message": "bad call"})
     assert failed.retry_once
     assert "tool call" in str(failed)
 
@@ -142,4 +142,4 @@ def test_wait_is_not_taken_from_errors_that_are_not_retried() -> None:
 
 
 def test_broken_connection() -> None:
-    assert broken("acme", "it broke").kind.value == "network"
+    assert connection_error("acme", "it broke").kind.value == "network"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent.provider.transport.retry import RetryPolicy, delay, reason_to_stop
+from agent.provider.transport.retry import RetryPolicy, give_up_reason, retry_delay
 from agent.records.errors import ProviderError, ProviderErrorKind
 
 
@@ -22,15 +22,15 @@ class Longest(random.Random):
 @pytest.mark.parametrize("kind", ["network", "overloaded", "rate_limit"])
 def test_delays_double_to_thirty_seconds_and_end_after_five_tries(kind: str) -> None:
     policy = RetryPolicy(attempts=8)
-    waits = [delay(n, error(kind), Longest(), policy) for n in range(1, 9)]
+    waits = [retry_delay(n, error(kind), Longest(), policy) for n in range(1, 9)]
     assert waits == [2, 4, 8, 16, 30, 30, 30, None]
-    assert delay(4, error(kind), Longest()) is not None
-    assert delay(5, error(kind), Longest()) is None
+    assert retry_delay(4, error(kind), Longest()) is not None
+    assert retry_delay(5, error(kind), Longest()) is None
 
 
 def test_full_jitter_stays_below_the_bound_and_varies() -> None:
     rng = random.Random(7)
-    waits = [delay(3, error("network"), rng) for _ in range(50)]
+    waits = [retry_delay(3, error("network"), rng) for _ in range(50)]
     assert all(wait is not None and 0 <= wait <= 8 for wait in waits)
     assert len(set(waits)) > 10
 
@@ -39,25 +39,25 @@ def test_full_jitter_stays_below_the_bound_and_varies() -> None:
     "kind", ["overflow", "auth", "quota", "invalid_request", "content_filter", "aborted"]
 )
 def test_others_are_not_retried(kind: str) -> None:
-    assert delay(1, error(kind, 1), Longest()) is None
-    assert reason_to_stop(1, error(kind)) is None
+    assert retry_delay(1, error(kind, 1), Longest()) is None
+    assert give_up_reason(1, error(kind)) is None
 
 
 def test_failed_tool_use_is_retried_once() -> None:
     failed = error("invalid_request", once=True)
-    assert delay(1, failed, Longest()) == 2
-    assert delay(2, failed, Longest(), mended=True) is None
-    assert delay(3, failed, Longest()) == 8, "after failures of another kind"
-    assert delay(2, error("network"), Longest(), mended=True) == 4
+    assert retry_delay(1, failed, Longest()) == 2
+    assert retry_delay(2, failed, Longest(), retried_once=True) is None
+    assert retry_delay(3, failed, Longest()) == 8, "after failures of another kind"
+    assert retry_delay(2, error("network"), Longest(), retried_once=True) == 4
 
 
 def test_server_delay_is_kept_up_to_ten_minutes() -> None:
-    assert delay(1, error("rate_limit", 599), Longest()) == 599
-    assert delay(1, error("rate_limit", 601), Longest()) is None
+    assert retry_delay(1, error("rate_limit", 599), Longest()) == 599
+    assert retry_delay(1, error("rate_limit", 601), Longest()) is None
 
 
 def test_reasons_to_stop_are_sentences() -> None:
-    assert reason_to_stop(1, error("rate_limit", 7200)) is not None
-    assert "120 minutes" in (reason_to_stop(1, error("rate_limit", 7200)) or "")
-    assert "5 tries" in (reason_to_stop(5, error("network")) or "")
-    assert reason_to_stop(1, error("network")) is None
+    assert give_up_reason(1, error("rate_limit", 7200)) is not None
+    assert "120 minutes" in (give_up_reason(1, error("rate_limit", 7200)) or "")
+    assert "5 tries" in (give_up_reason(5, error("network")) or "")
+    assert give_up_reason(1, error("network")) is None
