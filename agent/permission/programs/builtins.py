@@ -1,15 +1,16 @@
-"""Names that mean something of their own: variables, shell builtins, destructive programs."""
+"""Builtins of the shell and variables: their effect on the rest of the line."""
 
 import itertools
 import re
 from collections.abc import Sequence
 
 from agent.permission.programs import git
+from agent.permission.programs.record import Program
 from agent.permission.syntax.lexicon import names
 from agent.permission.syntax.words import Word, as_written, one_word, plain
 
 HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
-"""Environment variables that change no program's effect (security facts, 7.3)."""
+"""Environment variables that change no program's effect."""
 
 LOCAL = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*|[A-Z]")
 """Names of variables that only the line itself reads."""
@@ -18,51 +19,32 @@ ELEMENT = re.compile(r"\w+(\[(\d+|[@*])\])?")
 """A variable, or an element of it that no expression chooses."""
 
 KEYWORDS = names("then do done fi esac elif else in { } ]] function select case for while until if")
-FINDERS = frozenset({"find", "fd", "fdfind"})
-WRITERS = names(
-    "rm rmdir cp mv mkdir touch chmod chown chgrp ln tee dd install rsync truncate shred unzip "
-    "patch tar mkfifo mknod"
-)
-"""Programs whose operands are files that they change, each by its own rule."""
-
-_CHANGES_STATE = names(
-    "alias unalias hash enable shopt bind complete compgen compopt mapfile readarray source . fc "
-    "history getopts let export declare typeset readonly local unset dirs"
-)
-BUILTINS = _CHANGES_STATE | names(
-    "cd pushd popd pwd echo printf test [ true false : break continue exit return shift read set "
-    "trap eval exec command builtin type kill wait jobs fg bg disown umask ulimit times suspend "
-    "logout caller"
-)
-_SETTING = frozenset({"printf", "read", "set", "eval", "trap", "test", "["})
 _BINARY = names("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o")
 """Operators of ``test`` with an operand on each side."""
-_DESTRUCTIVE = names(
-    "rm rmdir dd shred kill killall pkill shutdown reboot halt poweroff truncate fdisk parted "
-    "wipefs mkswap"
-)
-_DELETERS = names("kubectl terraform tofu docker podman pulumi helm")
-_DELETES = frozenset({"delete", "destroy", "rm", "prune", "down"})
+_STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
+"""Variables that hold text which a shell runs when it starts."""
 
 
-def odd_variable(names: Sequence[str]) -> str:
-    """Why setting *names* in front of a command is not covered by a rule for it."""
+def variable_reason(names: Sequence[str]) -> str:
+    """Return the reason why a rule for a command does not cover it with the variables *names* set
+    in front of it, "" if it does."""
     odd = next((name for name in names if not HARMLESS.fullmatch(name)), None)
     if odd is None:
         return ""
     return f"sets {odd or 'an element of a list'}, which can change what runs"
 
 
-def evaluates_text(base: str, words: Sequence[Word]) -> bool:
-    """Whether a builtin evaluates its arguments as variable names with subscripts."""
+def evaluates_text(base: str, program: Program, words: Sequence[Word]) -> bool:
+    """Whether the builtin evaluates its arguments as variable names with subscripts."""
     tests = base in ("test", "[")
     names = tests and any(word.text in ("-v", "-R") or not one_word(word) for word in words)
-    return names or base in ("let", "read", "printf", "declare", "typeset", "unset", "wait")
+    return names or program.evaluates_names
 
 
-def builtin_reason(base: str, words: Sequence[Word]) -> str:
-    """Builtins that change what later commands mean; empty for all other programs."""
-    if base not in _SETTING and base not in _CHANGES_STATE:
+def builtin_reason(base: str, program: Program, words: Sequence[Word]) -> str:
+    """Return the reason why a builtin changes the meaning of later commands; "" if it does not,
+    and for other programs."""
+    if not program.builtin:
         return ""
     texts = [word.text for word in words]
     known = all(word.literal for word in words)
@@ -88,7 +70,7 @@ def builtin_reason(base: str, words: Sequence[Word]) -> str:
         return "" if harmless and texts else "set changes how the shell runs commands"
     if base in ("eval", "trap") and not known:
         return f"{base} runs text that is known at run time only"
-    return f"{base} changes what later commands mean" if base in _CHANGES_STATE else ""
+    return f"{base} changes what later commands mean" if program.changes_shell else ""
 
 
 def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
@@ -99,7 +81,7 @@ def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
 
 
 def literal_code(base: str, words: Sequence[Word]) -> str | None:
-    """The code that ``eval`` and ``trap`` run, if it is written out."""
+    """Return the code that ``eval`` or ``trap`` runs, None if it is not fully known."""
     if base not in ("eval", "trap") or not words or not all(word.literal for word in words):
         return None
     if words[0].text == "--":
@@ -110,19 +92,9 @@ def literal_code(base: str, words: Sequence[Word]) -> str | None:
     return None if first.startswith("-") else first
 
 
-PROGRAM_READERS = names("python python3 node deno bun perl ruby php lua make gmake psql mysql")
-"""Run a program of their own language from standard input when they are given no operand."""
-
-LISTED = BUILTINS | FINDERS | WRITERS | PROGRAM_READERS | _DESTRUCTIVE | _DELETERS | {"git"}
-"""Programs that this module has a word on."""
-
-
-_STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
-"""Variables that hold text which a shell runs when it starts."""
-
-
-def obeys(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
-    """Whether the builtin runs text that is not written behind it."""
+def runs_unknown_text(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
+    """Whether the command runs text that is not among its arguments; *sets* are the variables in
+    front of it."""
     if any(name in _STARTERS for name, _ in sets):
         return True
     if base in ("source", "."):
@@ -131,19 +103,28 @@ def obeys(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> 
 
 
 def cd_target(words: Sequence[Word]) -> Word | None:
-    """The operand of ``cd`` among its arguments *words*."""
+    """Return the operand of ``cd`` among its arguments *words*, None if it has none."""
     rest = [word for word in words if not re.fullmatch(r"-[LPe@]+|--", word.text)]
     return rest[0] if rest else None
 
 
-def destroys(base: str, words: Sequence[Word]) -> bool:
+def destroys(program: Program, words: Sequence[Word]) -> bool:
     """Whether the command can lose work or end processes; *words* are its arguments."""
-    if base == "git":
+    if program.syntax == "git":
         return git.destructive(git.parse(words))
-    if base in ("chmod", "chown", "chgrp"):
-        return any(re.match(r"-[a-zA-Z]*R|--recursive", word.text) for word in words)
-    if base in FINDERS:
+    if program.syntax in ("find", "fd"):
         return any(word.text == "-delete" for word in words)
-    if base in _DELETERS:
-        return any(word.text in _DELETES for word in words[:3])
-    return base in _DESTRUCTIVE or base.startswith("mkfs")
+    if program.destructive_words:
+        lost = program.destructive_words.split()
+        return any(word.text in lost for word in words[:3])
+    if program.destructive:
+        return True
+    options = program.named(destructive=True)
+    return any(_is_option(word.text, option) for option in options for word in words)
+
+
+def _is_option(text: str, option: str) -> bool:
+    """Whether *text* is *option*, for a short one perhaps in a cluster of letters."""
+    if option.startswith("--"):
+        return text.startswith(option)
+    return re.match(rf"-[a-zA-Z]*{option[1]}", text) is not None

@@ -1,6 +1,7 @@
-"""git reads its configuration as programs to run; what is harmless is spelled out here.
+"""Commands of git, which reads its configuration as programs to run.
 
-Security facts 7.2 (dangerous flags) and 8 (never normalise ``-c`` or ``-C`` away).
+What is harmless is recorded in the catalog; options before the subcommand such as ``-c`` and
+``-C`` are never ignored, because they choose the repository and the programs that git runs.
 """
 
 import re
@@ -8,93 +9,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent.permission.syntax.lexicon import names
+from agent.permission.programs.lookup import program
+from agent.permission.programs.record import SIDE_EFFECTS, UNKNOWN, Command, Program
 from agent.permission.syntax.words import Word, one_word
 
-_PLAIN_GLOBALS = names("-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects")
-_VALUE_GLOBALS = names(
-    "-c -C --git-dir --work-tree --exec-path --config-env --namespace --super-prefix"
-)
-
-_LONG = (
-    "--output", "--ext-diff", "--open-files-in-pager", "--no-index", "--exec", "--upload-pack",
-    "--receive-pack", "--exec-path", "--git-dir", "--work-tree", "--config-env", "--config",
-    "--template", "--upload-archive", "--extcmd", "--tool", "--strategy-option",
-)  # fmt: skip
-_HARMLESS_LONG = names(
-    "--no-ext-diff --exclude-standard --output-indicator-new --output-indicator-old "
-    "--output-indicator-context --stat --text --tags --track --topo-order --to --title"
-)
-_SHORT: dict[str, str] = {"grep": "O", "rebase": "x", "archive": "o", "format-patch": "o",
-                          "clone": "uc", "fetch": "u", "difftool": "x"}  # fmt: skip
-
-_READERS = names(
-    "status log diff show blame annotate ls-files ls-tree rev-parse describe shortlog merge-base "
-    "rev-list name-rev show-ref for-each-ref cat-file grep count-objects diff-tree diff-index "
-    "diff-files show-branch cherry range-diff whatchanged check-ignore version"
-)
-_READ_BANNED = (
-    "--textconv", "--filters", "--show-signature", "--contents", "--ignore-revs-file",
-    "--exclude-from", "--exclude-per-directory", "--help", "--stdin", "--batch", "--batch-command",
-    "--batch-check", "--pathspec-from-file", "--parseopt", "--sq-quote", "--unpacked",
-)  # fmt: skip
 _BRANCH_FLAGS = re.compile(
     r"-[arv]+|-vv|--(list|all|remotes|show-current|verbose|color|no-color|ignore-case|no-column)"
     r"|--(sort|format|merged|no-merged|contains|no-contains|points-at|color|column|abbrev)=.*"
 )
-
-
 _OVER_FILES = re.compile(r"--(worktree|no-staged)|-(?!-)[^s]*W")
-"""Flags that have ``git restore`` write over the files."""
+"""Options with which ``git restore`` overwrites files."""
+_MIN_ABBREVIATION = 5
+"""Characters of a long option from which on it is taken for a shortened one."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitCall:
-    """*subcommand* is empty when none was found. *rest* are the words after it."""
+    """The parts of a git command."""
 
     subcommand: str
+    """Empty if there is none."""
+
     rest: tuple[Word, ...]
+    """The words after the subcommand."""
+
     globals: tuple[Word, ...]
-    strict: str = ""
+    """The options before it."""
+
+    reason: str = ""
+    """Why a rule for the command does not cover it; empty if it does."""
 
     @property
     def normal(self) -> str:
-        """The call without options before the subcommand: how deny rules name it."""
+        """The command without options before the subcommand, as deny rules name it."""
         return " ".join(["git", self.subcommand, *(word.text for word in self.rest)]).strip()
 
 
 def parse(words: Sequence[Word]) -> GitCall:
-    """Split the arguments of git; *strict* says why a rule does not cover the call."""
+    """Split the arguments of git."""
     return _parse(tuple(words))
 
 
-@lru_cache(maxsize=4)  # Each question about one call asks for it again.
+def _git() -> Program:
+    return program("git") or UNKNOWN
+
+
+def _command(call: GitCall) -> Command:
+    return _git().subcommand.get(call.subcommand, UNKNOWN)
+
+
+@lru_cache(maxsize=4)  # several checks of one command ask for it
 def _parse(words: tuple[Word, ...]) -> GitCall:
-    strict = ""
+    options = _git().option
+    reason = ""
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
         text = words[at].text
         if text in ("--version", "-v"):
             break
-        if text not in _PLAIN_GLOBALS:
-            strict = strict or f"{text} changes which repository or programs git uses"
-        at += 2 if text in _VALUE_GLOBALS else 1
+        option = options.get(text)
+        if option is None or option.effect != "none":
+            reason = reason or f"{text} changes which repository or programs git uses"
+        at += 2 if option is not None and option.takes_value else 1
     if at >= len(words):
-        return GitCall("", (), words, strict)
+        return GitCall("", (), words, reason)
     if not words[at].literal:
-        strict = strict or "the subcommand of git is known at run time only"
+        reason = reason or "the subcommand of git is known at run time only"
     call = GitCall(words[at].text, words[at + 1 :], words[:at])
-    return GitCall(call.subcommand, call.rest, call.globals, strict or _carried(call))
+    return GitCall(call.subcommand, call.rest, call.globals, reason or _side_effect(call))
 
 
-def _carried(call: GitCall) -> str:
-    """Flags and subcommands that start other programs."""
+def _side_effect(call: GitCall) -> str:
+    """Return the reason why options or the subcommand start other programs, "" if not."""
     texts = [word.text for word in call.rest]
     if call.subcommand == "bisect" and texts[:1] == ["run"]:
         return "git bisect run starts a program"
     if call.subcommand == "submodule" and "foreach" in texts:
         return "git submodule foreach starts a program"
-    if call.subcommand in ("filter-branch", "daemon", "instaweb", "difftool", "mergetool"):
+    if _command(call).effect == "execute":
         return f"git {call.subcommand} starts other programs"
     if call.subcommand == "config" and not _config_reads(texts):
         return "git config can change what git runs"
@@ -106,7 +98,7 @@ def _carried(call: GitCall) -> str:
         if not word.known and word.may_be_option:
             return f"the argument {word.source} may be a flag that runs or writes something"
         for text in word.values or (word.text,):
-            if _dangerous(call.subcommand, text):
+            if _has_side_effect(_command(call), text):
                 return f"{text} may run another program or write a file"
     return ""
 
@@ -126,34 +118,62 @@ def _config_reads(texts: list[str]) -> bool:
     return bool(texts) and reading.fullmatch(texts[0]) is not None
 
 
-def _dangerous(subcommand: str, text: str) -> bool:
+@lru_cache(maxsize=1)
+def _shared() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the options of every subcommand: with a side effect, with none, and those that are
+    only known to be no proof of reading."""
+    harmful: set[str] = set()
+    harmless: set[str] = set()
+    unproven: set[str] = set()
+    for option in _git().shared_options:
+        kind = unproven if option.effect == "unknown" else harmless
+        kind = harmful if option.effect in SIDE_EFFECTS else kind
+        kind.update(option.names.split())
+    return frozenset(harmful), frozenset(harmless), frozenset(unproven)
+
+
+def _has_side_effect(command: Command, text: str) -> bool:
     if text.startswith("ext::"):
         return True
     if text.startswith("--"):
+        harmful, harmless, _ = _shared()
         name = text.split("=", 1)[0]
-        short = len(name) > 4 and name not in _HARMLESS_LONG
-        return name in _LONG or (short and any(flag.startswith(name) for flag in _LONG))
-    letters = _SHORT.get(subcommand, "")
-    return text.startswith("-") and any(letter in text[1:] for letter in letters)
+        return name in harmful or (name not in harmless and _abbreviates(name, harmful))
+    return text.startswith("-") and any(
+        option[1] in text[1:]
+        for option, record in command.option.items()
+        if record.effect in SIDE_EFFECTS
+    )
+
+
+def _abbreviates(name: str, options: frozenset[str]) -> bool:
+    return len(name) >= _MIN_ABBREVIATION and any(option.startswith(name) for option in options)
 
 
 def reads_only(call: GitCall) -> bool:
-    """Whether the call only shows what the repository holds, without a helper program."""
-    if call.strict or any(word.text not in _PLAIN_GLOBALS for word in call.globals):
+    """Whether the command only shows what the repository holds, without a helper program."""
+    if call.reason or not all(word.known for word in call.rest):
         return False
-    if not all(word.known for word in call.rest):
+    if any(_effect_before(word.text) != "none" for word in call.globals):
         return False
     texts = [word.text for word in call.rest]
-    if call.subcommand in _READERS:
-        return not any(map(_banned, texts))
+    if _command(call).effect == "read":
+        return not any(map(_unproven, texts))
     listing = _LISTINGS.get(call.subcommand)
     return listing is not None and listing(texts)
 
 
-def _banned(text: str) -> bool:
+def _effect_before(text: str) -> str:
+    """Return the effect of an option before the subcommand."""
+    option = _git().option.get(text)
+    return "unknown" if option is None else option.effect
+
+
+def _unproven(text: str) -> bool:
     if text.startswith("--"):
+        unproven = _shared()[2]
         name = text.split("=", 1)[0]
-        if any(flag == name or (len(name) > 4 and flag.startswith(name)) for flag in _READ_BANNED):
+        if name in unproven or _abbreviates(name, unproven):
             return True
     return "%G" in text or re.match(r"-[A-Za-z]*h$", text) is not None
 
@@ -200,6 +220,7 @@ _LISTINGS = {
     "branch": _branch, "tag": _tag, "remote": _remote, "stash": _stash, "reflog": _reflog,
     "worktree": _worktree,
 }  # fmt: skip
+"""Subcommands that only list with some arguments."""
 
 
 def destructive(call: GitCall) -> bool:
@@ -214,8 +235,6 @@ def destructive(call: GitCall) -> bool:
             )
         case "reset":
             return "--hard" in texts
-        case "clean" | "filter-branch" | "filter-repo":
-            return True
         case "restore":
             staged = {"--staged", "-S"} & set(texts)
             return not staged or any(map(_OVER_FILES.match, texts))
@@ -226,4 +245,4 @@ def destructive(call: GitCall) -> bool:
         case "stash":
             return texts[:1] in (["drop"], ["clear"])
         case _:
-            return False
+            return _command(call).destructive

@@ -1,63 +1,118 @@
-"""What may be allowed of a command by its text, and what "always" would store (spec 4, M7)."""
+"""The reasons why a rule for a command does not cover it, and the pattern that "always" stores."""
 
 import re
+from collections.abc import Sequence
 
-from agent.permission.programs import arity, git, wrappers
-from agent.permission.programs.builtins import builtin_reason, destroys, odd_variable
-from agent.permission.programs.carriers import carried, is_carrier
-from agent.permission.programs.interpreters import is_interpreter
+from agent.permission.programs import git, wrappers
+from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
+from agent.permission.programs.lookup import base_name, program
+from agent.permission.programs.record import UNKNOWN, Program
+from agent.permission.programs.side_effects import side_effect_reason
 from agent.permission.programs.wrappers import Inner
-from agent.permission.shell.call import Call, program
-from agent.permission.syntax.words import as_written
+from agent.permission.shell.call import Call
+from agent.permission.syntax.words import Word, as_written
 
 _ODD_NAME = re.compile(r"^-|[\s\\]")
+_VARIES = re.compile(r"[*?\n]|^[~$]")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*([-:.][a-z0-9]+)*")
+_UNKNOWN_LENGTH = 2
+"""Words of the pattern for a program that is not recorded."""
 
 
-def odd_name(name: str) -> str:
-    """Why a program of this *name* is not what it looks like, empty when it may be."""
+def name_reason(name: str) -> str:
+    """Return the reason why a program of this *name* is not what it looks like, "" if it is."""
     odd = not name or not name.isascii() or _ODD_NAME.search(name)
     return "the program's name holds unusual characters" if odd else ""
 
 
-def in_another(call: Call) -> bool:
-    """Whether more than the words that are shown decides what happens: none is offered."""
-    return bool(call.wrapped or call.sets or call.more or call.fed)
+def depends_on_context(call: Call) -> bool:
+    """Whether more than the words of the command decides what happens: nothing is stored then."""
+    return bool(call.wrapped or call.sets or call.adds_paths or call.adds_arguments)
 
 
-def strict(base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> str:
-    """Why the pattern does not tell what would happen, empty when it does."""
-    reason = odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
+def uncovered_reason(
+    base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+) -> str:
+    """Return the reason why the pattern does not tell what would happen, "" if it does."""
+    reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
     arguments = call.words[1:]
-    if call.fed and (is_carrier(base) or inner is not None or arity.arity_of(base) > 1):
+    if call.adds_arguments and (
+        known.has_side_effects or inner is not None or (known.always or 1) > 1
+    ):
         reason = reason or f"{base} gets arguments that are known at run time only"
     if inner is not None:
-        return reason or inner.strict or odd_variable([name for name, _ in inner.sets])
-    if base == "git":
-        return reason or git.parse(arguments).strict
-    reason = reason or next((each.strict for each in actions if each.strict), "")
-    return reason or builtin_reason(base, arguments) or carried(base, arguments)
+        return reason or inner.reason or variable_reason([name for name, _ in inner.sets])
+    if known.syntax == "git":
+        return reason or git.parse(arguments).reason
+    reason = reason or next((each.reason for each in actions if each.reason), "")
+    return (
+        reason
+        or builtin_reason(base, known, arguments)
+        or side_effect_reason(base, known, arguments)
+    )
 
 
-def offer(base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> str | None:
-    """The pattern for "always"; wrappers get one only if it names what they run.
+def always_pattern(
+    base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+) -> str | None:
+    """Return the pattern for "always"; a wrapper has one only if it names what it runs.
 
-    What a wrapper runs gets none: "always" to ``sudo git push`` is no word on ``git push``.
+    What a wrapper runs has none: "always" to ``sudo git push`` does not allow ``git push``.
     """
-    if in_another(call) or base in ("eval", "trap", "exec"):
+    if depends_on_context(call) or base in ("eval", "trap", "exec"):
         return None
     if inner is None:
-        code = is_interpreter(base) and (base,) not in arity.ARITY
-        exact = code or destroys(base, call.words[1:])
-        return None if actions else arity.offered(call.words, exact_only=exact)
-    if not inner.words or inner.codes or not wrappers.runner(base, call.words):
+        code = known.interpreter and known.always is None
+        exact = code or destroys(known, call.words[1:])
+        return None if actions else pattern_of(call.words, exact_only=exact)
+    if not inner.words or inner.codes or not wrappers.is_named_with_program(base, call.words):
         return None
-    run = program(inner.words[0].text)
-    if wrappers.unwrap(run, inner.words) is not None or carried(run, inner.words[1:]):
+    run = base_name(inner.words[0].text)
+    running = program(run) or UNKNOWN
+    if wrappers.unwrap(run, inner.words) is not None:
         return None
-    anything = arity.runs_anything([word.text for word in call.words])
-    if anything or run in arity.EXACT or is_interpreter(run):
-        return arity.offered(call.words, exact_only=True)
-    length = len(call.words) - len(inner.words) + arity.arity([w.text for w in inner.words])
+    if side_effect_reason(run, running, inner.words[1:]):
+        return None
+    if _runs_code(base, call.words) or running.exact or running.interpreter:
+        return pattern_of(call.words, exact_only=True)
+    inner_length = running.prefix_length([word.text for word in inner.words]) or 1
+    length = len(call.words) - len(inner.words) + inner_length
     head = call.words[:length]
     named = all(word.literal and re.fullmatch(r"\w[\w.:-]*", word.text) for word in head)
     return f"{as_written(head)} *" if named and len(head) == length else None
+
+
+def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None:
+    """Return the pattern for the command *words* by itself, None where none may be stored.
+
+    It is a literal prefix that ends before the first option, with `` *``; else the exact line.
+    """
+    texts = [word.text for word in words]
+    known = program(texts[0]) or UNKNOWN
+    exact_only = exact_only or "/" in texts[0] or known.exact or _runs_code(texts[0], words)
+    if not exact_only:
+        listed = known.always is not None
+        length = (known.prefix_length(texts) or 1) if listed else _UNKNOWN_LENGTH
+        if listed and len(texts) < length:
+            # A bare group such as ``git stash``: a prefix would cover all that is below it.
+            return " ".join(texts) if all(word.literal for word in words) else None
+        prefix = words[:length]
+        usable = (listed or len(words) > _UNKNOWN_LENGTH) and all(
+            word.literal and (at == 0 or _SUBCOMMAND.fullmatch(word.text))
+            for at, word in enumerate(prefix)
+        )
+        if usable:
+            return " ".join(texts[:length]) + " *"
+        if (known.always or 1) > 1:
+            return None
+    exact = " ".join(texts)
+    # A variable holds something else in the next line.
+    fixed = not _VARIES.search(exact) and all(word.literal and not word.parts for word in words)
+    return exact if fixed else None
+
+
+def _runs_code(name: str, words: Sequence[Word]) -> bool:
+    """Whether the command can run any code or program."""
+    known = program(name) or UNKNOWN
+    command = known.subcommand.get(words[1].text) if len(words) > 1 else None
+    return known.runs_code or (command is not None and command.runs_code)

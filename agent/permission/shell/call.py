@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 from agent.permission.shell.paths import Dirs
-from agent.permission.syntax.lexicon import names
 from agent.permission.syntax.words import Word
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
@@ -15,31 +14,34 @@ Ends = tuple[Dirs, Dirs]
 
 
 class Call(NamedTuple):
-    """*words* hold the name first. *sets* are variables given in front with their values, *more*
-    and *fed* tell that paths or any arguments are added at run time, *level* counts what it is
-    nested in."""
+    """One command as it is called in the line."""
 
     words: tuple[Word, ...]
+    """The name and the arguments."""
+
     source: str
+    """The text in the line."""
+
     dirs: Dirs
+    """The folders it may run in."""
+
     sets: tuple[tuple[str, str], ...] = ()
-    more: bool = False
-    fed: bool = False
+    """The variables set in front of it, with their values."""
+
+    adds_paths: bool = False
+    """Whether paths are added at run time."""
+
+    adds_arguments: bool = False
+    """Whether any arguments are added at run time."""
+
     wrapped: bool = False
+    """Whether another program runs it."""
+
     aliases: tuple[str, ...] = ()
+    """Further texts by which deny rules find it."""
+
     level: int = 0
-
-
-_GNU = names(
-    "rm mv cp ln chmod chown tee dd sort split env timeout nice stdbuf xargs find sed tar install "
-    "truncate touch mkdir rmdir shred head tail cat ls date time make"
-)
-
-
-def program(text: str) -> str:
-    """The base name of a program; GNU's are called with a ``g`` in front on other systems."""
-    base = text.rpartition("/")[2]
-    return base[1:] if base[:1] == "g" and base[1:] in _GNU else base
+    """The number of commands it is nested in."""
 
 
 _STEPPED_OVER = frozenset({"time", "!", "coproc"})

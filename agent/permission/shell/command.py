@@ -4,26 +4,31 @@ import os
 import re
 from collections.abc import Callable
 
-from agent.permission.programs import arity, wrappers
+from agent.permission.programs import wrappers
 from agent.permission.programs.builtins import (
-    FINDERS,
     HARMLESS,
     KEYWORDS,
-    PROGRAM_READERS,
     cd_target,
     destroys,
     evaluates_text,
     literal_code,
-    obeys,
-    odd_variable,
+    runs_unknown_text,
+    variable_reason,
 )
 from agent.permission.programs.embedded import embedded
-from agent.permission.programs.readonly import Reading, read
+from agent.permission.programs.lookup import base_name, program
+from agent.permission.programs.read_only import Reading, find_reads
+from agent.permission.programs.record import Program
 from agent.permission.programs.wrappers import Inner, find_actions
-from agent.permission.shell.always_pattern import in_another, odd_name, offer, strict
-from agent.permission.shell.call import Call, Ends, program, step_over_keywords
+from agent.permission.shell.always_pattern import (
+    always_pattern,
+    depends_on_context,
+    name_reason,
+    pattern_of,
+    uncovered_reason,
+)
+from agent.permission.shell.call import Call, Ends, step_over_keywords
 from agent.permission.shell.findings import READ_SPLITS, Findings
-from agent.permission.shell.known_programs import familiar, listed
 from agent.permission.shell.operands import by_look, by_words, meets_secrets, report
 from agent.permission.shell.paths import Dirs, followed, paths_of
 from agent.permission.shell.spellings import aliases, distinct, word_by_word, written
@@ -36,21 +41,21 @@ _HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
 
 
 class Commands:
-    """Judges calls into *found*; *analyse* is called for literal shell code, *peek* for text that
-    may be some: it gives the commands in it, for deny rules. *asked* tells whether a program is
-    looked for in the tables."""
+    """Analyzes calls into *found*; *analyse* is called for literal shell code, *peek* for text that
+    may be some: it gives the commands in it, for deny rules. *lookup* finds the record of a
+    program."""
 
     def __init__(
         self,
         found: Findings,
         analyse: Callable[[str, Dirs, int], None],
         peek: Callable[[str], tuple[str, ...]],
-        asked: Callable[[str], bool] = listed,
+        lookup: Callable[[str], Program | None] = program,
     ) -> None:
         self.found = found
         self.analyse = analyse
         self.peek = peek
-        self.asked = asked
+        self.lookup = lookup
         self._nested = 0
 
     def judge(self, call: Call) -> Ends:
@@ -65,20 +70,21 @@ class Commands:
             raise CannotAnalyseError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyseError(f"{first.source} stands where a program should")
-        base = program(first.text)
+        base = base_name(first.text)
         arguments = call.words[1:]
         self.found.names.append(base)
         self.found.code.update([(word.text, None) for word in call.words if word.code])
-        if not self.asked(base):
+        known = self.lookup(base)
+        if known is None:
             self._unlisted(base, call)
             return call.dirs, call.dirs
-        self.found.evaluating = self.found.evaluating or evaluates_text(base, arguments)
+        self.found.evaluating = self.found.evaluating or evaluates_text(base, known, arguments)
         inner = wrappers.unwrap(base, call.words)
-        if inner is not None and inner.inert and inner.words and not inner.strict:
+        if inner is not None and inner.inert and inner.words and not inner.reason:
             return self._inert(call, inner, base)
-        self._note(base, call, inner)
-        actions = find_actions(base, arguments) if base in FINDERS else []
-        self._need(base, call, inner, actions)
+        self._note(base, known, call, inner)
+        actions = find_actions(base, arguments) if known.syntax in ("find", "fd") else []
+        self._need(base, known, call, inner, actions)
         for each in (inner, *actions):
             if each is not None:
                 self._inner(call, each)
@@ -89,15 +95,15 @@ class Commands:
 
     def _unlisted(self, base: str, call: Call) -> None:
         """The need of a program that no table knows: its words are all that tells of it."""
-        self.found.obeys = self.found.obeys or obeys(base, call.words[1:], call.sets)
+        self.found.obeys = self.found.obeys or runs_unknown_text(base, call.words[1:], call.sets)
         by_words(self.found, call.words[1:], call.dirs)
-        reason = odd_name(call.words[0].text) or odd_variable([name for name, _ in call.sets])
+        reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
         text = as_written(call.words)
         self.found.add(
             Need(
                 "bash",
                 text,
-                always=None if reason or in_another(call) else arity.offered(call.words),
+                always=None if reason or depends_on_context(call) else pattern_of(call.words),
                 shown=call.source,
                 reason=reason,
                 strict="unknown" if reason else "",
@@ -107,15 +113,15 @@ class Commands:
             )
         )
 
-    def _note(self, base: str, call: Call, inner: Inner | None) -> None:
+    def _note(self, base: str, known: Program, call: Call, inner: Inner | None) -> None:
         """Text that the command writes out, and whether it runs text that it is given."""
         arguments = call.words[1:]
         if base in ("echo", "printf"):
             said = " ".join(word.text for word in arguments if not word.text.startswith("-"))
             self.found.data[said.replace("\\n", "\n")] = None
-        if (inner is not None and inner.obeys) or obeys(base, arguments, call.sets):
+        if (inner is not None and inner.runs_text) or runs_unknown_text(base, arguments, call.sets):
             self.found.obeys = True
-        if base in PROGRAM_READERS and all(word.text.startswith("-") for word in arguments):
+        if known.runs_input == "language" and all(word.text.startswith("-") for word in arguments):
             self.found.programs = True
             self.found.obeys = self.found.obeys or "make" in base
 
@@ -126,10 +132,10 @@ class Commands:
         return ends if base == "command" else (call.dirs, call.dirs)
 
     def _inner(self, call: Call, inner: Inner) -> None:
-        dirs = frozenset[str]() if inner.moves else call.dirs
+        dirs = frozenset[str]() if inner.chdir else call.dirs
         for code in inner.codes:
             self._code(code, dirs, call.level)
-        if inner.words and not inner.strict:
+        if inner.words and not inner.reason:
             source = " ".join(word.source for word in inner.words)
             self._count(source)
             self.judge(
@@ -138,8 +144,8 @@ class Commands:
                     source,
                     dirs,
                     inner.sets,
-                    more=inner.more,
-                    fed=inner.fed,
+                    adds_paths=inner.adds_paths,
+                    adds_arguments=inner.adds_arguments,
                     wrapped=True,
                     level=call.level + 1,
                 )
@@ -159,39 +165,43 @@ class Commands:
         self.analyse(text, dirs, level)
         self.found.withhold(before)
 
-    def _need(self, base: str, call: Call, inner: Inner | None, actions: list[Inner]) -> None:
+    def _need(
+        self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+    ) -> None:
         """The need of the command itself, with those of its paths before it."""
         arguments = call.words[1:]
-        reading = read(base, arguments) if inner is None else None
-        reason = strict(base, call, inner, actions) or self._split(base, arguments)
+        reading = find_reads(base, known, arguments) if inner is None else None
+        reason = uncovered_reason(base, known, call, inner, actions) or self._split(base, arguments)
         if inner is not None:
             outer = len(arguments) - len(inner.words)
             by_look(self.found, arguments[:outer] if inner.words else arguments, call.dirs)
         else:
-            unknown = report(self.found, base, arguments, reading, call.dirs, carries=bool(reason))
-            reason = reason or ("" if call.more or call.fed else unknown)
-        followed = inner is not None and not inner.strict
+            unknown = report(
+                self.found, base, known, arguments, reading, call.dirs, uncovered=bool(reason)
+            )
+            reason = reason or ("" if call.adds_paths or call.adds_arguments else unknown)
+        followed = inner is not None and not inner.reason
         proven = not reason and reading is not None and self._proven(call, reading)
         why = reason
         if proven and reading is not None and meets_secrets(self.found, reading, call.dirs):
             proven, why = False, "reads a folder that holds files with secrets"
         text = as_written(call.words)
-        lost = destroys(base, arguments)
+        lost = destroys(known, arguments)
         if lost and not why:
             why = f"{base} can destroy work"
         self.found.add(
             Need(
                 "bash",
                 text,
-                always=None if reason else offer(base, call, inner, actions),
+                always=None if reason else always_pattern(base, known, call, inner, actions),
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
                 destructive=lost,
                 strict="unknown" if reason else "",
-                aliases=(*aliases(base, call, text), *self._embedded(call, inner, reason)),
+                aliases=(*aliases(base, known, call, text), *self._embedded(call, inner, reason)),
                 runs=word_by_word(call) if reason and not followed else "",
-                mentions=() if reason or familiar(base) else self._mentions(call),
+                mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
 
@@ -203,7 +213,7 @@ class Commands:
     def _embedded(self, call: Call, inner: Inner | None, reason: str) -> tuple[str, ...]:
         """What arguments and variables would run if they are commands, for deny rules."""
         texts = [value for name, value in call.sets if not HARMLESS.fullmatch(name)]
-        if reason and (inner is None or inner.strict):
+        if reason and (inner is None or inner.reason):
             texts += embedded(call.words[1:])
         if not texts:
             return ()
@@ -222,7 +232,7 @@ class Commands:
     def _proven(self, call: Call, reading: Reading) -> bool:
         inside = bool(call.dirs) and all(map(self.found.place.inside, call.dirs))
         bare = "/" not in call.words[0].text
-        return reading.proven and inside and bare and not (call.more or call.fed)
+        return reading.proven and inside and bare and not (call.adds_paths or call.adds_arguments)
 
     def _ends(self, base: str, call: Call) -> Ends:
         if base == "popd" or (base in ("cd", "pushd") and call.wrapped):

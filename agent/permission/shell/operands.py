@@ -5,16 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.permission.programs import git
-from agent.permission.programs.builtins import WRITERS, cd_target
-from agent.permission.programs.interpreters import is_interpreter
-from agent.permission.programs.readonly import Reading
+from agent.permission.programs.builtins import cd_target
+from agent.permission.programs.read_only import Reading
+from agent.permission.programs.record import WRITTEN, Program, Syntax
 from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, paths_of, secrets_below
-from agent.permission.syntax.lexicon import names
 from agent.permission.syntax.words import Word, has_tilde, one_word, plain
 
-_FOLDERS = frozenset({"ls", "find", "du", "tree"})
 _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
 """``x://../.env`` is a path as well, through a folder of that name."""
 _LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
@@ -26,61 +24,58 @@ _FLAG_LETTERS = 6
 _PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
 _STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`", re.DOTALL)
 
-_MAKE_ONLY = names("rm rmdir touch mkdir chmod chown chgrp truncate tee shred mkfifo mknod")
-"""Programs of ``WRITERS`` that read no operand."""
-_SCRIPTED = names("awk gawk mawk nawk sed gsed psql mysql sqlite3 ed ex vi vim nvim emacs")
-"""Programs beside the interpreters that take code as an argument."""
+_SCRIPTED: tuple[Syntax, ...] = ("awk", "database", "editor", "sed")
+"""Programs that take code as an argument, beside the interpreters."""
 _CODE = re.compile(r"[\s;(){}]")
 """Stands in code, hardly in a file's name."""
 _SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")
-_INTO_LAST = names("cp mv install ln rsync")
-"""Their last operand is written, not read."""
-_GIT_WRITES = names(
-    "rm mv checkout restore clone apply am init worktree submodule config stash reset clean"
-)
-
-LISTED = _FOLDERS | _MAKE_ONLY | _SCRIPTED | _INTO_LAST | {"cd", "pushd", "git"}
-"""Programs that this module has a word on."""
 
 
 def report(
-    found: Findings, base: str, words: Sequence[Word], reading: Reading | None, dirs: Dirs,
-    *, carries: bool,
-) -> str:  # fmt: skip
-    """Report the paths that *base* touches; *words* are its arguments. *carries* tells that they
-    may write or run something, whatever the program is for.
+    found: Findings,
+    base: str,
+    program: Program,
+    words: Sequence[Word],
+    reading: Reading | None,
+    dirs: Dirs,
+    *,
+    uncovered: bool,
+) -> str:
+    """Report the paths that the program touches; *words* are its arguments. *uncovered* tells that
+    they may write or run something, whatever the program is for.
 
     Returns why the command is not understood when a path is known at run time only.
     """
     if base in ("cd", "pushd"):
         return _folder(found, words, dirs)
-    _scripts(found, base, words, dirs)
+    _scripts(found, program, words, dirs)
     candidates = _candidates(words)
-    writes = reading is None or carries
-    if base == "git":
-        writes = bool({word.text for word in words} & _GIT_WRITES)
+    writes = reading is None or uncovered
+    if program.syntax == "git":
+        commands = [program.subcommand.get(word.text) for word in words]
+        writes = any(command is not None and command.effect == "write" for command in commands)
     if writes:
         _named(found, candidates, dirs)
     if reading is not None:
-        if base == "git":
+        if program.syntax == "git":
             by_look(found, git.parse(words).globals, dirs)
         if not reading.proven:
             by_look(found, [word for word in words if word.text.startswith("-")], dirs)
         for word in _once(reading.paths):
-            if not found.read(word, dirs, folder=base in _FOLDERS):
+            if not found.read(word, dirs, folder=program.operands == "folders"):
                 return f"the path {word.source} is known at run time only"
         return ""
     _by_look(found, candidates, dirs)
     operands = [word for word in words if not (word.text.startswith("-") and one_word(word))]
-    if base not in _MAKE_ONLY:
-        shown = _shown(base, words, operands)
+    if program.operands not in ("write", "mode"):
+        shown = _shown(program, words, operands)
         _secrets(found, candidates if shown is words else _candidates(shown), dirs)
-    if base in WRITERS:
-        if base in ("chmod", "chown", "chgrp"):
+    if program.operands in WRITTEN:
+        if program.operands == "mode":
             operands = operands[1:]
         for word in _once(operands):
             target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
-            if not found.touch(target if base == "dd" else word, dirs):
+            if not found.touch(target if program.operands == "assigned" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
 
@@ -94,19 +89,19 @@ def by_words(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
     _secrets(found, candidates, dirs)
 
 
-def _shown(base: str, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:
-    """The *words* whose files *base* may show, *words* itself if it may show each."""
-    shown = operands[:-1] if base in _INTO_LAST else words
-    if is_interpreter(base):
+def _shown(program: Program, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:
+    """The *words* whose files the program may show, *words* itself if it may show each."""
+    shown = operands[:-1] if program.operands == "copy" else words
+    if program.interpreter:
         return [word for word in shown if not _CODE.search(word.text)]
     return shown
 
 
-def _scripts(found: Findings, base: str, words: Sequence[Word], dirs: Dirs) -> None:
+def _scripts(found: Findings, program: Program, words: Sequence[Word], dirs: Dirs) -> None:
     """Ask for the files that code among the arguments names."""
-    if base in _SCRIPTED or is_interpreter(base):
+    if program.syntax in _SCRIPTED or program.interpreter:
         for word in words:
-            in_code(found, word.text, dirs, sed="sed" in base)
+            in_code(found, word.text, dirs, sed=program.syntax == "sed")
 
 
 def _once(words: Sequence[Word]) -> list[Word]:

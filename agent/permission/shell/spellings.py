@@ -4,22 +4,22 @@ import itertools
 import re
 
 from agent.permission.programs import git, wrappers
-from agent.permission.programs.builtins import FINDERS
-from agent.permission.programs.subcommands import called
+from agent.permission.programs.record import Program
+from agent.permission.programs.subcommand_names import names_without_options
 from agent.permission.shell.call import Call
 from agent.permission.syntax.words import MOST_VALUES, Word, as_written, literal_word, plain
 
 _BLANK = re.compile(r"\s")
 
 
-def aliases(base: str, call: Call, text: str) -> tuple[str, ...]:
+def aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
     """Spellings beside *text* for deny rules: the bare name, no flags before the subcommand."""
     found = written(base, call)
-    if base == "git":
+    if known.syntax == "git":
         found.append(git.parse(call.words[1:]).normal)
-    if base in FINDERS:
-        found += wrappers.delete_alias(call.words[1:])
-    for name in called(base, call.words[1:]):
+    if known.syntax in ("find", "fd") and any(word.text == "-delete" for word in call.words[1:]):
+        found.append(as_written([literal_word("rm"), *call.words[1:]]))
+    for name in names_without_options(base, call.words[1:]):
         found += [name, *_run_by(name, base)]
     return distinct(text, found)
 

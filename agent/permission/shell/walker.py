@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import KEYWORDS, LOCAL
-from agent.permission.shell.call import Call, Ends, program
+from agent.permission.programs.lookup import base_name
+from agent.permission.shell.call import Call, Ends
 from agent.permission.shell.command import Commands
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import guessed, split_up
@@ -336,7 +337,7 @@ class Peek:
         if self._depth > _PEEKS:
             return ()
         if _ONE_WORD.fullmatch(text):
-            base = program(text)
+            base = base_name(text)
             return (text,) if base == text else (text, base)
         if not text.strip():
             return ()

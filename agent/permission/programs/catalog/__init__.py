@@ -1,0 +1,1 @@
+"""The records of all known programs, by subject."""

@@ -1,0 +1,50 @@
+"""Editors and pagers."""
+
+from agent.permission.programs.record import Option, Program
+
+_PAGER_OPTIONS = (
+    Option("--tag-file -T", effect="read", value="path"),
+    Option("--log-file -o --LOG-FILE -O", effect="write", value="path"),
+    Option("--lesskey-file -k --lesskey-src", effect="execute", value="path"),
+)
+
+PROGRAMS = (
+    Program(
+        "bat",
+        always=1,
+        options=(
+            Option("--generate-config-file", effect="write"),
+            Option("--pager", effect="execute", value="code"),
+        ),
+    ),
+    Program("delta", always=1, options=(Option("--pager", effect="execute", value="code"),)),
+    Program("ed ex rvim view", syntax="editor"),
+    Program("emacs nvim vi vim", exact=True, syntax="editor"),
+    Program(
+        "fzf",
+        options=(
+            Option("--listen", effect="network", value="text"),
+            Option("--preview --bind --with-shell", effect="execute", value="code"),
+        ),
+    ),
+    Program("less more", exact=True, syntax="pager", options=_PAGER_OPTIONS),
+    Program(
+        "man",
+        exact=True,
+        options=(
+            Option("--local-file -l", effect="read", value="path"),
+            Option("--pager", effect="execute", value="code"),
+            Option("-P --config-file -C", effect="execute", value="path"),
+            Option("--html -H", effect="execute"),
+        ),
+    ),
+    Program("most", syntax="pager", options=_PAGER_OPTIONS),
+    Program(
+        "nano",
+        exact=True,
+        options=(
+            Option("--speller", effect="execute", value="code"),
+            Option("-s", effect="execute", value="path"),
+        ),
+    ),
+)

@@ -1,0 +1,184 @@
+"""Interpreters and shells."""
+
+from agent.permission.programs.record import Command, Option, Program, Wrapper
+
+_LANGUAGE_OPTIONS = Option(
+    "--eval --print --require --import --loader --experimental-loader --env-file "
+    "--run --process-code --process-file --check",
+    effect="execute",
+    value="unknown",
+)
+"""Long options with which some interpreter runs code; they count for all of them."""
+
+
+PROGRAMS = (
+    Program("ash mksh oksh posh rbash", shell_kind="posix"),
+    Program("bash sh", exact=True, version="--version -V", shell_kind="posix"),
+    Program(
+        "bun",
+        always=2,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-e -p -r", effect="execute", value="unknown"),
+            Option(
+                "--prefix -C --dir --workspace -w --filter -F --registry "
+                "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
+                "--reporter --cwd --modules-folder --mutex --network-timeout "
+                "--store-dir --config --use-yarnrc",
+                effect="unknown",
+                value="text",
+            ),
+            _LANGUAGE_OPTIONS,
+        ),
+        subcommands=(
+            Command("pm run", always=3),
+            Command("x", always=3, wrapper=Wrapper(), options=(Option("--bun --silent"),)),
+            Command("create", runs_code=True),
+        ),
+    ),
+    Program("csh elvish nu tcsh xonsh yash", shell_kind="other"),
+    Program("dash ksh", exact=True, shell_kind="posix"),
+    Program(
+        "deno",
+        always=2,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(_LANGUAGE_OPTIONS,),
+        subcommands=(
+            Command("run task", always=3),
+            Command("x", wrapper=Wrapper()),
+        ),
+    ),
+    Program(
+        "elixir",
+        version="--version -V",
+        interpreter=True,
+        options=(Option("-e -S -r", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program("fish", exact=True, shell_kind="other"),
+    Program(
+        "julia",
+        runs_code=True,
+        version="--version -V",
+        interpreter=True,
+        options=(Option("-e -E -L", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program(
+        "lua",
+        exact=True,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(Option("-e -l -i", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program(
+        "node",
+        exact=True,
+        version="--version -V -v",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-C", value="text"),
+            Option("-e -p -r -c", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program(
+        "node20",
+        version="--version -V",
+        interpreter=True,
+        options=(
+            Option("-C", value="text"),
+            Option("-e -p -r -c", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program(
+        "nodejs",
+        interpreter=True,
+        options=(
+            Option("-C", value="text"),
+            Option("-e -p -r -c", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program("octave", options=(Option("--eval", effect="execute", value="code"),)),
+    Program(
+        "osascript",
+        interpreter=True,
+        elsewhere="command",
+        runs_input="shell",
+        options=(Option("-e -l", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program(
+        "perl",
+        exact=True,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-e -E -M -m -I -S -x -n -p", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program(
+        "php",
+        exact=True,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-r -B -R -F -E -f -d -z -c", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program(
+        "powershell pwsh",
+        interpreter=True,
+        options=(Option("-c -C -e -E -f -F", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program(
+        "pypy",
+        interpreter=True,
+        options=(
+            Option("-X -W", value="text"),
+            Option("-c -m", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program(
+        "python python3",
+        exact=True,
+        version="--version -V",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-X -W", value="text"),
+            Option("-c -m", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program("R ghc kotlin luajit nim zig", version="--version -V"),
+    Program(
+        "Rscript groovy",
+        interpreter=True,
+        options=(Option("-e", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
+    ),
+    Program(
+        "ruby",
+        exact=True,
+        version="--version -V -v",
+        interpreter=True,
+        runs_input="language",
+        options=(
+            Option("-C", value="text"),
+            Option("-e -I -r -x -n -p -S", effect="execute", value="unknown"),
+            _LANGUAGE_OPTIONS,
+        ),
+    ),
+    Program("tclsh", interpreter=True, options=(_LANGUAGE_OPTIONS,)),
+    Program("zsh", exact=True, version="--version -V", shell_kind="other"),
+)

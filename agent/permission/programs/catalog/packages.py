@@ -1,0 +1,467 @@
+"""Package managers."""
+
+from agent.permission.programs.record import Command, Option, Program, Wrapper
+
+_PYTHON_PROJECT_OPTIONS = (
+    Option(
+        "-C --directory -P --project -p -e --env -c --config --manifest-path "
+        "--data-dir --cache-dir",
+        effect="unknown",
+        value="text",
+    ),
+)
+_NODE_WORKSPACE_OPTIONS = (
+    Option(
+        "--prefix -C --dir --workspace -w --filter -F --registry --userconfig "
+        "--globalconfig --cache --loglevel --tag --otp --scope --reporter --cwd "
+        "--modules-folder --mutex --network-timeout --store-dir --config "
+        "--use-yarnrc",
+        effect="unknown",
+        value="text",
+    ),
+)
+_NPM_EXEC_OPTIONS = (
+    Option("-w -p --package --workspace", value="text"),
+    Option("--yes --no"),
+    Option("-c --call", value="code"),
+)
+_PIP_OPTIONS = (
+    Option("--target", effect="write", value="unknown"),
+    Option("--python", effect="execute", value="text"),
+    Option("--config-settings --global-option --build-option", effect="execute", value="unknown"),
+    Option("--proxy --cache-dir --log --timeout --retries --cert", effect="unknown", value="text"),
+)
+
+PROGRAMS = (
+    Program("apk carthage nuget pod rush", always=2),
+    Program(
+        "apt apt-get",
+        always=2,
+        options=(
+            Option("-o --option -c --config-file", effect="execute", value="text"),
+            Option("-t --target-release -a", effect="unknown", value="text"),
+        ),
+    ),
+    Program(
+        "apt-cache",
+        always=2,
+        options=(
+            Option(
+                "-o --option -c --config-file -t --target-release -a",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+    ),
+    Program(
+        "brew",
+        always=2,
+        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
+        subcommands=(Command("bundle services tap", always=3),),
+    ),
+    Program(
+        "bundle",
+        always=2,
+        version="--version -V",
+        options=(
+            Option(
+                "-f --rakefile -C --directory -N -I -r --gemfile --retry",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command(
+                "exec",
+                always=3,
+                wrapper=Wrapper(),
+                options=(Option("--keep-file-descriptors"),),
+            ),
+            Command("config", always=3),
+        ),
+    ),
+    Program(
+        "bunx",
+        operands="command",
+        wrapper=Wrapper(named=True),
+        options=(Option("--bun --silent"),),
+    ),
+    Program(
+        "cabal",
+        always=2,
+        version="--version -V",
+        subcommands=(Command("exec repl", runs_code=True),),
+    ),
+    Program(
+        "cargo",
+        always=2,
+        version="--version -V",
+        options=(
+            Option("-C", effect="chdir", value="text"),
+            Option("--config", effect="execute", value="text"),
+            Option(
+                "--manifest-path --color -Z --target-dir --lockfile-path",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command("add install nextest run", always=3),
+            Command("script", runs_code=True),
+            Command(
+                "watch",
+                wrapper=Wrapper(),
+                options=(
+                    Option("-c -q -n --clear --why --postpone --no-gitignore"),
+                    Option(
+                        "-x -w -i -d -B --exec --watch --ignore --delay --features", value="text"
+                    ),
+                    Option("-s --shell", value="code"),
+                ),
+            ),
+        ),
+    ),
+    Program(
+        "composer",
+        always=2,
+        version="--version -V",
+        options=(Option("-d --working-dir", effect="unknown", value="text"),),
+        subcommands=(
+            Command("global run run-script", always=3),
+            Command("exec", runs_code=True),
+        ),
+    ),
+    Program("corepack", runs_code=True),
+    Program(
+        "dnf yum",
+        always=2,
+        options=(
+            Option("--installroot", effect="write", value="text"),
+            Option("-c --config", effect="execute", value="text"),
+            Option("--setopt", effect="execute", value="unknown"),
+            Option("--releasever --enablerepo --disablerepo -R", effect="unknown", value="text"),
+        ),
+    ),
+    Program(
+        "dpkg",
+        options=(
+            Option("--root --admindir", effect="write", value="path"),
+            Option("--pre-invoke --post-invoke", effect="execute", value="code"),
+        ),
+    ),
+    Program(
+        "flatpak port",
+        always=2,
+        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
+    ),
+    Program(
+        "gem",
+        always=2,
+        version="--version -V",
+        options=(Option("--editor --config-file -e", effect="execute", value="unknown"),),
+    ),
+    Program(
+        "hatch",
+        always=2,
+        options=_PYTHON_PROJECT_OPTIONS,
+        subcommands=(
+            Command("run", always=3, wrapper=Wrapper()),
+            Command("env version", always=3),
+            Command("shell", runs_code=True, wrapper=Wrapper()),
+        ),
+    ),
+    Program(
+        "lerna",
+        always=2,
+        options=_NODE_WORKSPACE_OPTIONS,
+        subcommands=(Command("exec run", runs_code=True),),
+    ),
+    Program(
+        "npm",
+        always=2,
+        version="--version -V -v",
+        syntax="npm",
+        options=(
+            Option("--userconfig --globalconfig", effect="execute", value="text"),
+            Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
+            Option(
+                "--prefix -C --dir --workspace -w --filter -F --registry --cache "
+                "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
+                "--mutex --network-timeout --store-dir --config --use-yarnrc",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command(
+                "access cache config dist-tag org owner pkg run run-script team token version view",
+                always=3,
+            ),
+            Command("exec", always=3, wrapper=Wrapper(), options=_NPM_EXEC_OPTIONS),
+            Command("create explore init", runs_code=True),
+            Command("x", wrapper=Wrapper(), options=_NPM_EXEC_OPTIONS),
+        ),
+    ),
+    Program(
+        "npx",
+        version="--version -V",
+        operands="command",
+        wrapper=Wrapper(named=True),
+        options=(
+            Option("-y -q --yes --no --no-install --quiet --ignore-existing"),
+            Option("-p --package", value="text"),
+            Option("-c --call", value="code"),
+        ),
+    ),
+    Program(
+        "nx",
+        always=2,
+        options=_NODE_WORKSPACE_OPTIONS,
+        subcommands=(
+            Command("affected generate run run-many", always=3),
+            Command("exec", runs_code=True),
+        ),
+    ),
+    Program(
+        "opam",
+        always=2,
+        subcommands=(Command("exec", runs_code=True),),
+    ),
+    Program(
+        "pacman",
+        always=2,
+        options=(
+            Option(
+                "-b --dbpath -r --root --config --cachedir --arch", effect="unknown", value="text"
+            ),
+        ),
+    ),
+    Program(
+        "pdm",
+        always=2,
+        options=_PYTHON_PROJECT_OPTIONS,
+        subcommands=(
+            Command(
+                "run",
+                always=3,
+                wrapper=Wrapper(),
+                options=(
+                    Option("-s -v"),
+                    Option("-p", value="text"),
+                ),
+            ),
+            Command("cache config", always=3),
+        ),
+    ),
+    Program(
+        "pip",
+        always=2,
+        version="--version -V",
+        options=_PIP_OPTIONS,
+        subcommands=(Command("cache config index", always=3),),
+    ),
+    Program("pip3", always=2, version="--version -V", options=_PIP_OPTIONS),
+    Program(
+        "pipenv",
+        version="--version -V",
+        subcommands=(Command("run shell", wrapper=Wrapper()),),
+    ),
+    Program(
+        "pipx",
+        always=2,
+        subcommands=(
+            Command(
+                "run",
+                wrapper=Wrapper(),
+                options=(
+                    Option("--quiet"),
+                    Option("--spec --python", value="text"),
+                ),
+            ),
+        ),
+    ),
+    Program(
+        "pnpm",
+        always=2,
+        version="--version -V",
+        syntax="npm",
+        options=(
+            Option("--userconfig --globalconfig --config", effect="execute", value="text"),
+            Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
+            Option(
+                "--prefix -C --dir --workspace -w --filter -F --registry --cache "
+                "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
+                "--mutex --network-timeout --store-dir --use-yarnrc",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command("config env patch run store", always=3),
+            Command(
+                "exec",
+                always=3,
+                wrapper=Wrapper(),
+                options=(Option("-r -c --parallel --recursive --shell-mode"),),
+            ),
+            Command(
+                "dlx",
+                always=3,
+                wrapper=Wrapper(),
+                options=(
+                    Option("-c --silent"),
+                    Option("--package", value="text"),
+                ),
+            ),
+            Command("create", runs_code=True),
+        ),
+    ),
+    Program("pnpx", operands="command", wrapper=Wrapper()),
+    Program(
+        "poetry",
+        always=2,
+        version="--version -V",
+        options=_PYTHON_PROJECT_OPTIONS,
+        subcommands=(
+            Command("run", always=3, wrapper=Wrapper()),
+            Command("cache config env self source", always=3),
+            Command("shell", runs_code=True, wrapper=Wrapper()),
+        ),
+    ),
+    Program(
+        "rpm",
+        options=(
+            Option("--root -r", effect="write", value="path"),
+            Option("--eval -E --pipe", effect="execute", value="code"),
+            Option("--define -D", effect="execute", value="text"),
+        ),
+    ),
+    Program(
+        "rye",
+        always=2,
+        options=_PYTHON_PROJECT_OPTIONS,
+        subcommands=(
+            Command("run", always=3, wrapper=Wrapper()),
+            Command("toolchain tools", always=3),
+        ),
+    ),
+    Program(
+        "snap",
+        always=2,
+        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
+        subcommands=(Command("connections refresh", always=3),),
+    ),
+    Program(
+        "stack",
+        always=2,
+        version="--version -V",
+        subcommands=(Command("eval exec ghci runghc runhaskell script", runs_code=True),),
+    ),
+    Program(
+        "turbo",
+        always=2,
+        options=_NODE_WORKSPACE_OPTIONS,
+        subcommands=(Command("run", always=3),),
+    ),
+    Program(
+        "uv",
+        always=2,
+        version="--version -V",
+        options=(
+            Option(
+                "--directory --project --config-file --cache-dir --color --python -p",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command("cache pip python self", always=3),
+            Command(
+                "run",
+                always=3,
+                wrapper=Wrapper(),
+                options=(
+                    Option(
+                        "-q -n -v --quiet --frozen --locked --no-sync --isolated "
+                        "--active --all-extras --no-project --offline --no-dev "
+                        "--dev --exact --verbose --all-groups --all-packages "
+                        "--no-cache"
+                    ),
+                    Option(
+                        "-p --extra --group --python --with --package --project "
+                        "--env-file --with-requirements --with-editable --no-group "
+                        "--only-group",
+                        value="text",
+                    ),
+                    Option("--directory", effect="chdir", value="text"),
+                ),
+            ),
+            Command(
+                "tool",
+                always=3,
+                runs_code=True,
+                subcommands=(
+                    Command(
+                        "run",
+                        wrapper=Wrapper(),
+                        options=(
+                            Option("-q --quiet"),
+                            Option("--from --with --python", value="text"),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    Program(
+        "uvx",
+        operands="command",
+        wrapper=Wrapper(named=True),
+        options=(
+            Option("-q -n --quiet --no-cache --isolated --offline"),
+            Option("-p --from --with --python --index-url", value="text"),
+        ),
+    ),
+    Program(
+        "yarn",
+        always=2,
+        version="--version -V",
+        options=(
+            Option("--use-yarnrc", effect="execute", value="text"),
+            Option(
+                "--prefix -C --dir --workspace -w --filter -F --registry "
+                "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
+                "--reporter --cwd --modules-folder --mutex --network-timeout "
+                "--store-dir --config",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+        subcommands=(
+            Command("cache config npm plugin run set workspaces", always=3),
+            Command("exec", always=3, wrapper=Wrapper()),
+            Command(
+                "dlx",
+                always=3,
+                wrapper=Wrapper(),
+                options=(
+                    Option("-q --quiet"),
+                    Option("-p --package", value="text"),
+                ),
+            ),
+            Command("workspace", always=4),
+            Command("create node", runs_code=True),
+        ),
+    ),
+    Program(
+        "zypper",
+        always=2,
+        options=(
+            Option(
+                "-c --config --installroot --releasever --enablerepo --disablerepo -R",
+                effect="unknown",
+                value="text",
+            ),
+        ),
+    ),
+)

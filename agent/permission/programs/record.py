@@ -1,0 +1,304 @@
+"""The record of one shell program: its options, operands and subcommands, and their effects.
+
+``catalog`` holds one record for each program, ``lookup.program`` finds it. All that the analysis
+knows of a program is in its record; what is not recorded is unknown, and what is unknown asks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Effect = Literal["unknown", "none", "read", "write", "execute", "network", "chdir"]
+"""The effect of an option, or of a command without options.
+
+- ``none`` (options only): it changes nothing that matters here;
+- ``read``: reads files. A command with this effect is proven to change nothing as long as all
+  its options have the effect ``none``; an option with it reads a file that is no operand;
+- ``write``: writes, changes or removes files;
+- ``execute``: runs another program, or loads code or settings that can;
+- ``network``: sends something to another machine, or chooses the machine;
+- ``chdir``: works in another folder;
+- ``unknown``: not recorded. Such an option is listed for its value only.
+"""
+
+SIDE_EFFECTS: frozenset[Effect] = frozenset({"read", "write", "execute", "network", "chdir"})
+"""The effects for which an option is not covered by a rule for its program."""
+
+Value = Literal["unknown", "none", "text", "path", "content", "code"]
+"""The value of an option.
+
+- ``none``: it stands alone (a long option can still have a value after ``=``);
+- ``path``: a file; ``content``: text, or the name of a file with the text after ``@``;
+- ``code``: a program or shell code that is run; ``text``: anything else;
+- ``unknown``: not recorded whether it takes the next word.
+"""
+
+Operands = Literal[
+    "unknown", "none", "text", "read", "one", "folders", "pattern",
+    "write", "mode", "copy", "change", "assigned", "command",
+]  # fmt: skip
+"""The role of a command's operands.
+
+- ``none``: it takes none; ``text``: no paths;
+- ``read``: files that are read; ``one``: one file that is read, a second one would be written;
+  ``folders``: as ``read``, and a folder stands for what is in it; ``pattern``: a pattern, then
+  files that are read;
+- ``write``: files that are written or removed, but not read; ``mode``: a mode or owner, then such
+  files; ``copy``: files that are read, the last one is written; ``change``: files that are read
+  and written; ``assigned``: the same, each after a name and ``=``;
+- ``command``: a program and its arguments, which are analyzed on their own.
+"""
+
+WRITTEN: frozenset[Operands] = frozenset({"write", "mode", "copy", "change", "assigned"})
+"""The roles of operands that the command writes."""
+
+Syntax = Literal[
+    "", "awk", "command", "curl", "database", "date", "echo", "editor", "fd", "find", "git", "jq",
+    "make", "npm", "pager", "ps", "sed", "state", "tar", "tee", "test", "uniq", "wget", "xxd",
+]  # fmt: skip
+"""The argument syntax of programs for which options and operands do not say everything: each has
+a check of its own in ``side_effects`` or ``read_only``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, or several with the same facts."""
+
+    names: str
+    """The names, separated by blanks: ``-o --output``."""
+
+    effect: Effect = "none"
+
+    value: Value = "none"
+
+    reach: Literal["", "recursive", "hidden"] = ""
+    """What the command reads in addition: folders with all that is below, or hidden files."""
+
+    gives_pattern: bool = False
+    """Whether it takes the place of the pattern among the operands."""
+
+    harmless: str = ""
+    """Values with which it has no side effect, separated by blanks: ``/dev/null``."""
+
+    destructive: bool = False
+    """Whether work can be lost with it."""
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether it is known to take the next word."""
+        return self.value not in ("none", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """How a command runs the program that its operands name. Its options are those of the
+    command: one that is not listed there makes the line ask."""
+
+    operands_before: int = 0
+    """Operands in front of the program, such as the duration of ``timeout``."""
+
+    inert: bool = False
+    """Whether it needs no rule of its own: a rule for the program that it runs covers it."""
+
+    appends: bool = False
+    """Whether it adds arguments that are known at run time only."""
+
+    joined: bool = False
+    """Whether all operands together are shell code."""
+
+    each: bool = False
+    """Whether each operand by itself is shell code."""
+
+    variables: bool = False
+    """Whether assignments can stand in front of the program."""
+
+    chdir: bool = False
+    """Whether the program always runs in another folder."""
+
+    named: bool = False
+    """Whether a rule can name it together with the program: ``npx tsc``."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """The facts about a program or one of its subcommands; several names share one record."""
+
+    names: str
+    """The names, separated by blanks."""
+
+    always: int | None = None
+    """Words that name a use of it, for the pattern that "always" stores: 2 for ``git status``,
+    3 for ``npm run build``. None where no prefix is known to be safe."""
+
+    runs_code: bool = False
+    """Whether it can run any code or program: "always" stores its exact line only."""
+
+    effect: Effect = "unknown"
+
+    operands: Operands = "unknown"
+
+    options: tuple[Option, ...] = ()
+
+    clusters: bool = True
+    """Whether short options can be joined: ``-xzf``."""
+
+    abbreviates: bool = True
+    """Whether a long option can be shortened: ``--out`` for ``--output``."""
+
+    subcommands: tuple["Command", ...] = ()
+
+    wrapper: Wrapper | None = None
+
+    destructive: bool = False
+    """Whether work can be lost, or processes end, with any use of it."""
+
+    @cached_property
+    def option(self) -> dict[str, Option]:
+        """Each option by its name."""
+        return {name: option for option in self.options for name in option.names.split()}
+
+    @cached_property
+    def subcommand(self) -> dict[str, "Command"]:
+        """Each subcommand by its name."""
+        return {name: each for each in self.subcommands for name in each.names.split()}
+
+    @cached_property
+    def valued(self) -> frozenset[str]:
+        """The options that are known to take the next word."""
+        return frozenset(name for name, option in self.option.items() if option.takes_value)
+
+    @cached_property
+    def _named(self) -> dict[tuple[tuple[str, object], ...], tuple[str, ...]]:
+        return {}
+
+    def named(self, **facts: object) -> tuple[str, ...]:
+        """The names of the options with all these *facts*."""
+        key = tuple(facts.items())
+        found = self._named.get(key)
+        if found is None:
+            found = self._named[key] = tuple(
+                name
+                for name, option in self.option.items()
+                if all(getattr(option, fact) == value for fact, value in key)
+            )
+        return found
+
+    def prefix_length(self, words: Sequence[str]) -> int | None:
+        """Words that name the use *words* of the command, which may be fewer; *words* begin with
+        its name. None where no prefix is known."""
+        inner = self.subcommand.get(words[1]) if len(words) > 1 else None
+        length = inner.prefix_length(words[1:]) if inner is not None else None
+        return length or self.always
+
+
+@dataclass(frozen=True)
+class Program(Command):
+    """A program. Facts that hold for every argument are here, the others with its options and
+    subcommands."""
+
+    syntax: Syntax = ""
+
+    exact: bool = False
+    """Whether every argument matters: "always" stores the exact line only."""
+
+    version: str = ""
+    """Single arguments with which it prints its version and does nothing else."""
+
+    recursive: bool = False
+    """Whether it reads folders with all that is below without being told to."""
+
+    interpreter: bool = False
+    """Whether it runs code of a language of its own: from an option, a file or its input."""
+
+    shell_kind: Literal["", "posix", "other"] = ""
+    """Whether it is a shell; only the code of ``posix`` ones is read as bash would."""
+
+    elsewhere: Literal["", "command", "container"] = ""
+    """Whether it runs a program on another machine, as another user, later, or in another way
+    that is not followed; ``container`` ones with some subcommands only."""
+
+    code_options: str = ""
+    """Options whose value is shell code even when they follow operands."""
+
+    shared_options: tuple[Option, ...] = ()
+    """Options of every subcommand."""
+
+    runs_input: Literal["", "shell", "language"] = ""
+    """Whether it runs what it reads from standard input without operands: as shell code, or as a
+    program in its own language."""
+
+    destructive_words: str = ""
+    """Subcommands, at any level, with which work can be lost."""
+
+    builtin: bool = False
+
+    changes_shell: bool = False
+    """A builtin that changes the meaning of later commands."""
+
+    evaluates_names: bool = False
+    """A builtin that evaluates subscripts in names of variables."""
+
+    gnu_prefix: bool = False
+    """Whether GNU's version can be installed with a ``g`` in front: ``gsed``."""
+
+    @cached_property
+    def named_by_words(self) -> bool:
+        """Whether words after the program name what it does, as ``publish`` in ``npm publish``."""
+        words = (self.always or 1) > 1 or bool(self.subcommands)
+        words = words or any(option.effect == "unknown" for option in self.options)
+        named = self.wrapper is not None and self.wrapper.named
+        return self.syntax != "git" and (words or named)
+
+    @cached_property
+    def familiar(self) -> bool:
+        """Whether its plain operands are known not to be run as commands unseen."""
+        return (
+            self.always is not None
+            or self.exact
+            or self.builtin
+            or self.operands != "unknown"
+            or bool(self.shell_kind or self.elsewhere)
+            or self.has_side_effects
+        )
+
+    @cached_property
+    def has_side_effects(self) -> bool:
+        """Whether some arguments run other programs or write files."""
+        return self.interpreter or self.syntax in CHECKED or bool(self.side_effects)
+
+    @cached_property
+    def side_effects(self) -> frozenset[str]:
+        """The options with a side effect whatever their value is."""
+        return frozenset(
+            name
+            for name, option in self.option.items()
+            if option.effect in SIDE_EFFECTS and not option.harmless
+        )
+
+    @cached_property
+    def _side_effect_letters(self) -> frozenset[str]:
+        return frozenset(name[1] for name in self.side_effects if len(name) == 2)
+
+    def side_effect(self, text: str) -> bool:
+        """Whether the argument *text* is an option with a side effect, perhaps shortened, in a
+        cluster, or with a value joined to it."""
+        if not text.startswith("-"):
+            return False
+        name = text.replace(":", "=").partition("=")[0]
+        if name in self.side_effects:
+            return True
+        if not text.startswith("--"):
+            return self.clusters and not self._side_effect_letters.isdisjoint(text[1:])
+        shortened = self.abbreviates and len(name) > 2
+        return shortened and any(option.startswith(name) for option in self.side_effects)
+
+
+CHECKED: frozenset[Syntax] = frozenset(
+    {"awk", "curl", "database", "editor", "fd", "find", "make", "npm", "pager", "sed", "tar",
+     "uniq", "wget", "xxd"}
+)  # fmt: skip
+"""Syntaxes of programs some of whose arguments run other programs or write files."""
+
+UNKNOWN = Program("")
+"""The record of a program that is not in the catalog."""
