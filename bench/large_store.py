@@ -27,9 +27,9 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
-from agent.store.listing import Scope
-from agent.store.records import Record, write
+from agent.store.listing import SessionScope
 from agent.store.store import Store
+from agent.store.writes import Record, write_records
 from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
 from bench.table import Row, calibration, ms, show, verdict
 
@@ -76,27 +76,27 @@ async def _measured(path: Path, sessions: int, *, known: bool) -> list[Row]:
 
 
 def _works(store: Store, sessions: int) -> dict[str, Callable[[], Awaitable[object]]]:
-    here, everywhere = Scope("/desk/p3"), Scope()
+    here, everywhere = SessionScope("/desk/p3"), SessionScope()
     middle = f"ses_{sessions // 2:06}"
     return {
-        "list of a folder": lambda: store.lines(here),
-        "list of all folders": lambda: store.lines(everywhere),
+        "list of a folder": lambda: store.session_list(here),
+        "list of all folders": lambda: store.session_list(everywhere),
         "filter of all titles": partial(_filtered, store),
-        "search, a word in many texts": lambda: store.found("word1", everywhere),
-        "search, two words": lambda: store.found("word77 word1200", everywhere),
-        "search, a word in one text": lambda: store.found("needle", everywhere),
-        "search, part of a word": lambda: store.found("eedl", everywhere),
-        "search, two signs of Chinese": lambda: store.found("会话", everywhere),
-        "search, nothing": lambda: store.found("absent everywhere", everywhere),
-        "search, in one folder": lambda: store.found("word12", here),
+        "search, a word in many texts": lambda: store.search_sessions("word1", everywhere),
+        "search, two words": lambda: store.search_sessions("word77 word1200", everywhere),
+        "search, a word in one text": lambda: store.search_sessions("needle", everywhere),
+        "search, part of a word": lambda: store.search_sessions("eedl", everywhere),
+        "search, two signs of Chinese": lambda: store.search_sessions("会话", everywhere),
+        "search, nothing": lambda: store.search_sessions("absent everywhere", everywhere),
+        "search, in one folder": lambda: store.search_sessions("word12", here),
         "open a session (last page)": lambda: store.page(middle, limit=400),
-        "what was used in 30 days": lambda: store.used(START + (sessions - 100) * 60),
+        "what was used in 30 days": lambda: store.usage_rows(START + (sessions - 100) * 60),
         "what was ever used": store.used,
     }
 
 
 async def _filtered(store: Store) -> object:
-    lines = await store.lines(Scope())
+    lines = await store.session_list(SessionScope())
     near = await similar_titles("titel of thing", lines)
     wanted = SessionFilter("title 77", everywhere=True)
     return session_rows(lines, (), near, typed=wanted.typed, wanted=wanted, now=START)
@@ -122,7 +122,7 @@ async def _fill(store: Store, sessions: int) -> None:
     chance = random.Random(7)
     for first in range(0, sessions, 50):
         batch = [r for n in range(first, min(first + 50, sessions)) for r in _session(n, chance)]
-        await store._database.write(partial(write, records=batch))
+        await store._database.write(partial(write_records, records=batch))
 
 
 def _session(n: int, chance: random.Random) -> Iterator[Record]:

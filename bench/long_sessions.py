@@ -16,8 +16,8 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.store.records import Record, write
 from agent.store.store import Store
+from agent.store.writes import Record, write_records
 from bench.table import Row, ms, verdict
 from bench.testbed import READY, Testbed, cpu, settle
 from tests.support.transcripts import SIZE, TranscriptApp, grow, streaming
@@ -92,7 +92,7 @@ async def _write(testbed: Testbed, sessions: dict[str, int]) -> None:
     try:
         for name, calls in sessions.items():
             records = list(_records(testbed, name, calls))
-            await store._database.write(partial(write, records=records))
+            await store._database.write(partial(write_records, records=records))
     finally:
         await store.close()
 

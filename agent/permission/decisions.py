@@ -5,26 +5,26 @@ from collections.abc import Sequence
 
 from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
 from agent.records.blocks import DiffBlock
-from agent.records.consent import Consent, Decider
+from agent.records.decisions import Decision, DecisionSource
 from agent.records.errors import PermissionRejected
 from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
 
-_BY: dict[str, Decider] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
+_BY: dict[str, DecisionSource] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
 
 
-def allowed(judged: Sequence[JudgedNeed]) -> Consent | None:
+def allowed(judged: Sequence[JudgedNeed]) -> Decision | None:
     """The consent to needs that are all allowed; None where each may be done anyway."""
     settled = [one for one in judged if one.need.floor == "ask"]
     if not settled:
         return None
     reasons = dict.fromkeys(one.reason for one in settled)
-    by: Decider = "rule"
+    by: DecisionSource = "rule"
     for reason in reasons:
         by = _BY.get(reason, by)
-    return Consent(answer="allow", by=by, at=time.time(), reason="; ".join(reasons))
+    return Decision(answer="allow", by=by, at=time.time(), reason="; ".join(reasons))
 
 
-def answered(request: PermissionRequest, reply: PermissionReply) -> Consent:
+def answered(request: PermissionRequest, reply: PermissionReply) -> Decision:
     """The consent, or the refusal, that *reply* to *request* is."""
     rests: list[str] = []
     if reply.answer == "always":
@@ -34,19 +34,19 @@ def answered(request: PermissionRequest, reply: PermissionReply) -> Consent:
     changes = sum(len(b.hunks) for b in request.blocks if isinstance(b, DiffBlock))
     if reply.hunks is not None and len(reply.hunks) < changes:
         rests.append("not every change")
-    return Consent(
+    return Decision(
         answer=reply.answer,
         by=reply.by,
         at=time.time(),
-        asked=request.heading,
+        question=request.heading,
         comment=reply.comment.strip(),
         reason="; ".join(rests),
     )
 
 
-def refused(by: Decider, reason: str) -> Consent:
+def refused(by: DecisionSource, reason: str) -> Decision:
     """A refusal without a question."""
-    return Consent(answer="reject", by=by, at=time.time(), reason=reason)
+    return Decision(answer="reject", by=by, at=time.time(), reason=reason)
 
 
 def denial(judged: Sequence[JudgedNeed]) -> PermissionRejected | None:

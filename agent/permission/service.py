@@ -15,7 +15,7 @@ from agent.bus import Bus
 from agent.permission.decisions import allowed, answered, denial, refused
 from agent.permission.rules import ALWAYS, BY_NAME, SAVED, Rule, accepted, judge, vouched
 from agent.records.blocks import Block
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import PermissionRejected
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.ids import new_id
@@ -68,7 +68,7 @@ class AskContext:
     folder: str
     callers: tuple[str, ...] = ()
     on_asked: Callable[[str | None], None] | None = None
-    on_answered: Callable[[Consent], None] | None = None
+    on_answered: Callable[[Decision], None] | None = None
     vouched: bool = False
     consult: Callable[[], Awaitable[tuple[Action | None, str]]] | None = None
 
@@ -364,7 +364,7 @@ def _rejected(comment: str) -> PermissionRejected:
     return PermissionRejected("The user rejected this call.")
 
 
-def _tell(asker: AskContext, consent: Consent) -> None:
+def _tell(asker: AskContext, consent: Decision) -> None:
     if asker.on_answered is not None:
         asker.on_answered(consent)
 

@@ -4,6 +4,7 @@ it is still owed: the report of a sub-agent that works in the background."""
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from agent.records.background import BackgroundTaskState
 from agent.records.usage import Usage
 
 
@@ -51,17 +52,12 @@ class CompactionPart:
     type: Literal["compaction"] = "compaction"
 
     @property
-    def goes_on_from(self) -> str:
+    def first_kept_id(self) -> str:
         """The id of the first message that is needed with this summary."""
         return min(self.tail_start_id or self.message_id, self.message_id)
 
 
-ErrandState = Literal[
-    "running", "completed", "cancelled", "rejected", "limit_reached", "failed", "interrupted"
-]
-"""How work in the background stands: it runs, or ended like a turn does, or with the program."""
-
-_DID: dict[ErrandState, str] = {
+_STATE_VERBS: dict[BackgroundTaskState, str] = {
     "running": "works",
     "completed": "reports",
     "cancelled": "was stopped",
@@ -70,27 +66,6 @@ _DID: dict[ErrandState, str] = {
     "failed": "failed",
     "interrupted": "was interrupted",
 }
-
-QUIET: frozenset[ErrandState] = frozenset({"cancelled", "rejected", "interrupted"})
-"""Ends that are the user's doing or nobody's: they are told, but nothing is begun for them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """What a sub-agent's session does, or did last, in the background: the work of the call
-    *call_id* of the message *message_id* of its parent, which did not wait for it. Times are
-    seconds since the epoch; *facts* are short words about what it took."""
-
-    message_id: str
-    call_id: str
-    started: float
-    state: ErrandState = "running"
-    ended: float | None = None
-    facts: tuple[str, ...] = ()
-
-    def is_of(self, message_id: str, call_id: str) -> bool:
-        """Whether that call began it."""
-        return (self.message_id, self.call_id) == (message_id, call_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +83,7 @@ class ReportPart:
     child_id: str
     agent: str
     description: str
-    outcome: ErrandState
+    outcome: BackgroundTaskState
     text: str = ""
     error: str = ""
     facts: tuple[str, ...] = ()
@@ -117,16 +92,19 @@ class ReportPart:
     type: Literal["report"] = "report"
 
     @property
-    def placeless(self) -> "ReportPart":
+    def identity(self) -> "ReportPart":
         """The report wherever it stands: one that waited while a step began comes again in a
         later message."""
         return replace(self, id="", message_id="")
 
     @property
-    def line(self) -> str:
+    def headline(self) -> str:
         """What came of it on one line, for people."""
         return " · ".join(
-            (f"{self.agent.capitalize()} {_DID[self.outcome]}: {self.description}", *self.facts)
+            (
+                f"{self.agent.capitalize()} {_STATE_VERBS[self.outcome]}: {self.description}",
+                *self.facts,
+            )
         )
 
     @property

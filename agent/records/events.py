@@ -8,10 +8,10 @@ store holds everything and the status is Idle. Handle the union with ``match`` a
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.messages import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
-from agent.records.shells import ShellInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +178,14 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrandTold:
+class BackgroundTaskProgress:
     """What a sub-agent in the background does at the moment, for the session that it is for. That
     it begins and ends is told by ``SessionUpdated`` of its own session."""
 
     session_id: str
     child_id: str
     activity: str
-    type: Literal["errand.told"] = "errand.told"
+    type: Literal["background_task.progress"] = "background_task.progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ Event: TypeAlias = (
     | QueueChanged
     | SessionDiff
     | Compacted
-    | ErrandTold
+    | BackgroundTaskProgress
     | FileEdited
     | McpChanged
     | LspChanged

@@ -10,16 +10,16 @@ import threading
 import time
 from typing import Literal
 
-Kind = Literal["ses", "msg", "prt", "per", "que", "trn", "cal"]
+IdPrefix = Literal["ses", "msg", "prt", "per", "que", "trn", "cal"]
 
 _lock = threading.Lock()
 _last = 0
 
 
-def new_id(kind: Kind) -> str:
+def new_id(prefix: IdPrefix) -> str:
     """A new id of *kind*, greater than every id this process made before."""
     global _last
     with _lock:
         _last = max(_last + 1, int(time.time() * 1000) << 12)
         stamp = _last
-    return f"{kind}_{stamp:014x}{secrets.token_hex(6)}"
+    return f"{prefix}_{stamp:014x}{secrets.token_hex(6)}"

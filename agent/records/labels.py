@@ -5,7 +5,16 @@ from dataclasses import replace
 from agent.records.blocks import ToolLabel
 from agent.records.messages import Failed, Pending, ToolPart
 
-TELLING = ("file_path", "path", "pattern", "command", "query", "url", "description", "name")
+SUBJECT_ARGUMENTS = (
+    "file_path",
+    "path",
+    "pattern",
+    "command",
+    "query",
+    "url",
+    "description",
+    "name",
+)
 """Arguments that say best what a call is about, the best first."""
 
 
@@ -21,5 +30,5 @@ def label_of(part: ToolPart) -> ToolLabel:
 
 def _given(state: Failed) -> str:
     given = state.input or {}
-    values = (given.get(name) for name in TELLING)
+    values = (given.get(name) for name in SUBJECT_ARGUMENTS)
     return next((value for value in values if isinstance(value, str)), "")

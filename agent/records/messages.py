@@ -9,9 +9,10 @@ Records are replaced, never changed: use ``dataclasses.replace``.
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
-from agent.records.consent import Consent
-from agent.records.context_parts import CompactionPart, ContextPart, Errand, ReportPart
+from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
+from agent.records.decisions import Decision
 from agent.records.json import JsonObject
 from agent.records.usage import Usage
 
@@ -30,7 +31,7 @@ class ErrorInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class SideUsage:
     """What *model* took for titles, questions in passing and answers that were not kept. *cost*
     is in US dollars, None where unknown."""
 
@@ -45,9 +46,9 @@ class Session:
 
     From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
     snapshot of the files before that. *usage* and *cost* are the session's own, summaries and
-    titles included; *below* and *below_cost* those of its sub-agents, at any depth. *beside* tells
-    by model what of its own went for calls of which it keeps no message. *errand* is what a
-    sub-agent's session does in the background.
+    titles included; *subagent_usage* and *subagent_cost* those of its sub-agents, at any depth.
+    *side_usage* is, by model, the part of its own that calls took of which it keeps no message.
+    *background_task* is what a sub-agent's session does in the background.
     """
 
     id: str
@@ -68,10 +69,10 @@ class Session:
     turns: int = 0
     undone_at: str | None = None
     undone_tree: str | None = None
-    below: Usage = field(default_factory=Usage)
-    below_cost: float | None = None
-    beside: tuple[Beside, ...] = ()
-    errand: Errand | None = None
+    subagent_usage: Usage = field(default_factory=Usage)
+    subagent_cost: float | None = None
+    side_usage: tuple[SideUsage, ...] = ()
+    background_task: BackgroundTask | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +247,7 @@ class ToolPart:
     tool: str
     state: ToolState = field(default_factory=Pending)
     opaque: JsonObject | None = None
-    consents: tuple[Consent, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     title: str = ""
     type: Literal["tool"] = "tool"
 
@@ -350,7 +351,7 @@ Part: TypeAlias = (
     | ReportPart
 )
 
-HarnessPart: TypeAlias = CompactionPart | ToolPart | ReportPart
+SyntheticPart: TypeAlias = CompactionPart | ToolPart | ReportPart
 """What people see of a message of the harness: sums, their own command, sub-agents' reports."""
 
 
@@ -383,7 +384,7 @@ class Busy:
 
     since: float
     cancelling: bool = False
-    summing: bool = False
+    compacting: bool = False
     type: Literal["busy"] = "busy"
 
 

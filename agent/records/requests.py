@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.records.blocks import Block
-from agent.records.consent import Decider
+from agent.records.decisions import DecisionSource
 
 Action = Literal["allow", "ask", "deny"]
 
@@ -82,7 +82,7 @@ class PermissionRequest:
     callers: tuple[str, ...] = ()
 
     @property
-    def offers(self) -> tuple[str, ...]:
+    def always_labels(self) -> tuple[str, ...]:
         """What "always" would allow, in words, not cleaned. A lone ``*`` would read as everything
         there is: it is every call of the tool that asks."""
         return tuple(
@@ -103,7 +103,7 @@ class PermissionReply:
     comment: str = ""
     hunks: frozenset[int] | None = None
     edited_command: str | None = None
-    by: Decider = field(default="person", compare=False)
+    by: DecisionSource = field(default="person", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from agent.records.background import BackgroundTask
 from agent.records.blocks import TodoItem
-from agent.records.context_parts import Errand
-from agent.records.events import ErrandTold
+from agent.records.events import BackgroundTaskProgress
 from agent.records.messages import Delivery, FilePart, MessageWithParts, Session, SessionStatus
 from agent.records.requests import PermissionRequest, Question
 
@@ -63,57 +63,63 @@ class PromptInput:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrandLine:
+class BackgroundTaskStatus:
     """What a sub-agent does or did in the background. *activity* is what it does at the moment,
     "" where that is not known."""
 
     agent: str
     description: str
-    errand: Errand
+    task: BackgroundTask
     activity: str = ""
 
     @property
     def running(self) -> bool:
-        return self.errand.state == "running"
+        return self.task.state == "running"
 
 
 @dataclass(frozen=True, slots=True)
-class Errands:
+class BackgroundTaskList:
     """Those of one session, by the sessions of the sub-agents."""
 
-    held: Mapping[str, ErrandLine] = field(default_factory=dict[str, ErrandLine])
+    tasks: Mapping[str, BackgroundTaskStatus] = field(
+        default_factory=dict[str, BackgroundTaskStatus]
+    )
 
     @classmethod
-    def of(cls, children: Iterable[Session], activity: Mapping[str, str]) -> "Errands":
+    def of(cls, children: Iterable[Session], activity: Mapping[str, str]) -> "BackgroundTaskList":
         return cls(
             {
-                child.id: _line(child, child.errand, activity.get(child.id, ""))
+                child.id: _line(child, child.background_task, activity.get(child.id, ""))
                 for child in children
-                if child.errand is not None
+                if child.background_task is not None
             }
         )
 
     @property
-    def running(self) -> Mapping[str, ErrandLine]:
-        return {key: line for key, line in self.held.items() if line.running}
+    def running(self) -> Mapping[str, BackgroundTaskStatus]:
+        return {key: line for key, line in self.tasks.items() if line.running}
 
-    def updated(self, child: Session) -> "Errands":
+    def with_session(self, child: Session) -> "BackgroundTaskList":
         """With *child* as it is now."""
-        before = self.held.get(child.id)
-        if child.errand is None or (before is not None and before.errand == child.errand):
+        before = self.tasks.get(child.id)
+        if child.background_task is None or (
+            before is not None and before.task == child.background_task
+        ):
             return self
-        return Errands({**self.held, child.id: _line(child, child.errand, "")})
+        return BackgroundTaskList({**self.tasks, child.id: _line(child, child.background_task, "")})
 
-    def told(self, event: ErrandTold) -> "Errands":
+    def with_progress(self, event: BackgroundTaskProgress) -> "BackgroundTaskList":
         """With what one does at the moment."""
-        line = self.held.get(event.child_id)
+        line = self.tasks.get(event.child_id)
         if line is None or not line.running:
             return self
-        return Errands({**self.held, event.child_id: replace(line, activity=event.activity)})
+        return BackgroundTaskList(
+            {**self.tasks, event.child_id: replace(line, activity=event.activity)}
+        )
 
 
-def _line(child: Session, errand: Errand, activity: str) -> ErrandLine:
-    return ErrandLine(child.agent, child.title, errand, activity)
+def _line(child: Session, task: BackgroundTask, activity: str) -> BackgroundTaskStatus:
+    return BackgroundTaskStatus(child.agent, child.title, task, activity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +128,8 @@ class SessionSnapshot:
 
     *messages* are oldest first (the last page, if the session is long: *older* tells how many
     there are before them); *queued* are the ids of user messages that wait; *permissions* and
-    *questions* are those of the session's tree that are open, oldest first; *errands* what was
-    left to the background.
+    *questions* are those of the session's tree that are open, oldest first; *background_tasks* what
+    was left to the background.
     """
 
     session: Session
@@ -134,4 +140,4 @@ class SessionSnapshot:
     questions: tuple[Question, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     older: int = 0
-    errands: Errands = field(default_factory=Errands)
+    background_tasks: BackgroundTaskList = field(default_factory=BackgroundTaskList)

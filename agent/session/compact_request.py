@@ -36,7 +36,7 @@ class Compacting:
         session = await self._store.session(session_id)
         if session.undone_at is not None:
             raise NothingToDo(TAKEN_BACK)
-        new = _since_summary(await self._store.since_summary(session_id))
+        new = _since_summary(await self._store.context_messages(session_id))
         if new is None or not new:
             raise NothingToDo(EMPTY if new is None else NOTHING_NEW)
 

@@ -83,7 +83,7 @@ class Asides:
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
         turn = Turn(self._deps, session, lineage, self._files, _silent, self._subagents)
-        stored = await store.since_summary(session_id, before=session.undone_at)
+        stored = await store.context_messages(session_id, before=session.undone_at)
         turn.begin_with(stored)
         users = [i.message for i in stored if isinstance(i.message, UserMessage)]
         sent = [message for message in users if message.turn_id is not None]

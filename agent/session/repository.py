@@ -10,9 +10,9 @@ from agent.records.errors import SessionNotFound
 from agent.records.ids import new_id
 from agent.records.messages import CompactionPart, MessageWithParts, Part, Session, UserMessage
 from agent.session.queue import waits
-from agent.store.errands import report_of, waiting_report
-from agent.store.listing import Scope, SessionHit, SessionLine
-from agent.store.recovery import closed_part
+from agent.store.background_reports import background_report, queued_report
+from agent.store.listing import SessionHit, SessionListItem, SessionScope
+from agent.store.recovery import close_part
 from agent.store.store import Store
 
 
@@ -45,7 +45,7 @@ class TakingOver:
     async def _last(self, session: Session) -> tuple[str | None, str | None]:
         """The model and effort that were last used with an agent that has none of its own; None,
         the default, where there was none."""
-        for item in reversed(await self._store.since_summary(session.id)):
+        for item in reversed(await self._store.context_messages(session.id)):
             message = item.message
             if not isinstance(message, UserMessage) or message.synthetic:
                 continue
@@ -138,15 +138,19 @@ class Directory:
 
     async def lines(
         self, *, everywhere: bool = False, archived: bool = False
-    ) -> Sequence[SessionLine]:
+    ) -> Sequence[SessionListItem]:
         """All sessions as a list shows them: of this folder or of all, *archived* ones too."""
-        return await self._store.lines(Scope(None if everywhere else self._path, archived))
+        return await self._store.session_list(
+            SessionScope(None if everywhere else self._path, archived)
+        )
 
     async def search(
         self, text: str, *, everywhere: bool = False, archived: bool = False
     ) -> Sequence[SessionHit]:
         """The sessions in which every word of *text* was written, newest first."""
-        return await self._store.found(text, Scope(None if everywhere else self._path, archived))
+        return await self._store.search_sessions(
+            text, SessionScope(None if everywhere else self._path, archived)
+        )
 
     async def latest(self) -> Session | None:
         """The session of this folder that was used last."""
@@ -206,18 +210,18 @@ class Directory:
             forked_from=source.id,
             pinned=False,
             archived=False,
-            errand=None,
+            background_task=None,
             undone_at=undone,
             undone_tree=source.undone_tree if undone else None,
         )
         records = [record for item in moved for record in (item.message, *item.parts)]
         for child in await self._store.children(session_id):
-            if child.errand is not None and child.errand.message_id in renamed:
-                owed = child.errand.state == "running" or _reports(every, child.id)
+            if child.background_task is not None and child.background_task.message_id in renamed:
+                owed = child.background_task.state == "running" or _reports(every, child.id)
                 if owed and not _reports(messages, child.id, sent=True):
                     # Its report goes to the other one.
-                    report = report_of(child, "interrupted", FORKED)
-                    records.extend(waiting_report(copy, report, now))
+                    report = background_report(child, "interrupted", FORKED)
+                    records.extend(queued_report(copy, report, now))
         await self._store.save(copy, *records)
         return copy
 
@@ -250,7 +254,7 @@ def _copied(
     parts: list[Part] = []
     for part in item.parts:
         # A turn may be running in the source: nobody would ever end its open parts here.
-        copy = closed_part(part, now) if item.message.role == "assistant" else part
+        copy = close_part(part, now) if item.message.role == "assistant" else part
         if isinstance(copy, CompactionPart) and copy.tail_start_id is not None:
             start = renamed.get(copy.tail_start_id, copy.tail_start_id)
             copy = replace(copy, tail_start_id=start)

@@ -18,7 +18,7 @@ from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
 from agent.session.discard import settle_undone
 from agent.session.guards import TurnTotals
-from agent.session.subagents.background import follows, speaks
+from agent.session.subagents.background import continues_after, has_user_message
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop_state import TurnEnd
 from agent.session.turn.turn import Turn, TurnDeps
@@ -128,7 +128,7 @@ class Runner:
             )
         known = self._deps.queues.ids(session_id)
         try:
-            stored = await self._deps.store.since_summary(session_id, before=record.undone_at)
+            stored = await self._deps.store.context_messages(session_id, before=record.undone_at)
         except BaseException:
             await self.disclaim(session_id)
             raise
@@ -225,15 +225,15 @@ class Runner:
         self._last[session_id] = (end.outcome, used)
         queues = self._deps.queues
         waits = bool(queues.ids(session_id))
-        if (waits and running.go_on) or follows(queues, session_id, end.outcome):
-            await self.go_on(session_id, None if speaks(queues, session_id) else used)
+        if (waits and running.go_on) or continues_after(queues, session_id, end.outcome):
+            await self.go_on(session_id, None if has_user_message(queues, session_id) else used)
 
     async def wake(self, session_id: str) -> None:
         """Begin a turn with a report that waits, unless the one before was stopped by the user or
         by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
         for the limits of the new one."""
         outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
-        if not follows(self._deps.queues, session_id, outcome):
+        if not continues_after(self._deps.queues, session_id, outcome):
             return
         if (running := self._running.get(session_id)) is None:
             await self.go_on(session_id, used)
@@ -247,7 +247,7 @@ class Runner:
 
     async def _release(self, session_id: str) -> None:
         # What works in the background will store its end here: no other program is to come in.
-        if not self._own.subagents.errands.running(session_id):
+        if not self._own.subagents.background_tasks.running(session_id):
             await self._deps.store.release_lease(session_id)
 
     async def go_on(self, session_id: str, used: TurnTotals | None = None) -> bool:

@@ -20,8 +20,7 @@ from agent.records.events import (
     SessionUpdated,
 )
 from agent.records.messages import SessionStatus, UserMessage
-from agent.session.api import Errands as ErrandLines
-from agent.session.api import PromptInput, SessionSnapshot
+from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.compact_request import Compacting
 from agent.session.discard import settle_undone
 from agent.session.prompt.attachments import Mentions
@@ -29,7 +28,7 @@ from agent.session.prompt.user_message import remembered, user_message
 from agent.session.quick_question import Asides
 from agent.session.repository import Directory
 from agent.session.runner import Runner, RunnerDeps
-from agent.session.subagents.background import ErrandDeps, Errands
+from agent.session.subagents.background import BackgroundTaskDeps, BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop import run_turn
 from agent.session.turn.turn import TurnDeps
@@ -54,15 +53,17 @@ class SessionService:
         self._mentions = Mentions(deps.registry, self._files, deps.permissions)
         self._subagents = self._new_subagents()
         self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
-        errands = self._subagents.errands
-        self._undo = Undo(deps.store, deps.snapshots, directory, self, errands, self._runner)
+        background_tasks = self._subagents.background_tasks
+        self._undo = Undo(
+            deps.store, deps.snapshots, directory, self, background_tasks, self._runner
+        )
         self._compacting = Compacting(deps.store, self._runner)
         self._own_commands = OwnCommands(deps, self._runner, self._files, directory, clock)
         self._asides = Asides(deps, self._files, self._subagents, clock)
 
     def _new_subagents(self) -> Subagents:
         deps = self._deps
-        errands = ErrandDeps(
+        background_tasks = BackgroundTaskDeps(
             store=deps.store,
             bus=self._bus,
             queues=deps.queues,
@@ -72,7 +73,12 @@ class SessionService:
             clock=self._clock,
         )
         return Subagents(
-            self, deps.store, self._bus, self._directory, deps.agents, Errands(errands)
+            self,
+            deps.store,
+            self._bus,
+            self._directory,
+            deps.agents,
+            BackgroundTasks(background_tasks),
         )
 
     @property
@@ -114,7 +120,7 @@ class SessionService:
             if claimed is not None:
                 await settle_undone(self._deps.store, session_id)
             if prompt.seen.strip():
-                await self._deps.store.add_history(prompt.seen, session.directory)
+                await self._deps.store.add_prompt_history(prompt.seen, session.directory)
             with self._deps.queues.arriving(item):
                 await self._deps.store.update(
                     session_id,
@@ -203,8 +209,9 @@ class SessionService:
             questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             older=page.older,
-            errands=ErrandLines.of(
-                await store.children(session_id), self._subagents.errands.activity(session_id)
+            background_tasks=BackgroundTaskList.of(
+                await store.children(session_id),
+                self._subagents.background_tasks.activity(session_id),
             ),
         )
 
@@ -212,7 +219,7 @@ class SessionService:
         """End what runs in a session, then remove it with its children."""
         await self.cancel(session_id)
         await self.wait(session_id)
-        await self._subagents.errands.settle(session_id)
+        await self._subagents.background_tasks.settle(session_id)
         self._deps.queues.forget(session_id)
         self._files.forget(session_id)
         await self._deps.shells.end_session(session_id)
@@ -224,9 +231,9 @@ class SessionService:
 
     async def close(self) -> None:
         """Cancel every turn and wait a little for their clean-up."""
-        self._subagents.errands.closing()
+        self._subagents.background_tasks.begin_closing()
         await self._runner.close()
-        await self._subagents.errands.close()
+        await self._subagents.background_tasks.close()
         await self._deps.snapshots.close()
 
 

@@ -27,7 +27,7 @@ from agent.session.repository import Directory
 from agent.session.runner import Runner
 from agent.session.snapshots.changes import Changes, edits_of, ends_of, patches_in, with_children
 from agent.session.snapshots.snapshots import Snapshots
-from agent.session.subagents.background import Errands
+from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
 from agent.store.store import Store
 
@@ -71,12 +71,12 @@ class Undo:
         snapshots: Snapshots,
         directory: Directory,
         sessions: Sessions,
-        errands: Errands,
+        background_tasks: BackgroundTasks,
         runner: Runner,
     ) -> None:
         self._runner = runner
         self._store = store
-        self._errands = errands
+        self._background_tasks = background_tasks
         self._snapshots = snapshots
         self._directory = directory
         self._sessions = sessions
@@ -192,7 +192,7 @@ class Undo:
     async def _idle(self, session_id: str) -> Session:
         if self._sessions.status(session_id) != Idle():
             raise SessionBusy(BUSY)
-        if self._errands.running(session_id):
+        if self._background_tasks.running(session_id):
             raise SessionBusy(BEHIND)
         return await self._store.session(session_id)
 

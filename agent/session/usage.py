@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent.records.errors import SessionNotFound
-from agent.records.messages import Beside, Session, Usage
+from agent.records.messages import Session, SideUsage, Usage
 
 Update = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
 """Replaces a session's record (``Directory.update``)."""
@@ -29,8 +29,10 @@ async def spend(
         return replace(session, usage=total, cost=plus(session.cost, cost), updated=now)
 
     def below(session: Session) -> Session:
-        total = session.below + usage if usage else session.below
-        return replace(session, below=total, below_cost=plus(session.below_cost, cost))
+        total = session.subagent_usage + usage if usage else session.subagent_usage
+        return replace(
+            session, subagent_usage=total, subagent_cost=plus(session.subagent_cost, cost)
+        )
 
     session = await update(session_id, own)
     while session.parent_id is not None:
@@ -44,11 +46,11 @@ def noted(session: Session, model: str, usage: Usage | None, cost: float | None)
     """*session* that knows which model a call was of that it has no message of. Its sums stay."""
     if usage is None and cost is None:
         return session
-    held = {each.model: each for each in session.beside}
-    before = held.get(model, Beside(model=model, usage=Usage()))
+    held = {each.model: each for each in session.side_usage}
+    before = held.get(model, SideUsage(model=model, usage=Usage()))
     total = before.usage + usage if usage else before.usage
-    held[model] = Beside(model=model, usage=total, cost=plus(before.cost, cost))
-    return replace(session, beside=tuple(held.values()))
+    held[model] = SideUsage(model=model, usage=total, cost=plus(before.cost, cost))
+    return replace(session, side_usage=tuple(held.values()))
 
 
 def plus(one: float | None, other: float | None) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agent.files import FileTracker
 from agent.records.blocks import Block
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import SessionBusy
 from agent.records.ids import new_id
 from agent.records.messages import Session, ToolPart, UserMessage
@@ -64,7 +64,7 @@ class OwnCommands:
             raise SessionBusy(WORKS)
         try:
             await settle_undone(self._deps.store, session_id)
-            await self._deps.store.add_history(f"!{command}", session.directory)
+            await self._deps.store.add_prompt_history(f"!{command}", session.directory)
             await self._directory.update(session_id, lambda s: _titled(s, command))
         except BaseException:
             await self._runner.disclaim(session_id)
@@ -107,7 +107,7 @@ class OwnCommands:
             del needs, heading, blocks
             return PermissionReply("once")
 
-        async def not_repeated(part: ToolPart, answered: Callable[[Consent], None]) -> None:
+        async def not_repeated(part: ToolPart, answered: Callable[[Decision], None]) -> None:
             del part, answered  # one call is no loop
 
         def context(part: ToolPart, progress: Callable[[str], None]) -> ToolContext:

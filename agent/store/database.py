@@ -19,9 +19,9 @@ from typing import TypeVar, cast
 import aiosqlite
 
 from agent.records.errors import StoreError, StoreUnavailable
-from agent.store.damage import is_damage, mark_damaged, open_reader, open_writer
+from agent.store.database_file import is_damage, mark_damaged, open_reader, open_writer
 
-GIVE_UP = 60.0
+WRITE_TIMEOUT = 60.0
 """Seconds a write keeps trying while other processes hold the lock."""
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -75,12 +75,12 @@ class Database:
         try:
             writer = await _connected(partial(open_writer, path, notices))
         except (OSError, sqlite3.Error) as error:
-            raise explained(error, path) from error
+            raise store_error(error, path) from error
         try:
             reader = await _connected(partial(open_reader, path))
         except (OSError, sqlite3.Error) as error:
             await writer.close()
-            raise explained(error, path) from error
+            raise store_error(error, path) from error
         return cls(path, writer, reader)
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -104,7 +104,7 @@ class Database:
         except sqlite3.Error as error:
             if is_damage(error):
                 mark_damaged(self.path)
-            raise explained(error, self.path) from error
+            raise store_error(error, self.path) from error
 
     async def close(self) -> None:
         """Finish what is queued and close both connections."""
@@ -115,7 +115,7 @@ class Database:
         try:
             await self._writer.close()
         except sqlite3.Error as error:
-            raise explained(error, self.path) from error
+            raise store_error(error, self.path) from error
 
 
 def _data_version(connection: sqlite3.Connection) -> int:
@@ -132,7 +132,7 @@ def _snapshot(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Conne
 
 
 def _transaction(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
-    deadline = time.monotonic() + GIVE_UP
+    deadline = time.monotonic() + WRITE_TIMEOUT
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -157,7 +157,7 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def explained(error: OSError | sqlite3.Error, path: Path) -> StoreError:
+def store_error(error: OSError | sqlite3.Error, path: Path) -> StoreError:
     """The error as a sentence for the user."""
     where = f"The session database {path}"
     remedy = "or set OPENCODE_PY_DATA to a folder that you can write to."

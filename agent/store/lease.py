@@ -83,7 +83,7 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def read(connection: sqlite3.Connection, session_id: str) -> Lease | None:
+def read_lease(connection: sqlite3.Connection, session_id: str) -> Lease | None:
     row = connection.execute(
         "SELECT session_id, owner, pid, started, machine, heartbeat FROM lease "
         "WHERE session_id = ?",
@@ -93,7 +93,7 @@ def read(connection: sqlite3.Connection, session_id: str) -> Lease | None:
 
 
 def _acquire(connection: sqlite3.Connection, lease: Lease) -> bool:
-    present = read(connection, lease.session_id)
+    present = read_lease(connection, lease.session_id)
     if present is not None and present.token != lease.token and present.is_alive(lease.heartbeat):
         return False
     connection.execute(

@@ -5,13 +5,13 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.store.codec import clean
-from agent.store.search import Found, SearchHit, excerpts, find
+from agent.store.codec import clean_text
+from agent.store.search import RawHit, SearchHit, find_hits, with_excerpts
 
-SEARCHED = 1_000
+MAX_SEARCHED_HITS = 1_000
 """Hits of a search that are looked through for the sessions that hold them, newest first."""
 
-PER_SESSION = 3
+MAX_HITS_PER_SESSION = 3
 """Hits of one session that are told: a word that is everywhere in it hides no other."""
 
 _COLUMNS = (
@@ -23,7 +23,7 @@ _READABLE = "json_valid(data)"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
+class SessionListItem:
     """*updated* is seconds since the epoch, *cost* US dollars, None where it is not known."""
 
     id: str
@@ -41,31 +41,31 @@ class SessionLine:
 class SessionHit:
     """A session and one of its texts that holds what was searched for."""
 
-    line: SessionLine
+    session: SessionListItem
     hit: SearchHit
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SessionScope:
     """Which sessions count: those of *directory* (None: of every folder), with the *archived*
     ones or without."""
 
     directory: str | None = None
     archived: bool = False
 
-    def holds(self, line: SessionLine) -> bool:
+    def includes(self, line: SessionListItem) -> bool:
         here = self.directory is None or line.directory == self.directory
         return here and (self.archived or not line.archived)
 
 
-def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
+def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[SessionListItem]:
     """Sessions that were used, the pinned ones first, then the one updated last first.
     Sub-agents' sessions are left out."""
     conditions = [_READABLE, "+parent_id IS NULL"]
     values: list[str] = []
     if scope.directory is not None:
         conditions.append("directory = ?")
-        values.append(clean(scope.directory))
+        values.append(clean_text(scope.directory))
     if not scope.archived:
         conditions.append("archived = 0")
     rows = connection.execute(
@@ -73,37 +73,41 @@ def lines(connection: sqlite3.Connection, scope: Scope) -> list[SessionLine]:
         "ORDER BY pinned DESC, updated DESC, id DESC",
         values,
     )
-    return [line for row in rows if (line := _line(row)).turns or line.title]
+    return [line for row in rows if (line := _list_item(row)).turns or line.title]
 
 
-def found(connection: sqlite3.Connection, text: str, scope: Scope, limit: int) -> list[SessionHit]:
+def search_sessions(
+    connection: sqlite3.Connection, text: str, scope: SessionScope, limit: int
+) -> list[SessionHit]:
     """Up to *limit* texts that hold every word of *text*, newest first, a few of each session;
     sub-agents' sessions too."""
-    of_session: dict[str, list[Found]] = {}
-    for hit in find(connection, text, SEARCHED):
+    of_session: dict[str, list[RawHit]] = {}
+    for hit in find_hits(connection, text, MAX_SEARCHED_HITS):
         of_session.setdefault(hit.session_id, []).append(hit)
-    known = _named(connection, of_session)
+    known = _list_items(connection, of_session)
     shown = [
         hit
         for id_, hits in of_session.items()
-        if id_ in known and scope.holds(known[id_])
-        for hit in hits[:PER_SESSION]
+        if id_ in known and scope.includes(known[id_])
+        for hit in hits[:MAX_HITS_PER_SESSION]
     ][:limit]
-    return [SessionHit(known[hit.session_id], hit) for hit in excerpts(connection, shown)]
+    return [SessionHit(known[hit.session_id], hit) for hit in with_excerpts(connection, shown)]
 
 
-def _named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, SessionLine]:
+def _list_items(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, SessionListItem]:
     wanted = list(ids)
     marks = ", ".join("?" * len(wanted))
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM session WHERE {_READABLE} AND id IN ({marks})",  # constants
         wanted,
     )
-    return {line.id: line for line in map(_line, rows)}
+    return {line.id: line for line in map(_list_item, rows)}
 
 
-def _line(row: tuple[str, str, str, float, int, float | None, int, int, str | None]) -> SessionLine:
+def _list_item(
+    row: tuple[str, str, str, float, int, float | None, int, int, str | None],
+) -> SessionListItem:
     id_, directory, title, updated, turns, cost, archived, pinned, parent_id = row
-    return SessionLine(
+    return SessionListItem(
         id_, directory, title, updated, turns or 0, cost, bool(archived), bool(pinned), parent_id
     )

@@ -5,9 +5,12 @@ import sqlite3
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, TypeAlias
 
 from agent.records.messages import CompactionPart, MessageWithParts, Session
-from agent.store.codec import clean, decode_all, decode_message, decode_part, decode_session
+from agent.store.codec import clean_text, decode_all, decode_message, decode_part, decode_session
+
+Rows: TypeAlias = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class SessionFilter:
 
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
     row = connection.execute(
-        "SELECT data FROM session WHERE id = ?", (clean(session_id),)
+        "SELECT data FROM session WHERE id = ?", (clean_text(session_id),)
     ).fetchone()
     return decode_session(row[0]) if row is not None else None
 
@@ -34,7 +37,7 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
     values: list[str | float] = []
     if wanted.directory is not None:
         conditions.append("directory = ?")
-        values.append(clean(wanted.directory))
+        values.append(clean_text(wanted.directory))
     if not wanted.include_children:
         # The plus keeps SQLite from choosing the parents' index: nearly all have none.
         conditions.append("+parent_id IS NULL")
@@ -60,7 +63,7 @@ def children(connection: sqlite3.Connection, session_id: str) -> list[Session]:
 
 def message(connection: sqlite3.Connection, message_id: str) -> MessageWithParts | None:
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE id = ?", (clean(message_id),)
+        "SELECT id, data FROM message WHERE id = ?", (clean_text(message_id),)
     ).fetchall()
     if not rows:
         return None
@@ -95,7 +98,7 @@ PINNED = "CASE WHEN json_valid(data) THEN json_extract(data, '$.pinned') END = 1
 """As the index has it, word for word."""
 
 
-def since_summary(
+def context_messages(
     connection: sqlite3.Connection, session_id: str, before: str | None
 ) -> list[MessageWithParts]:
     """What a session goes on from, of its messages before the id *before*, oldest first: those
@@ -124,11 +127,11 @@ def _start(connection: sqlite3.Connection, session_id: str, before: str | None) 
     for _message_id, data in rows:
         for part in decode_all(decode_part, (data,)):
             if isinstance(part, CompactionPart):
-                return part.goes_on_from
+                return part.first_kept_id
     return ""
 
 
-def outlasting(
+def preserved_messages(
     connection: sqlite3.Connection, session_id: str, before: str
 ) -> list[MessageWithParts]:
     """The messages before the id *before* that a summary keeps word for word, oldest first: the
@@ -146,7 +149,7 @@ def outlasting(
     return _with_parts(rows, _parts_of(connection, rows))
 
 
-def pinned(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
+def pinned_ids(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
     """The ids of the messages of a session that are pinned."""
     rows = connection.execute(
         f"SELECT id FROM message WHERE session_id = ? AND {PINNED}",  # constants
@@ -181,3 +184,23 @@ def _with_parts(
     }
     found = decode_all(decode_message, (data for _, data in rows))
     return [MessageWithParts(record, by_message.get(record.id, ())) for record in found]
+
+
+def todos(connection: sqlite3.Connection, session_id: str) -> Rows:
+    return connection.execute(
+        "SELECT content, status, priority FROM todo WHERE session_id = ? ORDER BY position",
+        (session_id,),
+    ).fetchall()
+
+
+def session_rules(connection: sqlite3.Connection, root_id: str) -> Rows:
+    return connection.execute(
+        "SELECT permission, pattern FROM session_rule WHERE root_id = ? ORDER BY number",
+        (root_id,),
+    ).fetchall()
+
+
+def prompt_history(connection: sqlite3.Connection, limit: int) -> Rows:
+    return connection.execute(
+        "SELECT text FROM prompt_history ORDER BY number DESC LIMIT ?", (limit,)
+    ).fetchall()

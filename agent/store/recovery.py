@@ -1,7 +1,7 @@
 """Closing what a crashed process left open (spec 7, D1a and D3)."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -17,10 +17,10 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.store import lease
-from agent.store.codec import decode_all, decode_message, decode_part
-from agent.store.errands import lost_errands
-from agent.store.records import write
+from agent.store import lease, queries
+from agent.store.background_reports import CRASHED, background_report, queued_report
+from agent.store.codec import decode_all, decode_message, decode_part, decode_session
+from agent.store.writes import write_records
 
 INTERRUPTED = (
     "The program ended before this call finished, so its result is not known. "
@@ -29,14 +29,14 @@ INTERRUPTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveryResult:
     """The sessions that were touched and the records as they are now."""
 
     session_ids: tuple[str, ...]
     records: tuple[Session | Message | Part, ...]
 
 
-def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> Recovered:
+def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> RecoveryResult:
     """End everything open in sessions that no living process holds, but for those in *own*.
 
     Part of one write transaction, so that two processes that start together do it once.
@@ -44,22 +44,22 @@ def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -
     session_ids: list[str] = []
     records: list[Session | Message | Part] = []
     for session_id in _candidates(connection):
-        holder = lease.read(connection, session_id)
+        holder = lease.read_lease(connection, session_id)
         if session_id in own or (holder is not None and holder.is_alive(now)):
             continue
         ended = holder.heartbeat if holder is not None else 0.0
         closed = [
-            *_closed_messages(connection, session_id, ended),
-            *_closed_parts(connection, session_id, ended),
+            *_close_messages(connection, session_id, ended),
+            *_close_parts(connection, session_id, ended),
         ]
-        write(connection, closed)
+        write_records(connection, closed)
         connection.execute("DELETE FROM lease WHERE session_id = ?", (session_id,))
         if closed:
             session_ids.append(session_id)
             records += closed
-    ended = lost_errands(connection, own, now)
-    write(connection, ended)
-    return Recovered(tuple(session_ids), (*records, *ended))
+    ended = _end_lost_tasks(connection, own, now)
+    write_records(connection, ended)
+    return RecoveryResult(tuple(session_ids), (*records, *ended))
 
 
 def _candidates(connection: sqlite3.Connection) -> list[str]:
@@ -71,7 +71,7 @@ def _candidates(connection: sqlite3.Connection) -> list[str]:
     return [session_id for (session_id,) in rows]
 
 
-def _closed_messages(
+def _close_messages(
     connection: sqlite3.Connection, session_id: str, ended: float
 ) -> Iterable[AssistantMessage]:
     rows = connection.execute(
@@ -82,7 +82,7 @@ def _closed_messages(
             yield replace(message, completed=max(message.created, ended), interrupted=True)
 
 
-def _closed_parts(connection: sqlite3.Connection, session_id: str, ended: float) -> Iterable[Part]:
+def _close_parts(connection: sqlite3.Connection, session_id: str, ended: float) -> Iterable[Part]:
     rows = connection.execute(
         "SELECT message.created, part.data FROM part JOIN message ON message.id = part.message_id "
         "WHERE part.session_id = ? AND part.open = 1 AND message.role = 'assistant' "
@@ -91,10 +91,42 @@ def _closed_parts(connection: sqlite3.Connection, session_id: str, ended: float)
     ).fetchall()
     for created, data in rows:
         for part in decode_all(decode_part, (data,)):
-            yield closed_part(part, max(created, ended))
+            yield close_part(part, max(created, ended))
 
 
-def closed_part(part: Part, ended: float) -> Part:
+def _end_lost_tasks(
+    connection: sqlite3.Connection, own: AbstractSet[str], now: float
+) -> list[Session | Message | Part]:
+    """The records that end the background tasks which no living process follows, but for those
+    of the sessions in *own*. Who follows one holds the lease of the session that it is for."""
+    rows = connection.execute(
+        # As the index has it, word for word.
+        "SELECT data FROM session WHERE CASE WHEN json_valid(data) "
+        "THEN json_extract(data, '$.errand.state') END = 'running' ORDER BY id"
+    ).fetchall()
+    children = decode_all(decode_session, (data for (data,) in rows))
+    return [record for child in children for record in _end_lost_task(connection, child, own, now)]
+
+
+def _end_lost_task(
+    connection: sqlite3.Connection, child: Session, own: AbstractSet[str], now: float
+) -> Iterator[Session | Message | Part]:
+    followed = [one for one in (child.id, child.parent_id) if one is not None]
+    held = (lease.read_lease(connection, one) for one in followed)
+    if own & {*followed} or any(each and each.is_alive(now) for each in held):
+        return
+    if child.background_task is None:
+        return
+    ended = max(child.background_task.started, child.updated)
+    yield replace(
+        child, background_task=replace(child.background_task, state="interrupted", ended=ended)
+    )
+    parent = queries.session(connection, child.parent_id or "")
+    if parent is not None:
+        yield from queued_report(parent, background_report(child, "interrupted", CRASHED), now)
+
+
+def close_part(part: Part, ended: float) -> Part:
     """*part* as it is once its process has died at about *ended*; unchanged if not open."""
     match part:
         case TextPart(ended=None):

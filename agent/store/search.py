@@ -13,9 +13,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.store.codec import clean
+from agent.store.codec import clean_text
 
-SCANNED = 20_000
+MAX_SCANNED = 20_000
 """Texts that the scan for words of one or two characters looks at, newest first."""
 
 _TRIGRAM = 3
@@ -52,7 +52,7 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RawHit:
     """A hit without an excerpt: *table* and *query* tell where one comes from, and *snippet* is it
     where it is known already."""
 
@@ -67,15 +67,15 @@ class Found:
 
 def search(connection: sqlite3.Connection, text: str, limit: int) -> list[SearchHit]:
     """Up to *limit* parts that hold every word of *text*; none for an empty text."""
-    return excerpts(connection, find(connection, text, limit))
+    return with_excerpts(connection, find_hits(connection, text, limit))
 
 
-def find(connection: sqlite3.Connection, text: str, limit: int) -> list[Found]:
+def find_hits(connection: sqlite3.Connection, text: str, limit: int) -> list[RawHit]:
     """What ``search`` gives, without excerpts."""
-    words = [word for word in clean(text).replace("\0", " ").split() if word]
+    words = [word for word in clean_text(text).replace("\0", " ").split() if word]
     if not words or limit <= 0:
         return []
-    hits: dict[int, Found] = {}
+    hits: dict[int, RawHit] = {}
     query = " ".join('"' + word.replace('"', '""') + '"' for word in words)
     _add(hits, connection, "part_words", query, limit)
     if len(hits) < limit and min(map(len, words)) >= _TRIGRAM:
@@ -88,7 +88,7 @@ def find(connection: sqlite3.Connection, text: str, limit: int) -> list[Found]:
     return list(hits.values())[:limit]
 
 
-def excerpts(connection: sqlite3.Connection, found: Sequence[Found]) -> list[SearchHit]:
+def with_excerpts(connection: sqlite3.Connection, found: Sequence[RawHit]) -> list[SearchHit]:
     """*found* with the text round each match, in the same order."""
     texts: dict[int, str] = {hit.number: hit.snippet for hit in found if not hit.table}
     for table, query in dict.fromkeys((hit.table, hit.query) for hit in found if hit.table):
@@ -107,24 +107,24 @@ def excerpts(connection: sqlite3.Connection, found: Sequence[Found]) -> list[Sea
 
 
 def _add(
-    hits: dict[int, Found], connection: sqlite3.Connection, table: str, query: str, limit: int
+    hits: dict[int, RawHit], connection: sqlite3.Connection, table: str, query: str, limit: int
 ) -> None:
     for number, part_id, message_id, session_id in connection.execute(
         _FOUND.format(table=table), (query, limit)
     ):
-        hits.setdefault(number, Found(number, session_id, message_id, part_id, table, query))
+        hits.setdefault(number, RawHit(number, session_id, message_id, part_id, table, query))
 
 
 def _scan(
-    hits: dict[int, Found], connection: sqlite3.Connection, words: list[str], limit: int
+    hits: dict[int, RawHit], connection: sqlite3.Connection, words: list[str], limit: int
 ) -> None:
     conditions = " ".join("AND instr(lower(part_text.text), lower(?)) > 0" for _ in words)
     rows = connection.execute(
-        f"{_RECENT} {conditions} ORDER BY part.number DESC LIMIT ?", (SCANNED, *words, limit)
+        f"{_RECENT} {conditions} ORDER BY part.number DESC LIMIT ?", (MAX_SCANNED, *words, limit)
     )
     for number, part_id, message_id, session_id, text in rows:
         snippet = _excerpt(text, words[0])
-        hits.setdefault(number, Found(number, session_id, message_id, part_id, snippet=snippet))
+        hits.setdefault(number, RawHit(number, session_id, message_id, part_id, snippet=snippet))
 
 
 def _excerpt(text: str, word: str, around: int = 30) -> str:

@@ -20,7 +20,7 @@ GROUP BY day, model, project HAVING done > 0 ORDER BY day, model, project
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsageRow:
     """The use of one model in one project on one day (``YYYY-MM-DD``, local time). *cost* in US
     dollars is of the steps whose cost is known, None where none is. A turn counts where its first
     step does."""
@@ -34,18 +34,20 @@ class Used:
     cost: float | None
 
 
-def used(connection: sqlite3.Connection, since: float, project: str | None) -> tuple[Used, ...]:
+def usage_rows(
+    connection: sqlite3.Connection, since: float, project: str | None
+) -> tuple[UsageRow, ...]:
     """What was used from *since* (seconds since the epoch, to a quarter of an hour) on, of one
     project or of all."""
     rows = connection.execute(SUMS, (int(since // QUARTER), project))
     return tuple(
-        Used(day, model, place, steps, turns, Usage(*tokens), cost)
+        UsageRow(day, model, place, steps, turns, Usage(*tokens), cost)
         for day, model, place, steps, turns, *tokens, cost in rows
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class UsageTotal:
     """A sum of rows under one name."""
 
     name: str
@@ -55,11 +57,11 @@ class Total:
     cost: float | None = None
 
 
-def total(name: str, rows: Iterable[Used]) -> Total:
+def total(name: str, rows: Iterable[UsageRow]) -> UsageTotal:
     """The sum of *rows*."""
     given = list(rows)
     costs = [row.cost for row in given if row.cost is not None]
-    return Total(
+    return UsageTotal(
         name,
         sum(row.steps for row in given),
         sum(row.turns for row in given),
@@ -68,9 +70,9 @@ def total(name: str, rows: Iterable[Used]) -> Total:
     )
 
 
-def totals(rows: Iterable[Used], key: Callable[[Used], str]) -> tuple[Total, ...]:
+def totals(rows: Iterable[UsageRow], key: Callable[[UsageRow], str]) -> tuple[UsageTotal, ...]:
     """A sum for each value of *key*, in the order of the rows."""
-    groups: dict[str, list[Used]] = {}
+    groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return tuple(total(name, group) for name, group in groups.items())

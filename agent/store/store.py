@@ -6,14 +6,18 @@ published as they change and are durable within 250 ms; every read sees them.
 """
 
 import asyncio
+import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Any, TypeVar
 
 from agent.bus import Bus
+from agent.records.blocks import TodoItem
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
     DeltaField,
@@ -25,26 +29,48 @@ from agent.records.events import (
     SessionCreated,
     SessionDeleted,
     SessionUpdated,
+    TodoUpdated,
 )
 from agent.records.messages import (
     AssistantMessage,
     Message,
+    MessageWithParts,
     Part,
     Session,
     UserMessage,
     is_open,
 )
-from agent.store import lease, queries, records
+from agent.store import lease, listing, queries, search, stats, writes
+from agent.store.codec import clean_text
 from agent.store.database import Database
 from agent.store.lease import Leases
-from agent.store.reads import NO_SESSION, Reads
-from agent.store.records import Record
+from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import recover
-from agent.store.side_records import SideRecords
-from agent.store.write_behind import WriteBehind
+from agent.store.search import SearchHit
+from agent.store.stats import UsageRow
+from agent.store.write_behind import OpenParts, WriteBehind
+from agent.store.writes import Record
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+NO_SESSION = (
+    "There is no session {session_id}. It may have been deleted; list the sessions to see which "
+    "there are."
+)
+_MAX_READS = 5
 
 
-class Store(Reads, SideRecords):
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Some messages of a session, oldest first, and how many there are before them."""
+
+    messages: tuple[MessageWithParts, ...]
+    older: int
+
+
+class Store:
     """The session database. Make one with ``open``; used from one event loop.
 
     *notices* are sentences for the user: a damaged file that was set aside.
@@ -53,8 +79,11 @@ class Store(Reads, SideRecords):
     notices: tuple[str, ...] = ()
 
     def __init__(self, database: Database, bus: Bus) -> None:
-        super().__init__(database, bus)
-        self._behind = WriteBehind(database, bus, self._parts)
+        self._database = database
+        self._bus = bus
+        self._parts = OpenParts()
+        self._writes: set[asyncio.Task[Any]] = set()
+        self._write_behind = WriteBehind(database, bus, self._parts)
         self._leases = Leases(database, secrets.token_hex(8))
 
     @classmethod
@@ -77,12 +106,138 @@ class Store(Reads, SideRecords):
         try:
             while self._writes:
                 await asyncio.gather(*self._writes, return_exceptions=True)
-            await self._behind.close()
+            await self._write_behind.close()
         finally:
             try:
                 await self._leases.close()
             finally:
                 await self._database.close()
+
+    async def session(self, session_id: str) -> Session:
+        """Raises ``SessionNotFound``."""
+        found = await self._database.read(partial(queries.session, session_id=session_id))
+        if found is None:
+            raise SessionNotFound(NO_SESSION.format(session_id=session_id))
+        return found
+
+    async def sessions(
+        self,
+        *,
+        directory: str | None = None,
+        include_children: bool = False,
+        archived: bool = False,
+        limit: int = 100,
+        before: float | None = None,
+    ) -> list[Session]:
+        """Up to *limit* sessions, the one updated last first.
+
+        *directory* keeps those opened there; sub-agents' sessions are left out unless
+        *include_children*, archived ones unless *archived*; *before* (seconds since the
+        epoch) keeps those updated earlier, for the next page.
+        """
+        wanted = queries.SessionFilter(directory, include_children, archived, limit, before)
+        return await self._database.read(partial(queries.sessions, wanted=wanted))
+
+    async def session_list(self, scope: SessionScope) -> list[SessionListItem]:
+        """The sessions of *scope* as a list shows them, the pinned first, then newest first."""
+        return await self._database.read(partial(listing.session_list, scope=scope))
+
+    async def search_sessions(
+        self, text: str, scope: SessionScope, limit: int = 100
+    ) -> list[SessionHit]:
+        """Up to *limit* texts of sessions of *scope* that hold every word of *text*."""
+        return await self._database.read(
+            partial(listing.search_sessions, text=text, scope=scope, limit=limit)
+        )
+
+    async def children(self, session_id: str) -> list[Session]:
+        """The sub-agents' sessions of a session, oldest first."""
+        return await self._database.read(partial(queries.children, session_id=session_id))
+
+    async def messages(
+        self, session_id: str, *, before: str | None = None, limit: int | None = None
+    ) -> list[MessageWithParts]:
+        """The last *limit* messages before the message *before* (default: all), oldest first.
+
+        A session that does not exist has none.
+        """
+        work = partial(queries.messages, session_id=session_id, before=before, limit=limit)
+        found = await self._consistent(work, session_id)
+        return self._with_open_parts(found, session_id)
+
+    async def context_messages(
+        self, session_id: str, *, before: str | None = None
+    ) -> list[MessageWithParts]:
+        """What a session goes on from, oldest first: the newest summary with the messages that it
+        left as they are and all that came since, and what waits. All where it was never summed
+        up. *before*: as it was before that message."""
+        work = partial(queries.context_messages, session_id=session_id, before=before)
+        return self._with_open_parts(await self._consistent(work, session_id), session_id)
+
+    async def preserved_messages(self, session_id: str, before: str) -> list[MessageWithParts]:
+        """Of the messages before the message *before* those that summaries keep word for word,
+        oldest first (``agent.session.context.pins``)."""
+        work = partial(queries.preserved_messages, session_id=session_id, before=before)
+        return await self._database.read(work)
+
+    async def page(self, session_id: str, *, before: str | None = None, limit: int) -> MessagePage:
+        """The last *limit* messages before the message *before* (default: of all)."""
+        messages = await self.messages(session_id, before=before, limit=limit)
+        if len(messages) < limit:
+            return MessagePage(tuple(messages), 0)
+        first = messages[0].message.id
+        work = partial(queries.message_count, session_id=session_id, before=first)
+        return MessagePage(tuple(messages), await self._database.read(work))
+
+    async def message(self, message_id: str) -> MessageWithParts | None:
+        """One message with its parts, None if there is none."""
+        work = partial(queries.message, message_id=message_id)
+        found = await self._database.read(work)
+        if found is None:
+            return None
+        session_id = found.message.session_id
+        if self._parts.ids(session_id):
+            found = await self._consistent(work, session_id)
+        return self._with_open_parts([found], session_id)[0] if found is not None else None
+
+    async def pinned_ids(self, session_id: str) -> frozenset[str]:
+        """The ids of the messages that the user pinned."""
+        return await self._database.read(partial(queries.pinned_ids, session_id=session_id))
+
+    async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
+        """Up to *limit* finished texts that hold every word of *text*, newest first."""
+        return await self._database.read(partial(search.search, text=text, limit=limit))
+
+    async def usage_rows(
+        self, since: float = 0.0, project: str | None = None
+    ) -> tuple[UsageRow, ...]:
+        """What models used from *since* on (seconds since the epoch), in *project* or in all."""
+        return await self._database.read(partial(stats.usage_rows, since=since, project=project))
+
+    async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
+        """Read again while a part leaves memory during the read: the state that was read may
+        be from before it was committed, and memory no longer has it."""
+        for _ in range(_MAX_READS):
+            held = self._parts.ids(session_id)
+            found = await self._database.read(work)
+            if held <= self._parts.ids(session_id):
+                return found
+        return await self._database.read(work)
+
+    def _with_open_parts(
+        self, found: list[MessageWithParts], session_id: str
+    ) -> list[MessageWithParts]:
+        by_message: dict[str, dict[str, Part]] = {}
+        for part in self._parts.of_session(session_id):
+            by_message.setdefault(part.message_id, {})[part.id] = part
+        if not by_message:
+            return found
+        return [
+            replace(entry, parts=_merge_parts(entry.parts, by_message[entry.message.id]))
+            if entry.message.id in by_message
+            else entry
+            for entry in found
+        ]
 
     async def save(self, *given: Session | Message | Part) -> None:
         """Insert or replace records in one transaction, then publish them in their order.
@@ -92,9 +247,9 @@ class Store(Reads, SideRecords):
         nothing published; open parts stay in memory and are tried again.
         """
         parts = [r for r in given if not isinstance(r, Session | UserMessage | AssistantMessage)]
-        users = records.user_message_ids(given)
-        self._behind.hold_back([part.id for part in parts])
-        self._behind.settle(r.id for r in given if isinstance(r, AssistantMessage))
+        users = writes.user_message_ids(given)
+        self._write_behind.hold_back([part.id for part in parts])
+        self._write_behind.drop_unsaved(r.id for r in given if isinstance(r, AssistantMessage))
         # An open part is in memory before its commit, so that what is appended meanwhile
         # is appended to it; a closed one stays open for readers until it is durable.
         closed: list[Part] = []
@@ -103,7 +258,7 @@ class Store(Reads, SideRecords):
                 self._parts.put(part)
             else:
                 closed.append(part)
-        await self._finished(self._commit(given, parts, closed))
+        await self._run_to_end(self._commit(given, parts, closed))
 
     async def update(
         self,
@@ -122,7 +277,7 @@ class Store(Reads, SideRecords):
             found = queries.session(connection, session_id)
             changed = change(found) if found is not None else None
             if changed is not None:
-                records.write(connection, (changed, *beside))
+                writes.write_records(connection, (changed, *beside))
             return changed
 
         async def updated() -> Session:
@@ -134,18 +289,18 @@ class Store(Reads, SideRecords):
             self._bus.publish(SessionUpdated(session))
             return session
 
-        return await self._finished(updated())
+        return await self._run_to_end(updated())
 
     async def _commit(
         self, given: tuple[Record, ...], parts: list[Part], closed: list[Part]
     ) -> None:
         committed = False
         try:
-            created = await self._database.write(partial(records.write, records=given))
+            created = await self._database.write(partial(writes.write_records, records=given))
             committed = True
         finally:
-            self._behind.let_go([part.id for part in parts], committed=committed)
-        self._behind.forget(part.id for part in closed)
+            self._write_behind.release([part.id for part in parts], committed=committed)
+        self._write_behind.forget(part.id for part in closed)
         for record in given:
             self._bus.publish(self._event(record, created))
 
@@ -165,38 +320,38 @@ class Store(Reads, SideRecords):
         """Hold an open part in memory and publish it now; durable within 250 ms. A message is one
         that could not be saved: it is stored once the disk takes it."""
         if isinstance(record, AssistantMessage):
-            self._behind.owe(record)
+            self._write_behind.add_unsaved(record)
         else:
-            self._behind.stage(record)
+            self._write_behind.stage(record)
 
     def append(self, part_id: str, field: DeltaField, delta: str) -> None:
         """Add *delta* to an open part and publish it now; durable within 250 ms.
 
         Raises ``StoreError`` if the part is not held or takes no such deltas.
         """
-        self._behind.append(part_id, field, delta)
+        self._write_behind.append(part_id, field, delta)
 
     async def flush(self) -> None:
         """Return once every staged and appended change is durable."""
-        await self._behind.flush()
+        await self._write_behind.flush()
 
     async def remove_message(self, session_id: str, message_id: str) -> None:
         """Delete a message with its parts and publish ``MessageRemoved``."""
-        await self._finished(self._remove_message(session_id, message_id))
+        await self._run_to_end(self._remove_message(session_id, message_id))
 
     async def _remove_message(self, session_id: str, message_id: str) -> None:
         open_ids = [p.id for p in self._parts.of_session(session_id) if p.message_id == message_id]
-        self._behind.forget(open_ids)
-        await self._database.write(partial(records.delete_message, message_id=message_id))
+        self._write_behind.forget(open_ids)
+        await self._database.write(partial(writes.delete_message, message_id=message_id))
         self._bus.publish(MessageRemoved(session_id, message_id))
 
     async def remove_part(self, part: Part) -> None:
         """Delete a part and publish ``PartRemoved``."""
-        await self._finished(self._remove_part(part))
+        await self._run_to_end(self._remove_part(part))
 
     async def _remove_part(self, part: Part) -> None:
-        self._behind.forget((part.id,))
-        await self._database.write(partial(records.delete_part, part_id=part.id))
+        self._write_behind.forget((part.id,))
+        await self._database.write(partial(writes.delete_part, part_id=part.id))
         self._bus.publish(PartRemoved(part.session_id, part.message_id, part.id))
 
     async def delete_session(self, session_id: str) -> None:
@@ -204,15 +359,61 @@ class Store(Reads, SideRecords):
 
         Raises ``SessionNotFound``.
         """
-        await self._finished(self._delete_session(session_id))
+        await self._run_to_end(self._delete_session(session_id))
 
     async def _delete_session(self, session_id: str) -> None:
-        deleted = await self._database.write(partial(records.delete_session, session_id=session_id))
+        deleted = await self._database.write(partial(writes.delete_session, session_id=session_id))
         if not deleted:
             raise SessionNotFound(f"There is no session {session_id} to delete.")
         for id_ in deleted:
-            self._behind.forget(self._parts.ids(id_))
+            self._write_behind.forget(self._parts.ids(id_))
             self._bus.publish(SessionDeleted(id_))
+
+    async def todos(self, session_id: str) -> tuple[TodoItem, ...]:
+        """The session's todo list, in order."""
+        rows = await self._database.read(partial(queries.todos, session_id=session_id))
+        return tuple(TodoItem(*row) for row in rows)
+
+    async def save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:
+        """Replace the session's todo list and publish ``TodoUpdated``."""
+        await self._run_to_end(self._save_todos(session_id, items))
+
+    async def _save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:
+        await self._database.write(partial(writes.write_todos, session_id=session_id, items=items))
+        self._bus.publish(TodoUpdated(session_id, items))
+
+    async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
+        """What the user allowed for a session's tree, as ``(permission, pattern)`` in the
+        order it was given."""
+        rows = await self._database.read(partial(queries.session_rules, root_id=root_id))
+        return tuple((permission, pattern) for permission, pattern in rows)
+
+    async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        """Keep one rule; one that is there already is kept once."""
+        await self._database.write(
+            partial(
+                writes.add_session_rule, root_id=root_id, permission=permission, pattern=pattern
+            )
+        )
+
+    async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
+        """Forget one rule; nothing happens when it is not there."""
+        await self._database.write(
+            partial(
+                writes.delete_session_rule, root_id=root_id, permission=permission, pattern=pattern
+            )
+        )
+
+    async def prompt_history(self, limit: int = 500) -> list[str]:
+        """The last prompts of all sessions, newest first."""
+        rows = await self._database.read(partial(queries.prompt_history, limit=limit))
+        return [text for (text,) in rows]
+
+    async def add_prompt_history(self, text: str, directory: str) -> None:
+        """Keep one prompt, unless it repeats the last one."""
+        await self._database.write(
+            partial(writes.add_prompt_history, text=clean_text(text), directory=directory)
+        )
 
     async def acquire_lease(self, session_id: str) -> bool:
         """Claim the session for a turn of this process; false while another living process
@@ -228,7 +429,7 @@ class Store(Reads, SideRecords):
         """Whether a turn of this session runs in another living process."""
         if session_id in self._leases.held:
             return False
-        found = await self._database.read(partial(lease.read, session_id=session_id))
+        found = await self._database.read(partial(lease.read_lease, session_id=session_id))
         return found is not None and found.is_alive(time.time())
 
     async def foreign_version(self) -> int:
@@ -248,3 +449,21 @@ class Store(Reads, SideRecords):
         for record in found.records:
             self._bus.publish(self._event(record, set()))
         return list(found.session_ids)
+
+    async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of *work*, which runs to its end even if the caller is cancelled: what
+        was handed to the database will be committed, so memory and bus must follow."""
+        task = asyncio.create_task(work)
+        self._writes.add(task)
+        task.add_done_callback(self._write_done)
+        return await asyncio.shield(task)
+
+    def _write_done(self, task: asyncio.Task[Any]) -> None:
+        self._writes.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.debug("a write failed: %s", error)
+
+
+def _merge_parts(stored: tuple[Part, ...], held: dict[str, Part]) -> tuple[Part, ...]:
+    parts = {part.id: part for part in stored} | held
+    return tuple(sorted(parts.values(), key=lambda part: part.id))

@@ -9,20 +9,117 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from agent.bus import Bus
 from agent.records.errors import StoreError
-from agent.records.events import DeltaField, MessageUpdated, Notice, PartUpdated
-from agent.records.messages import AssistantMessage, Part, is_open
+from agent.records.events import DeltaField, MessageUpdated, Notice, PartDelta, PartUpdated
+from agent.records.messages import (
+    AssistantMessage,
+    Part,
+    Pending,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    is_open,
+)
 from agent.store.database import Database
-from agent.store.open_parts import OpenParts
-from agent.store.records import write_late
+from agent.store.writes import write_if_stored
 
-FLUSH_AFTER = 0.15
+
+class _OpenPart:
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self._chunks: list[str] = []
+        self._length = len(_growing(part)[1])
+
+    def append(self, field: DeltaField, delta: str) -> int:
+        """Add *delta* and return the length before it."""
+        if _growing(self.part)[0] != field:
+            message = f"Part {self.part.id} takes no {field} now; this is a fault of the program."
+            raise StoreError(message)
+        offset = self._length
+        self._chunks.append(delta)
+        self._length += len(delta)
+        return offset
+
+    def current(self) -> Part:
+        if self._chunks:
+            self.part = _extended(self.part, "".join(self._chunks))
+            self._chunks.clear()
+        return self.part
+
+
+def _growing(part: Part) -> tuple[DeltaField | None, str]:
+    """The field of *part* that takes deltas, and what it holds."""
+    match part:
+        case TextPart() | ReasoningPart():
+            return "text", part.text
+        case ToolPart(state=Pending() as state):
+            return "raw", state.raw
+        case _:
+            return None, ""
+
+
+def _extended(part: Part, more: str) -> Part:
+    match part:
+        case TextPart():
+            return replace(part, text=part.text + more)
+        case ReasoningPart():
+            return replace(part, text=part.text + more)
+        case ToolPart(state=Pending() as state):
+            return replace(part, state=replace(state, raw=state.raw + more))
+        case _:
+            return part
+
+
+class OpenParts:
+    """The open parts of this process by id."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, _OpenPart] = {}
+
+    def put(self, part: Part) -> None:
+        """Hold *part*, in place of what was held under its id."""
+        self._parts[part.id] = _OpenPart(part)
+
+    def get(self, part_id: str) -> Part | None:
+        """The part with all its deltas, None if it is not held."""
+        held = self._parts.get(part_id)
+        return held.current() if held is not None else None
+
+    def drop(self, part_id: str) -> None:
+        self._parts.pop(part_id, None)
+
+    def append(self, part_id: str, field: DeltaField, delta: str) -> PartDelta:
+        """Apply a delta. Raises ``StoreError`` when the part is not open for *field*."""
+        held = self._parts.get(part_id)
+        if held is None:
+            raise StoreError(f"Part {part_id} is not open; this is a fault of the program.")
+        offset = held.append(field, delta)
+        part = held.part
+        return PartDelta(part.session_id, part.message_id, part_id, field, offset, delta)
+
+    def session_ids(self) -> set[str]:
+        """The sessions that have open parts here."""
+        return {held.part.session_id for held in self._parts.values()}
+
+    def ids(self, session_id: str) -> set[str]:
+        """The ids of the open parts of a session."""
+        return {id_ for id_, held in self._parts.items() if held.part.session_id == session_id}
+
+    def of_session(self, session_id: str) -> list[Part]:
+        """The open parts of a session with all their deltas."""
+        return [
+            held.current() for held in self._parts.values() if held.part.session_id == session_id
+        ]
+
+
+FLUSH_DELAY = 0.15
 """Seconds from a change to its write, which itself may take the rest of the 250 ms."""
 
-SLOWEST_RETRY = 5.0
+MAX_RETRY_DELAY = 5.0
 """Seconds between two tries while the disk refuses writes."""
 
 
@@ -34,7 +131,7 @@ class WriteBehind:
         self._bus = bus
         self._parts = parts
         self._dirty: dict[str, None] = {}
-        self._owed: dict[str, AssistantMessage] = {}
+        self._unsaved: dict[str, AssistantMessage] = {}
         self._held_back: Counter[str] = Counter()
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
@@ -46,16 +143,16 @@ class WriteBehind:
         self._bus.publish(PartUpdated(part))
         self._mark((part.id,))
 
-    def owe(self, message: AssistantMessage) -> None:
+    def add_unsaved(self, message: AssistantMessage) -> None:
         """Publish *message*, whose end the disk would not take, and write it once it does."""
-        self._owed[message.id] = message
+        self._unsaved[message.id] = message
         self._bus.publish(MessageUpdated(message))
         self._mark(())
 
-    def settle(self, message_ids: Iterable[str]) -> None:
+    def drop_unsaved(self, message_ids: Iterable[str]) -> None:
         """Newer states of these messages are about to be written: none is owed any more."""
         for message_id in message_ids:
-            self._owed.pop(message_id, None)
+            self._unsaved.pop(message_id, None)
 
     def append(self, part_id: str, field: DeltaField, delta: str) -> None:
         """Add *delta* to an open part, publish it, and write it soon."""
@@ -71,7 +168,7 @@ class WriteBehind:
         for part_id in part_ids:
             self._dirty.pop(part_id, None)
 
-    def let_go(self, part_ids: list[str], *, committed: bool) -> None:
+    def release(self, part_ids: list[str], *, committed: bool) -> None:
         """The end of ``hold_back``. If the commit failed, what memory has is written."""
         self._held_back.subtract(part_ids)
         self._held_back += Counter()  # drops the zeros
@@ -93,17 +190,17 @@ class WriteBehind:
                 if part_id not in self._held_back and (part := self._parts.get(part_id)) is not None
             ]
             self._dirty = {part_id: None for part_id in self._dirty if part_id in self._held_back}
-            owed = list(self._owed.values())
+            owed = list(self._unsaved.values())
             if not batch and not owed:
                 return
             written = False
             try:
-                await self._database.write(partial(write_late, parts=batch, messages=owed))
+                await self._database.write(partial(write_if_stored, parts=batch, messages=owed))
                 written = True
             finally:
                 if not written:
                     self._mark(part.id for part in batch if self._parts.get(part.id) is not None)
-            self.settle(each.id for each in owed if self._owed.get(each.id) is each)
+            self.drop_unsaved(each.id for each in owed if self._unsaved.get(each.id) is each)
             for part in batch:
                 if not is_open(part) and self._parts.get(part.id) is part:
                     self._parts.drop(part.id)
@@ -121,18 +218,18 @@ class WriteBehind:
     def _mark(self, part_ids: Iterable[str]) -> None:
         self._dirty.update(dict.fromkeys(part_ids))
         idle = self._task is None or self._task.done()
-        if (self._dirty or self._owed) and idle and not self._closed:
+        if (self._dirty or self._unsaved) and idle and not self._closed:
             self._task = asyncio.create_task(self._write_soon(), name="store flush")
 
     async def _write_soon(self) -> None:
-        delay = FLUSH_AFTER
-        while self._dirty or self._owed:
+        delay = FLUSH_DELAY
+        while self._dirty or self._unsaved:
             await asyncio.sleep(delay)
             try:
                 await self.flush()
             except StoreError as error:
-                if delay == FLUSH_AFTER:
+                if delay == FLUSH_DELAY:
                     self._bus.publish(Notice(error.message, level="error"))
-                delay = min(delay * 2, SLOWEST_RETRY)
+                delay = min(delay * 2, MAX_RETRY_DELAY)
             else:
-                delay = FLUSH_AFTER
+                delay = FLUSH_DELAY

@@ -18,7 +18,7 @@ from agent.hooks.service import Hooks
 from agent.permission.decisions import refused
 from agent.permission.service import AskContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
 from agent.records.json import JsonObject
 from agent.records.messages import FailureKind, FilePart
@@ -51,7 +51,7 @@ class Observer(Protocol):
         """It runs in a terminal of the user's editor (its id)."""
         ...
 
-    def answered(self, consent: Consent) -> None:
+    def answered(self, consent: Decision) -> None:
         """Somebody or something allowed or refused the call."""
         ...
 

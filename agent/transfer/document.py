@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import (
     CompactionPart,
-    HarnessPart,
     MessageWithParts,
     ReasoningPart,
     ReportPart,
+    SyntheticPart,
     TextPart,
     ToolPart,
 )
@@ -42,7 +42,7 @@ def turn_entries(turn: TurnLine) -> Iterator[Entry]:
         message = item.message
         if message.role == "user":
             if message.synthetic:
-                yield from (part for part in item.parts if isinstance(part, HarnessPart))
+                yield from (part for part in item.parts if isinstance(part, SyntheticPart))
             else:
                 yield UserEntry(item, first=bool(turn.prompts) and item is turn.prompts[0])
             continue

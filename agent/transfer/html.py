@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
-from agent.records.consent import explained
+from agent.records.decisions import explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import (
     CompactionPart,
@@ -110,7 +110,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         case ToolPart():
             yield from _tool(entry)
         case ReportPart():
-            yield _folded(entry.line, entry.body)
+            yield _folded(entry.headline, entry.body)
         case CompactionPart(summary=summary):
             yield _folded(said_by(entry), summary)
         case FailedStep(error=error):
@@ -144,7 +144,7 @@ def _tool(part: ToolPart) -> Iterator[str]:
     given = shortened(result_of(part)).strip()
     if given and (not body or wrong):
         body += f"<pre>{escape(given)}</pre>"
-    said = [f'<p class="note">{escape(explained(one))}</p>' for one in part.consents]
+    said = [f'<p class="note">{escape(explain_decision(one))}</p>' for one in part.decisions]
     body = "".join(said) + body
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
     yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import cast
 
 from agent.records.errors import NothingToDo
-from agent.records.ids import Kind, new_id
+from agent.records.ids import IdPrefix, new_id
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
-from agent.store.recovery import closed_part
+from agent.store.recovery import close_part
 from agent.store.store import Store
 from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, with_ids
 from agent.transfer.opencode import from_opencode, is_opencode
@@ -75,7 +75,7 @@ def _ours(data: JsonObject, name: str) -> Bundle:
 
 def _renewed(bundle: Bundle) -> Bundle:
     """*bundle* under new ids, in the order of the old ones: a session may be imported twice."""
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, IdPrefix] = {}
     for one in _all(bundle):
         kinds[one.session.id] = "ses"
         for item in one.messages:
@@ -83,7 +83,7 @@ def _renewed(bundle: Bundle) -> Bundle:
             kinds[message.id] = "msg"
             if message.turn_id is not None:
                 kinds.setdefault(message.turn_id, "trn")
-            kinds |= dict.fromkeys((part.id for part in item.parts), cast("Kind", "prt"))
+            kinds |= dict.fromkeys((part.id for part in item.parts), cast("IdPrefix", "prt"))
     return with_ids(bundle, {old: new_id(kind) for old, kind in kinds.items()})
 
 
@@ -112,7 +112,7 @@ def _settled(item: MessageWithParts) -> MessageWithParts:
     message = item.message
     if message.role == "user":
         return item
-    parts = tuple(closed_part(part, message.created) for part in item.parts)
+    parts = tuple(close_part(part, message.created) for part in item.parts)
     if message.completed is None:
         message = replace(message, completed=message.created, interrupted=True)
     return MessageWithParts(message, parts)

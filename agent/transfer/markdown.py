@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import escape
 
 from agent.records.blocks import DiffBlock, ShellBlock
-from agent.records.consent import explained
+from agent.records.decisions import explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import (
     CompactionPart,
@@ -72,7 +72,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         case ToolPart():
             yield from _tool(entry)
         case ReportPart():
-            yield _folded(entry.line, entry.body)
+            yield _folded(entry.headline, entry.body)
         case CompactionPart(summary=summary):
             yield _folded(said_by(entry), summary)
         case FailedStep(error=error):
@@ -96,8 +96,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
     failed = f" ({state.kind})" if isinstance(state, Failed) else ""
     thing = f" {code(label.object)}" if label.object else ""
     yield f"- **{label.verb}**{thing} {label.note}{failed}".rstrip() + "\n"
-    for consent in part.consents:
-        yield f"  {explained(consent)}\n"
+    for consent in part.decisions:
+        yield f"  {explain_decision(consent)}\n"
     shown = False
     for block in state.blocks:
         if isinstance(block, DiffBlock):

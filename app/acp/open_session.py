@@ -278,7 +278,7 @@ class Open:
         if part.usage is None or not model.context_limit:
             return
         session = await self.runtime.sessions.directory.get(self.session.id)
-        costs = [each for each in (session.cost, session.below_cost) if each is not None]
+        costs = [each for each in (session.cost, session.subagent_cost) if each is not None]
         await self.client.session_update(
             self.session.id,
             UsageUpdate(

@@ -189,12 +189,12 @@ def _reasons(request: PermissionRequest) -> str:
             shown = sanitize_line(need.shown or need.pattern)
             lines.append(f"{need.permission}: {shown}" + (f" ({reason})" if reason else ""))
     if request.always:
-        lines.append(f"Always, in this session, would allow {', '.join(request.offers)}")
+        lines.append(f"Always, in this session, would allow {', '.join(request.always_labels)}")
     return "\n".join(lines)
 
 
 def _always(request: PermissionRequest) -> str:
-    what = sanitize_line(", ".join(request.offers))
+    what = sanitize_line(", ".join(request.always_labels))
     return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"
 
 

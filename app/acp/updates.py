@@ -111,8 +111,8 @@ class Teller:
                 yield from self._text(part.id, part.message_id, 0, part.text)
             case ToolPart():
                 yield from self._call(part)
-            case ReportPart() if part.placeless not in self._reports:
-                self._reports.add(part.placeless)
+            case ReportPart() if part.identity not in self._reports:
+                self._reports.add(part.identity)
                 yield report(part)
             case _:
                 pass
@@ -204,7 +204,7 @@ def report(part: ReportPart) -> ToolCallStart:
     """What a sub-agent in the background came to: a row of its own, where the model reads it."""
     return start_tool_call(
         part.id,
-        title=sanitize_line(part.line),
+        title=sanitize_line(part.headline),
         kind="other",
         status="completed" if part.outcome == "completed" else "failed",
         content=[text_content(part.body)] if part.body else None,

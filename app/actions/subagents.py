@@ -55,7 +55,7 @@ def _row(context: Context, child: Session) -> Row:
     sessions = context.live.runtime.sessions
     note = child.agent
     if not isinstance(sessions.status(child.id), Idle):
-        job = sessions.subagents.errands.job(child.id)
+        job = sessions.subagents.background_tasks.run(child.id)
         note += ", works in the background" if job is not None else ", works"
     return Row(child.id, child.title or "Untitled", note)
 

@@ -86,6 +86,6 @@ async def stats(context: Context, argument: str) -> None:
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Give a number of days, such as /stats 7.")
     days = int(argument) if argument else DAYS
-    rows = await context.live.runtime.store.used(time.time() - days * DAY)
+    rows = await context.live.runtime.store.usage_rows(time.time() - days * DAY)
     title = f"Tokens of the last {days} days, in all folders"
     await show_dialog(context.app, PageScreen(title, lambda width: page(rows, width)))

@@ -54,9 +54,9 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
-    from agent.store.listing import Scope  # as above
+    from agent.store.listing import SessionScope  # as above
 
-    found = await store.lines(Scope(here()))
+    found = await store.session_list(SessionScope(here()))
     if not found:
         raise SessionNotFound(
             "There is no session in this folder. opencode-py session list --all names all."

@@ -9,7 +9,7 @@ from app.cli.session_store import here, run, table
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
-    from agent.store.listing import SessionLine
+    from agent.store.listing import SessionListItem
     from agent.store.store import Store
 
 
@@ -54,10 +54,10 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _list(store: "Store", given: argparse.Namespace) -> None:
-    from agent.store.listing import Scope  # not needed by --help
+    from agent.store.listing import SessionScope  # not needed by --help
     from app.text.units import money  # as above
 
-    found = await store.lines(Scope(None if given.all else here(), given.archived))
+    found = await store.session_list(SessionScope(None if given.all else here(), given.archived))
     found = found[: max(0, given.max_count)]
     if given.json:
         print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
@@ -74,20 +74,21 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
 
 
 async def _search(store: "Store", given: argparse.Namespace) -> None:
-    from agent.store.listing import Scope  # not needed by --help
+    from agent.store.listing import SessionScope  # not needed by --help
 
-    scope = Scope(None if given.all else here(), given.archived)
-    hits = await store.found(" ".join(given.words), scope)
+    scope = SessionScope(None if given.all else here(), given.archived)
+    hits = await store.search_sessions(" ".join(given.words), scope)
     if given.json:
         found = [
-            {**as_json(hit.line), "message": hit.hit.message_id, "text": hit.hit.snippet}
+            {**as_json(hit.session), "message": hit.hit.message_id, "text": hit.hit.snippet}
             for hit in hits
         ]
         print(json.dumps({"hits": found}, indent=1))
     elif hits:
         rows = [("ID", "TITLE", "TEXT")]
         rows += [
-            (hit.line.id, hit.line.title[:30], " ".join(hit.hit.snippet.split())) for hit in hits
+            (hit.session.id, hit.session.title[:30], " ".join(hit.hit.snippet.split()))
+            for hit in hits
         ]
         table(rows)
     else:
@@ -125,7 +126,7 @@ def _agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def as_json(line: "SessionLine") -> "JsonObject":
+def as_json(line: "SessionListItem") -> "JsonObject":
     """A session in the lists that scripts read."""
     return {
         "id": line.id,

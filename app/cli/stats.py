@@ -47,7 +47,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
     from agent.git import project_root  # as above
 
     project = str(await project_root(Path(here()))) if given.here else None
-    rows = await store.used(time.time() - given.days * DAY, project)
+    rows = await store.usage_rows(time.time() - given.days * DAY, project)
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return

@@ -148,9 +148,9 @@ class Printer:
 
     def _report(self, part: ReportPart) -> None:
         """What a sub-agent in the background came to."""
-        if part.placeless not in self._reports:
-            self._reports.add(part.placeless)
-            self.line("\n".join(one for one in (sanitize_line(part.line), part.body) if one))
+        if part.identity not in self._reports:
+            self._reports.add(part.identity)
+            self.line("\n".join(one for one in (sanitize_line(part.headline), part.body) if one))
 
     def _idle(self, event: SessionIdle) -> None:
         self.end_line()

@@ -9,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent.records.shells import ShellInfo
+from agent.records.background import ShellInfo
 from app.screens.base.dialog import Dialog
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line

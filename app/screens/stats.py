@@ -10,7 +10,7 @@ from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.store.stats import Total, Used
+    from agent.store.stats import UsageRow, UsageTotal
 
 DAYS = 30
 """Days that are shown unless another number is asked for."""
@@ -20,12 +20,12 @@ BAR = "█"
 PARTS = " ▏▎▍▌▋▊▉"
 
 
-def amount(total: "Total") -> float:
+def amount(total: "UsageTotal") -> float:
     """What the bars measure: all tokens."""
     return float(total.usage.input + total.usage.output)
 
 
-def groups(rows: Sequence["Used"]) -> list[tuple[str, Sequence["Total"]]]:
+def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]]]:
     """The headings with their sums: days in order, the rest by what they used."""
     from agent.store.stats import totals  # brings the harness
 
@@ -48,7 +48,7 @@ def bar(share: float, cells: int) -> str:
     return (BAR * whole + (PARTS[rest] if rest else "")).ljust(cells)
 
 
-def page(rows: Sequence["Used"], width: int) -> Content:
+def page(rows: Sequence["UsageRow"], width: int) -> Content:
     """The whole page for *width* cells."""
     from agent.store.stats import total  # brings the harness
 
@@ -68,7 +68,7 @@ def page(rows: Sequence["Used"], width: int) -> Content:
     return Content("\n\n").join([head, *(_section(*group, width) for group in groups(rows))])
 
 
-def _section(heading: str, sums: Sequence["Total"], width: int) -> Content:
+def _section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Content:
     most = max(map(amount, sums), default=0.0)
     names = [_name(each.name) for each in sums]
     room = min(max(map(cell_len, names), default=0), max(10, width // 3))

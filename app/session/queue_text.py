@@ -15,7 +15,7 @@ def when_sent(status: SessionStatus, delivery: Delivery) -> str:
             return "with your next message"
         case Busy(cancelling=True):
             return ""
-        case Busy(summing=True):
+        case Busy(compacting=True):
             return "when that is summed up"
         case _:
             return "at the next step" if delivery == "steer" else "when this turn ends"

@@ -9,13 +9,13 @@ def spent_of(session: Session | None) -> float | None:
     """US dollars of a session with its sub-agents, None where no price is known."""
     if session is None:
         return None
-    known = [cost for cost in (session.cost, session.below_cost) if cost is not None]
+    known = [cost for cost in (session.cost, session.subagent_cost) if cost is not None]
     return sum(known) if known else None
 
 
 def cached_of(session: Session | None) -> float | None:
     """The session's cache hit rate, its sub-agents' calls included."""
-    return hit_rate(session.usage + session.below) if session is not None else None
+    return hit_rate(session.usage + session.subagent_usage) if session is not None else None
 
 
 def hit_rate(usage: Usage | None) -> float | None:

@@ -11,8 +11,8 @@ from typing import TypeVar, assert_never
 
 from agent.records.blocks import TodoItem
 from agent.records.events import (
+    BackgroundTaskProgress,
     Compacted,
-    ErrandTold,
     Event,
     FileEdited,
     LspChanged,
@@ -52,7 +52,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.requests import PermissionRequest, Question
-from agent.session.api import Errands, SessionSnapshot
+from agent.session.api import BackgroundTaskList, SessionSnapshot
 
 Asked = TypeVar("Asked", PermissionRequest, Question)
 
@@ -146,7 +146,7 @@ class SessionView:
         self.permissions: tuple[PermissionRequest, ...] = snapshot.permissions
         self.questions: tuple[Question, ...] = snapshot.questions
         self.todos: tuple[TodoItem, ...] = snapshot.todos
-        self.errands: Errands = snapshot.errands
+        self.background_tasks: BackgroundTaskList = snapshot.background_tasks
         self.older: int = snapshot.older
         self.deleted: bool = False
         self.stale: bool = False
@@ -190,7 +190,7 @@ class SessionView:
             questions=self.questions,
             todos=self.todos,
             older=self.older,
-            errands=self.errands,
+            background_tasks=self.background_tasks,
         )
 
     def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
@@ -239,7 +239,7 @@ class SessionView:
                 | SessionStatusChanged()
                 | QueueChanged()
                 | TodoUpdated()
-                | ErrandTold()
+                | BackgroundTaskProgress()
             ):
                 return self._session(event)
             case (
@@ -266,7 +266,7 @@ class SessionView:
         | SessionStatusChanged
         | QueueChanged
         | TodoUpdated
-        | ErrandTold,
+        | BackgroundTaskProgress,
     ) -> Change:
         named = (
             event.session.id
@@ -276,11 +276,15 @@ class SessionView:
         if named != self.session_id:
             child = getattr(event, "session", None)
             if isinstance(child, Session) and child.parent_id == self.session_id:
-                return _errand(self, named, self.errands.updated(child))
+                return _background_task_change(
+                    self, named, self.background_tasks.with_session(child)
+                )
             return NOTHING
         match event:
-            case ErrandTold():
-                return _errand(self, event.child_id, self.errands.told(event))
+            case BackgroundTaskProgress():
+                return _background_task_change(
+                    self, event.child_id, self.background_tasks.with_progress(event)
+                )
             case SessionCreated(session) | SessionUpdated(session):
                 before, self.session = self.session.undone_at, session
                 if before != session.undone_at:
@@ -405,12 +409,12 @@ class SessionView:
         self._entries[message.id] = Entry(message, parts)
 
 
-def _errand(view: SessionView, child_id: str, now: Errands) -> Change:
+def _background_task_change(view: SessionView, child_id: str, now: BackgroundTaskList) -> Change:
     """Take over what is known *now* of work in the background, where that of a child changed."""
-    if now == view.errands:
+    if now == view.background_tasks:
         return NOTHING
-    view.errands = now
-    call = now.held[child_id].errand.message_id
+    view.background_tasks = now
+    call = now.tasks[child_id].task.message_id
     return Change(messages=frozenset({call} if view.index(call) is not None else ()), other=True)
 
 

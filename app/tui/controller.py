@@ -137,7 +137,7 @@ class Controller:
         self.main.prompt.directory = runtime.directory
         self.finding.begin()
         self.tasks.spawn(warm(runtime, self.live.model, self._show), "getting ready")
-        self.main.prompt.set_history(await runtime.store.history())
+        self.main.prompt.set_history(await runtime.store.prompt_history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))
         self._show()
         self._place = await look(self._launch.directory, self._env.get("HOME", ""))
@@ -246,7 +246,7 @@ class Controller:
         if self.live.is_ready:
             directory = str(self._launch.directory)
             store = self.live.runtime.store
-            self.tasks.spawn(store.add_history(text, directory), "keeping a prompt")
+            self.tasks.spawn(store.add_prompt_history(text, directory), "keeping a prompt")
 
     def _reply(self, asked_id: str, reply: Answer) -> None:
         runtime = self.live.runtime

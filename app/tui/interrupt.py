@@ -67,7 +67,7 @@ class Stopping:
     def left(self) -> int:
         """How many sub-agents work in the background of the open session."""
         view = self._live.view
-        return len(view.errands.running) if view is not None else 0
+        return len(view.background_tasks.running) if view is not None else 0
 
     async def _asked(self, session_id: str) -> None:
         behind = await self._live.runtime.sessions.subagents.behind(session_id)

@@ -1,6 +1,6 @@
 """Keeps the sidebar up to date with the open session (spec 8, U17)."""
 
-from agent.records.shells import ShellInfo
+from agent.records.background import ShellInfo
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.view import NOTHING, Change
@@ -20,8 +20,8 @@ class Siding:
         view = self._live.view
         self._changes.update(view, change)
         shells = self._shells()
-        errands = tuple(view.errands.running.values()) if view is not None else ()
-        self._main.status.show(shells=len(shells), subagents=len(errands))
+        background_tasks = tuple(view.background_tasks.running.values()) if view is not None else ()
+        self._main.status.show(shells=len(shells), subagents=len(background_tasks))
         status = self._main.status.status
         side = SidebarContent(
             context=status.context,
@@ -32,7 +32,7 @@ class Siding:
             servers=status.servers,
             languages=status.languages,
             shells=shells,
-            subagents=errands,
+            subagents=background_tasks,
         )
         self._main.widgets.sidebar.show(side)
 

@@ -81,7 +81,7 @@ def activity_text(work: Activity, now: float, frame: str, width: int) -> Content
             (f" Waiting for the model, silent for {duration(now - work.silent)}", "$tone-warn"),
         )
     else:
-        summing = work.status.summing
+        summing = work.status.compacting
         known = f"  ↓ {tokens(work.output)} tokens" if work.output and not summing else ""
         left = Content.assemble(
             (frame, "$tone-accent"),

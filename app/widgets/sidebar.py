@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.theme import Theme
 from textual.widgets import Static
 
+from agent.records.background import ShellInfo
 from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
-from agent.records.shells import ShellInfo
-from agent.session.api import ErrandLine
+from agent.session.api import BackgroundTaskStatus
 from app.session.server_status import Languages, Servers
 from app.session.view import Change, SessionView
 from app.text.sanitize import sanitize_line
@@ -43,7 +43,7 @@ LineCounts = tuple[int, int]
 class SidebarContent:
     """What the sidebar tells. *context* is tokens in use, *limit* the model's; *changes* are
     files with their added and removed lines, *shells* commands in the background that run,
-    *errands* what sub-agents do there."""
+    *background_tasks* what sub-agents do there."""
 
     context: int | None = None
     limit: int | None = None
@@ -53,7 +53,7 @@ class SidebarContent:
     servers: Servers = field(default_factory=Servers)
     languages: Languages = field(default_factory=Languages)
     shells: tuple[ShellInfo, ...] = ()
-    subagents: tuple[ErrandLine, ...] = ()
+    subagents: tuple[BackgroundTaskStatus, ...] = ()
 
 
 def sidebar_text(side: SidebarContent, width: int) -> Content:

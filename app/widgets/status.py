@@ -36,8 +36,8 @@ class Status:
     that files of the folder are left out. *cached* is the share of the session's input that came
     from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
     permissions are asked for, "" before that is known; *servers* are those of MCP, *languages*
-    those that look at code, *shells* the commands and *errands* the sub-agents that work in the
-    background; *normal*: the prompt is in Vim's normal mode."""
+    those that look at code, *shells* the commands and *background_tasks* the sub-agents that
+    work in the background; *normal*: the prompt is in Vim's normal mode."""
 
     agent: str = "build"
     color: str = "accent"

@@ -1,6 +1,6 @@
 """A session's messages while a turn works on them, and what of them is sent.
 
-What a summary stands for is not held: it is in the store (``Store.since_summary`` reads what a
+What a summary stands for is not held: it is in the store (``Store.context_messages`` reads what a
 turn begins with), and a session that goes on all day takes no more than its window does.
 """
 
@@ -37,7 +37,7 @@ class Conversation:
             markers = (found for item in reversed(self._all) if (found := marker_of(item)))
             self._marker = next(markers, None)
             if self._marker is not None:
-                start = self._marker.goes_on_from
+                start = self._marker.first_kept_id
                 self._all = [item for item in self._all if item.message.id >= start]
         return self._visible
 

@@ -36,7 +36,7 @@ def pins_of(
     tail: AbstractSet[str],
 ) -> tuple[Pin, ...]:
     """What is to be kept of *messages*, of which there are at least those that outlast a summary
-    (``Store.outlasting``). *pinned* are the ids of those that
+    (``Store.preserved_messages``). *pinned* are the ids of those that
     the user pinned, *tail* of those that stand as they are anyway."""
     pins: list[Pin] = []
     first = next((item for item in messages if is_request(item)), None)

@@ -22,7 +22,7 @@ from agent.commands import (
 from agent.config.loading import LoadedConfig
 from agent.files import Editor, FileTracker
 from agent.records.blocks import Block, ToolLabel
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import CommandError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
@@ -63,7 +63,7 @@ class _Unseen:
     def placed(self, terminal: str) -> None:
         _ = terminal
 
-    def answered(self, consent: Consent) -> None:
+    def answered(self, consent: Decision) -> None:
         _ = consent
 
 

@@ -97,7 +97,7 @@ class Briefing:
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
         now = await self._situation(session, message.agent, callers, fresh=True)
-        pinned = await self._deps.store.pinned(session.id)  # the marker itself holds them
+        pinned = await self._deps.store.pinned_ids(session.id)  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
         return _with(marker, _part(message, now, block=now.block()))
 
@@ -157,7 +157,7 @@ class Briefing:
         if not any(map(marker_of, history)):
             return {}
         deps = self._deps
-        pinned = await deps.store.pinned(session.id)
+        pinned = await deps.store.pinned_ids(session.id)
         topics = known_facts(history)
         told = {topic.removeprefix(PINNED) for topic in topics if topic.startswith(PINNED)}
         told |= {item.message.id for item in compacted(history)}

@@ -173,7 +173,7 @@ class Window:
         else:
             session = await deps.store.session(session_id)
             callers = (await lineage_of(deps.store, session)).callers
-            stored = await deps.store.since_summary(session_id, before=session.undone_at)
+            stored = await deps.store.context_messages(session_id, before=session.undone_at)
             conversation = Conversation(item for item in stored if _is_sent(item))
             told = conversation.all
         setting = deps.setting(agent, model, told, callers)

@@ -68,7 +68,7 @@ class Ledger:
             message = item.message
             if not child and isinstance(message, AssistantMessage) and message.usage is not None:
                 self._last = message.usage
-        for each in session.beside:
+        for each in session.side_usage:
             spent = _call(each.usage, each.cost)
             kept += spent
             self._enter("sub-agents" if child else PURPOSES[-1], each.model, spent)

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.records.blocks import DiffBlock
-from agent.records.consent import explained
+from agent.records.decisions import explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     Completed,
     Failed,
-    HarnessPart,
     MessageWithParts,
     Part,
     Pending,
     ReasoningPart,
     ReportPart,
+    SyntheticPart,
     TextPart,
     ToolPart,
     Usage,
@@ -129,7 +129,7 @@ def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TurnLine]:
             steps.append(Step(message, item.parts))
         elif not message.synthetic:
             prompts.append(item)
-        elif any(isinstance(part, HarnessPart) for part in item.parts):
+        elif any(isinstance(part, SyntheticPart) for part in item.parts):
             told.append(item)
     for prompts, steps, told in groups.values():
         if prompts or steps or told:
@@ -146,7 +146,7 @@ def said_by(part: Part) -> str:
     """A part of a message of the harness on one line, "" for what people see nothing of."""
     match part:
         case ReportPart():
-            return part.line
+            return part.headline
         case CompactionPart():
             return "Earlier messages were summarised"
         case ToolPart(state=state):
@@ -168,13 +168,13 @@ def is_edit(part: ToolPart) -> bool:
 def is_question(part: ToolPart) -> bool:
     """Whether the user was asked by it or about it, or would have been; or it was refused."""
     denied = isinstance(part.state, Failed) and part.state.kind == "denied"
-    asked = any(one.asked or one.answer == "reject" for one in part.consents)
+    asked = any(one.question or one.answer == "reject" for one in part.decisions)
     return part.tool == QUESTION or denied or asked
 
 
 def answers_of(part: ToolPart) -> tuple[str, ...]:
     """How the questions of a call and about it were answered, and what else decided on it."""
-    decided = tuple(explained(one) for one in part.consents)
+    decided = tuple(explain_decision(one) for one in part.decisions)
     own = result_of(part).strip() if part.tool == QUESTION else ""
     return (*decided, own) if own else decided
 
@@ -199,7 +199,7 @@ def found_in(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str
         (item.message.id, part.id)
         for item in messages
         for part in item.parts
-        if isinstance(part, HarnessPart) or not _of_harness(item)
+        if isinstance(part, SyntheticPart) or not _of_harness(item)
         if wanted in _searched(part).casefold()
     ]
 
@@ -217,7 +217,7 @@ def _searched(part: Part) -> str:
         case ReasoningPart(text=text):
             return text
         case ReportPart():
-            return f"{part.line}\n{part.body}"
+            return f"{part.headline}\n{part.body}"
         case CompactionPart(summary=text):
             return text
         case _:

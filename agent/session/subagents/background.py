@@ -14,22 +14,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from agent.bus import Bus
-from agent.records.context_parts import QUIET, Errand, ErrandState, ReportPart
+from agent.records.background import SILENT_STATES, BackgroundTask, BackgroundTaskState
+from agent.records.context_parts import ReportPart
 from agent.records.errors import OpencodePyError, SessionNotFound, ToolError
-from agent.records.events import ErrandTold, QueueChanged, SessionError, SessionIdle
+from agent.records.events import BackgroundTaskProgress, QueueChanged, SessionError, SessionIdle
 from agent.records.messages import ErrorInfo, MessageWithParts, Outcome, Session, UserMessage
 from agent.records.usage import Usage
 from agent.session.queue import Queues
-from agent.store.errands import report_of, waiting_report
+from agent.store.background_reports import background_report, queued_report
 from agent.store.store import Store
 from agent.tools.core.subagents import SpawnRequest, SpawnResult
 from agent.tools.core.truncate import Truncator
 from agent.tools.task import facts_of
 
-MOST = 10
+MAX_BACKGROUND_TASKS = 10
 """Sub-agents that work in the background for one session at once."""
 
-FULL = (
+TOO_MANY = (
     "{count} sub-agents work in the background already, the most allowed. Wait for a report, or "
     "stop one with task_output."
 )
@@ -39,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class BackgroundRun:
     """The turn of *child* for a call of *caller*. *work* does it and ends the child when it is
     cancelled. *tell* is told what it does; *started* is in seconds since the epoch."""
 
@@ -47,19 +48,19 @@ class Job:
     caller: Session
     request: SpawnRequest
     started: float
-    tell: Callable[[str], None]
+    on_activity: Callable[[str], None]
     work: "asyncio.Task[SpawnResult] | None" = None
     activity: str = ""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def told(self, activity: str) -> None:
+    def report_activity(self, activity: str) -> None:
         if activity != self.activity:
             self.activity = activity
-            self.tell(activity)
+            self.on_activity(activity)
 
 
 @dataclass(frozen=True, slots=True)
-class ErrandDeps:
+class BackgroundTaskDeps:
     """*wake* begins a turn in a session in which something waits, if it may; *rest* gives a
     session free in which nothing goes on any more."""
 
@@ -72,67 +73,69 @@ class ErrandDeps:
     clock: Callable[[], float] = time.time
 
 
-class Errands:
+class BackgroundTasks:
     """Those of all sessions."""
 
-    def __init__(self, deps: ErrandDeps) -> None:
+    def __init__(self, deps: BackgroundTaskDeps) -> None:
         self._deps = deps
-        self._jobs: dict[str, Job] = {}
+        self._runs: dict[str, BackgroundRun] = {}
         self._followers: set[asyncio.Task[None]] = set()
         self._beginning: dict[str, str] = {}
         self._closing = False
 
     def running(self, session_id: str) -> tuple[str, ...]:
         """The sub-agents that work in the background for a session, the first begun first."""
-        return tuple(key for key, job in self._jobs.items() if job.caller.id == session_id)
+        return tuple(key for key, job in self._runs.items() if job.caller.id == session_id)
 
-    def job(self, child_id: str) -> Job | None:
+    def run(self, child_id: str) -> BackgroundRun | None:
         """What a sub-agent does in the background; None once that is told."""
-        return self._jobs.get(child_id)
+        return self._runs.get(child_id)
 
     def activity(self, session_id: str) -> dict[str, str]:
         """What the sub-agents in the background of a session do, by their sessions."""
-        return {key: self._jobs[key].activity for key in self.running(session_id)}
+        return {key: self._runs[key].activity for key in self.running(session_id)}
 
     @contextmanager
-    def room(self, session_id: str, child_id: str) -> Generator[None]:
+    def reserve_slot(self, session_id: str, child_id: str) -> Generator[None]:
         """Room for the child to begin to work for a session. Raises ``ToolError`` if too many do
         already."""
         begin = {child for child, parent in self._beginning.items() if parent == session_id}
         others = {*self.running(session_id), *begin} - {child_id}
-        if len(others) >= MOST:
-            raise ToolError(FULL.format(count=len(others)))
+        if len(others) >= MAX_BACKGROUND_TASKS:
+            raise ToolError(TOO_MANY.format(count=len(others)))
         self._beginning[child_id] = session_id
         try:
             yield
         finally:
             self._beginning.pop(child_id, None)
 
-    async def begin(self, job: Job) -> None:
+    async def start(self, job: BackgroundRun) -> None:
         """Leave *job* to the background: from here on it is followed."""
         request = job.request
-        errand = Errand(message_id=request.message_id, call_id=request.call_id, started=job.started)
-        await self._deps.store.update(job.child.id, lambda s: replace(s, errand=errand))
-        self._jobs[job.child.id] = job
-        job.tell = lambda activity: self._deps.bus.publish(
-            ErrandTold(job.caller.id, job.child.id, activity)
+        task = BackgroundTask(
+            message_id=request.message_id, call_id=request.call_id, started=job.started
         )
-        follower = asyncio.create_task(self._follow(job), name=f"errand of {job.child.id}")
+        await self._deps.store.update(job.child.id, lambda s: replace(s, background_task=task))
+        self._runs[job.child.id] = job
+        job.on_activity = lambda activity: self._deps.bus.publish(
+            BackgroundTaskProgress(job.caller.id, job.child.id, activity)
+        )
+        follower = asyncio.create_task(self._follow(job), name=f"background task of {job.child.id}")
         self._followers.add(follower)
         follower.add_done_callback(self._followers.discard)
 
-    async def until_ended(self, job: Job, wait: float) -> None:
+    async def wait_for_end(self, job: BackgroundRun, wait: float) -> None:
         """Wait up to *wait* seconds for the end of *job*, or until the user says something."""
         session_id = job.caller.id
         with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
 
             async def spoken_to() -> None:
-                while not speaks(self._deps.queues, session_id):
+                while not has_user_message(self._deps.queues, session_id):
                     await news.wait()
                     news.drain()
 
             waiting = {
-                asyncio.create_task(job.ended.wait(), name="errand's end"),
+                asyncio.create_task(job.ended.wait(), name="background task's end"),
                 asyncio.create_task(spoken_to(), name="message of the user"),
             }
             try:
@@ -141,13 +144,13 @@ class Errands:
                 for task in waiting:
                     task.cancel()
 
-    async def news(self, session_id: str) -> None:
-        """Return when something waits in a session, or the end of an errand could not be told."""
+    async def wait_for_message(self, session_id: str) -> None:
+        """Return when something waits in a session, or the end of an task could not be told."""
         with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
             if self.running(session_id) and not self._deps.queues.ids(session_id):
                 await news.wait()
 
-    async def take(self, session_id: str, child_id: str) -> ReportPart | None:
+    async def take_report(self, session_id: str, child_id: str) -> ReportPart | None:
         """The report of a sub-agent that waits in a session, which waits no more."""
         for item in self._deps.queues.waiting(session_id):
             report = report_in(item)
@@ -156,15 +159,15 @@ class Errands:
                 return report
         return None
 
-    def goes_on(self, end: SessionIdle) -> bool:
+    def continues(self, end: SessionIdle) -> bool:
         """Whether the turn that ended is followed by one on what waits."""
-        return follows(self._deps.queues, end.session_id, end.outcome)
+        return continues_after(self._deps.queues, end.session_id, end.outcome)
 
     async def settle(self, session_id: str) -> None:
         """Wait until all is told of what was stopped in a session and below."""
         for child_id in self.running(session_id):
             await self.settle(child_id)
-            job = self._jobs.get(child_id)
+            job = self._runs.get(child_id)
             if job is not None:
                 await job.ended.wait()
 
@@ -173,64 +176,68 @@ class Errands:
         if self._followers:
             await asyncio.wait(set(self._followers))
 
-    def closing(self) -> None:
+    def begin_closing(self) -> None:
         """From here on what ends is interrupted, and begins nothing."""
         self._closing = True
 
-    async def _follow(self, job: Job) -> None:
+    async def _follow(self, job: BackgroundRun) -> None:
         """Wait for the end of *job*, store it with its report, and have that taken up."""
         work = job.work
         assert work is not None  # set before a job is begun
         await asyncio.wait([work])
         parent_id = job.caller.id
-        outcome: ErrandState = "failed"
+        outcome: BackgroundTaskState = "failed"
         try:
-            outcome = await self._told(job, work)
+            outcome = await self._store_report(job, work)
         except OpencodePyError as error:
             if not isinstance(error, SessionNotFound):  # deleted meanwhile: nobody is to know
-                log.exception("the end of the errand of %s could not be told", job.child.id)
+                log.exception(
+                    "the end of the background task of %s could not be told", job.child.id
+                )
                 info = ErrorInfo(type(error).__name__, error.message)
                 self._deps.bus.publish(SessionError(parent_id, info))
             # Who waits for a report is not to wait for ever.
             self._deps.bus.publish(QueueChanged(parent_id, self._deps.queues.ids(parent_id)))
         finally:
-            del self._jobs[job.child.id]
+            del self._runs[job.child.id]
             job.ended.set()
-        if outcome not in QUIET and not self._closing:
+        if outcome not in SILENT_STATES and not self._closing:
             await self._deps.wake(parent_id)
         await self._deps.rest(parent_id)
 
-    async def _told(self, job: Job, work: "asyncio.Task[SpawnResult]") -> ErrandState:
-        report, facts = self._reported(job, work)
+    async def _store_report(
+        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
+    ) -> BackgroundTaskState:
+        report, facts = self._make_report(job, work)
         if report.text:
             cut = await asyncio.to_thread(self._deps.truncator.apply, report.text, "head")
             report = replace(report, text=cut.text)
         now = self._deps.clock()
         parent = await self._deps.store.session(job.caller.id)
-        message, report, told = waiting_report(parent, report, now)
+        message, report, told = queued_report(parent, report, now)
 
         def ended(session: Session) -> Session:
-            errand = session.errand
-            if errand is None:
+            task = session.background_task
+            if task is None:
                 return session
-            done = replace(errand, state=report.outcome, ended=now, facts=facts)
-            return replace(session, errand=done)
+            done = replace(task, state=report.outcome, ended=now, facts=facts)
+            return replace(session, background_task=done)
 
         with self._deps.queues.arriving(MessageWithParts(message, (report, told))):
             await self._deps.store.update(job.child.id, ended, message, report, told)
         return report.outcome
 
-    def _reported(
-        self, job: Job, work: "asyncio.Task[SpawnResult]"
+    def _make_report(
+        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> tuple[ReportPart, tuple[str, ...]]:
         if work.cancelled() or (self._closing and _cancelled(work)):
-            return report_of(job.child, "interrupted", CLOSED), ()
+            return background_report(job.child, "interrupted", CLOSED), ()
         if (error := work.exception()) is not None:
-            log.error("the errand of %s failed", job.child.id, exc_info=error)
-            return report_of(job.child, "failed", f"{type(error).__name__}: {error}"), ()
+            log.error("the background task of %s failed", job.child.id, exc_info=error)
+            return background_report(job.child, "failed", f"{type(error).__name__}: {error}"), ()
         done = work.result()
         report = replace(
-            report_of(job.child, done.outcome, done.error),
+            background_report(job.child, done.outcome, done.error),
             agent=job.request.agent,
             description=job.request.description,
             text=done.text,
@@ -254,7 +261,7 @@ def report_in(item: MessageWithParts) -> ReportPart | None:
     return next((part for part in item.parts if isinstance(part, ReportPart)), None)
 
 
-def follows(queues: Queues, session_id: str, outcome: Outcome) -> bool:
+def continues_after(queues: Queues, session_id: str, outcome: Outcome) -> bool:
     """Whether what waits in a session begins a turn by itself after one that ended so."""
     waits = any(begins_turn(item) for item in queues.waiting(session_id))
     return waits and outcome in {"completed", "failed"}
@@ -264,10 +271,10 @@ def begins_turn(item: MessageWithParts) -> bool:
     """Whether a message that waits may begin a turn by itself: not a report of something that the
     user stopped."""
     report = report_in(item)
-    return report is None or report.outcome not in QUIET
+    return report is None or report.outcome not in SILENT_STATES
 
 
-def speaks(queues: Queues, session_id: str) -> bool:
+def has_user_message(queues: Queues, session_id: str) -> bool:
     """Whether a message of the user waits in a session."""
     return any(
         isinstance(item.message, UserMessage) and not item.message.synthetic

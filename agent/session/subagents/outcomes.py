@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.records.context_parts import ErrandState
+from agent.records.background import BackgroundTaskState
 from agent.records.events import SessionIdle
 from agent.records.messages import (
     AssistantMessage,
@@ -15,7 +15,7 @@ from agent.records.messages import (
 from agent.session.subagents.last_answer import last_answer
 from agent.tools.core.subagents import SpawnResult
 
-WHY: dict[ErrandState, str] = {
+WHY: dict[BackgroundTaskState, str] = {
     "running": "",
     "completed": "",
     "cancelled": "The sub-agent was stopped by the user before it was done.",
@@ -36,7 +36,7 @@ def why_ended(end: SessionIdle | None) -> str:
 
 
 def result_of(
-    messages: Sequence[MessageWithParts], asked: str, outcome: ErrandState, error: str
+    messages: Sequence[MessageWithParts], asked: str, outcome: BackgroundTaskState, error: str
 ) -> SpawnResult:
     """What came of the prompt *asked* (the id of its message)."""
     ids = [item.message.id for item in messages]

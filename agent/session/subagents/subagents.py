@@ -1,7 +1,7 @@
 """Sub-agents: a task of one session done in a child session of its own (spec 3, S1–S3).
 
 A child is an ordinary session with an ordinary turn. Here it is started, followed and ended
-with the call that wanted it, or left to the background (``Errands``); the tools see only a
+with the call that wanted it, or left to the background (``BackgroundTasks``); the tools see only a
 protocol (spec 0, A6).
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus, Subscription
-from agent.records.context_parts import ErrandState
+from agent.records.background import BackgroundTaskState
 from agent.records.errors import SessionNotFound, ToolError
 from agent.records.events import Event, PartUpdated, Resync, SessionError, SessionIdle
 from agent.records.messages import (
@@ -28,7 +28,7 @@ from agent.records.messages import (
 from agent.session.api import PromptInput
 from agent.session.context.compaction import is_request
 from agent.session.repository import Directory
-from agent.session.subagents.background import Errands, Job
+from agent.session.subagents.background import BackgroundRun, BackgroundTasks
 from agent.session.subagents.outcomes import WHY, result_of, why_ended
 from agent.store.store import Store
 from agent.tools.core.subagents import Left, SpawnRequest, SpawnResult, Standing
@@ -80,7 +80,7 @@ class Subagents:
         bus: Bus,
         directory: Directory,
         agents: Agents,
-        errands: Errands,
+        background_tasks: BackgroundTasks,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._sessions = sessions
@@ -88,24 +88,24 @@ class Subagents:
         self._bus = bus
         self._directory = directory
         self._agents = agents
-        self._errands = errands
+        self._background_tasks = background_tasks
         self._clock = clock
         self._waited: dict[str, tuple[str, asyncio.Event]] = {}
 
     @property
-    def errands(self) -> Errands:
+    def background_tasks(self) -> BackgroundTasks:
         """Those in the background."""
-        return self._errands
+        return self._background_tasks
 
     def running(self, session_id: str, *, background: bool = True) -> tuple[str, ...]:
         """The children of a session that work at the moment, or of them those that a call of it
         waits for."""
         waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
-        return (*waited, *self._errands.running(session_id)) if background else waited
+        return (*waited, *self._background_tasks.running(session_id)) if background else waited
 
     async def behind(self, session_id: str) -> str | None:
         """The sub-agent in the background in whose work a session is; None if it is in none."""
-        while self._errands.job(session_id) is None:
+        while self._background_tasks.run(session_id) is None:
             try:
                 session = await self._store.session(session_id)
             except SessionNotFound:
@@ -129,14 +129,14 @@ class Subagents:
     def of(self, caller: Session, spent: Spent) -> "Family":
         """What the calls of *caller* may do; *spent* gets what each sub-agent took of which they
         learn the end."""
-        return Family(self, self._errands, caller, spent)
+        return Family(self, self._background_tasks, caller, spent)
 
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Left:
         """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
         child = await self._child(caller, request)
-        if self._errands.job(child.id) is not None:
+        if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
             return Left("told")
         return await self._begun(caller, request, child, progress)
@@ -148,7 +148,7 @@ class Subagents:
         child: Session,
         progress: Callable[[str], None],
     ) -> SpawnResult | Left:
-        job = Job(child, caller, request, self._clock(), progress)
+        job = BackgroundRun(child, caller, request, self._clock(), progress)
         subscription = self._bus.subscribe(lambda event: _of(event, child.id))
         try:
             asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
@@ -168,7 +168,7 @@ class Subagents:
     async def standing(self, caller: Session, child_id: str) -> Standing:
         """How a child of *caller* stands."""
         child = await self._own(caller, child_id)
-        job = self._errands.job(child.id)
+        job = self._background_tasks.run(child.id)
         if job is not None:
             seconds = self._clock() - job.started
             return Standing(
@@ -180,12 +180,12 @@ class Subagents:
         messages = await self._store.messages(child.id)
         prompts = [item.message for item in messages if is_request(item)]
         asked = prompts[-1].id if prompts else ""
-        errand = child.errand
-        outcome: ErrandState = errand.state if errand is not None else "completed"
+        task = child.background_task
+        outcome: BackgroundTaskState = task.state if task is not None else "completed"
         return Standing(
             agent=child.agent,
             description=child.title,
-            seconds=(errand.ended or errand.started) - errand.started if errand else 0.0,
+            seconds=(task.ended or task.started) - task.started if task else 0.0,
             result=result_of(messages, asked, outcome, WHY[outcome]),
         )
 
@@ -202,10 +202,12 @@ class Subagents:
             effort=agent.effort,
         )
 
-    async def _waited_for(self, job: Job, work: "asyncio.Task[SpawnResult]") -> SpawnResult | Left:
+    async def _waited_for(
+        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
+    ) -> SpawnResult | Left:
         """Wait for the end of *work*, unless it is for the background, or is sent there."""
         if job.request.background:
-            await self._errands.begin(job)
+            await self._background_tasks.start(job)
             return Left("asked")
         moved = asyncio.Event()
         self._waited[job.child.id] = (job.caller.id, moved)
@@ -214,13 +216,15 @@ class Subagents:
             await asyncio.wait({work, moving}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return work.result()
-            await self._errands.begin(job)
+            await self._background_tasks.start(job)
         finally:
             moving.cancel()
             del self._waited[job.child.id]
         return Left("moved")
 
-    async def _work(self, job: Job, asked: str, subscription: Subscription) -> SpawnResult:
+    async def _work(
+        self, job: BackgroundRun, asked: str, subscription: Subscription
+    ) -> SpawnResult:
         child_id = job.child.id
         try:
             end = await self._follow(job, subscription)
@@ -229,7 +233,7 @@ class Subagents:
             raise
         finally:
             subscription.close()
-        outcome: ErrandState = end.outcome if end is not None else "completed"
+        outcome: BackgroundTaskState = end.outcome if end is not None else "completed"
         return result_of(await self._store.messages(child_id), asked, outcome, why_ended(end))
 
     async def _own(self, caller: Session, child_id: str) -> Session:
@@ -248,7 +252,7 @@ class Subagents:
     async def _child(self, caller: Session, request: SpawnRequest) -> Session:
         if request.resume:
             child = await self._own(caller, request.session_id)
-            job = self._errands.job(child.id)
+            job = self._background_tasks.run(child.id)
             if job is not None and self._sessions.status(child.id) == Idle():
                 await job.ended.wait()  # it is over, and is just being told
             elif job is None and self._sessions.status(child.id) != Idle():
@@ -265,7 +269,7 @@ class Subagents:
             title=request.description,
         )
 
-    async def _follow(self, job: Job, subscription: Subscription) -> SessionIdle | None:
+    async def _follow(self, job: BackgroundRun, subscription: Subscription) -> SessionIdle | None:
         """Tell what the child does until its turn is over; None when the end was missed."""
         calls: set[str] = set()
         end: SessionIdle | None = None
@@ -273,7 +277,7 @@ class Subagents:
             match event:
                 case SessionIdle():
                     end = event
-                    if not self._errands.goes_on(event):
+                    if not self._background_tasks.continues(event):
                         return end
                 case SessionError() if self._sessions.status(job.child.id) == Idle():
                     return end
@@ -282,7 +286,9 @@ class Subagents:
                 case PartUpdated(part=ToolPart(state=Running(label=label)) as part):
                     calls.add(part.id)
                     count = f"{len(calls)} tool call{'' if len(calls) == 1 else 's'}"
-                    job.told(f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}")
+                    job.report_activity(
+                        f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}"
+                    )
                 case _:
                     pass
         return None
@@ -298,14 +304,14 @@ class Family:
     """The sub-agents of *caller*, as its calls reach them (``tools.spawning.Children``)."""
 
     subagents: Subagents
-    errands: Errands
+    background_tasks: BackgroundTasks
     caller: Session
     spent: Spent
 
     async def run(
         self, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Left:
-        room = self.errands.room(self.caller.id, request.session_id)
+        room = self.background_tasks.reserve_slot(self.caller.id, request.session_id)
         with room if request.background else nullcontext():
             done = await self.subagents.run(self.caller, request, progress)
         if isinstance(done, SpawnResult):
@@ -313,13 +319,13 @@ class Family:
         return done
 
     async def look(self, session_id: str, wait: float) -> Standing:
-        job = self.errands.job(session_id)
+        job = self.background_tasks.run(session_id)
         if job is not None and job.caller.id == self.caller.id and wait > 0:
-            await self.errands.until_ended(job, wait)
+            await self.background_tasks.wait_for_end(job, wait)
         found = await self.subagents.standing(self.caller, session_id)
         if found.result is None:
             return found
-        report = await self.errands.take(self.caller.id, session_id)
+        report = await self.background_tasks.take_report(self.caller.id, session_id)
         if report is None:
             return found
         self.spent(report.usage, report.cost)
@@ -328,7 +334,7 @@ class Family:
         return replace(found, result=replace(found.result, text=text, error=error))
 
     async def stop(self, session_id: str) -> Standing:
-        job = self.errands.job(session_id)
+        job = self.background_tasks.run(session_id)
         if job is not None and job.caller.id == self.caller.id:
             await self.subagents.stop(session_id)
             await job.ended.wait()

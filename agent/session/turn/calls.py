@@ -8,7 +8,7 @@ from agent.permission.service import AskContext, PermissionService
 from agent.process import Terminals
 from agent.provider.catalog.catalog import Catalog
 from agent.records.blocks import Block
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import Need, PermissionReply
 from agent.session.context.conversation import Conversation
@@ -76,7 +76,7 @@ class TurnCalls:
         """The executor of the step *message*; *conversation* is what stands before it."""
         claimed: set[str] = set()
 
-        async def ask_repeat(part: ToolPart, answered: Callable[[Consent], None]) -> None:
+        async def ask_repeat(part: ToolPart, answered: Callable[[Decision], None]) -> None:
             await self._deps.permissions.ask(
                 replace(self._ask_context(message, part), on_answered=answered),
                 (Need("doom_loop", part.tool, reason="the same call as before, again"),),

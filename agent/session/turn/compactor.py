@@ -230,7 +230,7 @@ class Room:
         earlier = self._conversation.marker
         told = [m for m in old if earlier is None or m.message.id != earlier.message_id]
         attempt = 1
-        self._deps.set_status(Busy(self._since, summing=True))
+        self._deps.set_status(Busy(self._since, compacting=True))
         try:
             while True:
                 try:
@@ -245,7 +245,7 @@ class Room:
                     at = self._deps.clock() + wait
                     self._deps.set_status(Retry(attempt, error.message, at))
                     await asyncio.sleep(wait)
-                    self._deps.set_status(Busy(self._since, summing=True))
+                    self._deps.set_status(Busy(self._since, compacting=True))
                     attempt += 1
         finally:
             self._deps.set_status(Busy(self._since))
@@ -253,10 +253,10 @@ class Room:
     async def _pins(self, tail: Sequence[MessageWithParts], most: float) -> str:
         store, session_id = self._deps.store, self._session.id
         held = self._conversation.all
-        older = await store.outlasting(session_id, held[0].message.id)
+        older = await store.preserved_messages(session_id, held[0].message.id)
         pins = pins_of(
             [*older, *held],
-            await store.pinned(session_id),
+            await store.pinned_ids(session_id),
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),
         )

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import assert_never
 
 from agent.records.blocks import Block, ToolLabel
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.json import JsonObject
 from agent.records.messages import Completed, Failed, FailureKind, Running, ToolPart
@@ -97,10 +97,10 @@ class _Observer:
 
         self._change(change)
 
-    def answered(self, consent: Consent) -> None:
+    def answered(self, consent: Decision) -> None:
         slot = self._slot
         if slot.state is SlotState.EXECUTING:
-            slot.part = replace(slot.part, consents=(*slot.part.consents, consent))
+            slot.part = replace(slot.part, decisions=(*slot.part.decisions, consent))
             self._store.stage(slot.part)
 
     def progress(self, text: str) -> None:
@@ -126,7 +126,7 @@ class ExecutorDeps:
     pipeline: Pipeline
     doom: DoomLoop
     context: Callable[[ToolPart, Callable[[str], None]], ToolContext]
-    ask_repeat: Callable[[ToolPart, Callable[[Consent], None]], Awaitable[None]]
+    ask_repeat: Callable[[ToolPart, Callable[[Decision], None]], Awaitable[None]]
     attach: Callable[[tuple[str, ...]], Awaitable[tuple[Instruction, ...]]] = no_instructions
     clock: Callable[[], float] = field(default=time.time)
 

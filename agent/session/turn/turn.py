@@ -142,7 +142,7 @@ class Turn:
         self._deps = deps
         self._session = session
         self._lineage = lineage
-        self._errands = subagents.errands
+        self._background_tasks = subagents.background_tasks
         works = partial(shell_works, deps.shells, lineage.root_id)
         self._tracker = ChangeTracker(deps.snapshots, deps.store, deps.bus, works)
         calls = CallDeps(
@@ -219,8 +219,8 @@ class Turn:
 
     async def reports(self) -> list[UserMessage]:
         holds = self._deps.holds or self._lineage.callers
-        while holds and self._errands.running(self._session.id):
-            await self._errands.news(self._session.id)
+        while holds and self._background_tasks.running(self._session.id):
+            await self._background_tasks.wait_for_message(self._session.id)
             if taken := await self.take_queued(first=False, ending=True):
                 self.totals = self.totals.beside(*self._calls.take_children())
                 return taken
@@ -303,7 +303,7 @@ class Turn:
         # A sub-agent's changes are its caller's: they are undone together. What is done in the
         # background outlives the caller's steps, so it keeps what it changes itself.
         if self._lineage.callers:
-            if self._errands.job(self._session.id) is None:
+            if self._background_tasks.run(self._session.id) is None:
                 return
             self._tracker.begin()
         await self._tracker.before_change(files)
@@ -373,7 +373,7 @@ class Turn:
     async def _take_overtaken(self) -> None:
         if not await self.take_queued(first=True, ending=True):
             await self._deps.queues.settle()  # what was on its way as the cancel came
-            stored = (m.message for m in await self._deps.store.since_summary(self._session.id))
+            stored = (m.message for m in await self._deps.store.context_messages(self._session.id))
             own = [m for m in stored if isinstance(m, UserMessage) and m.turn_id == self.id]
             self._newest = own[-1] if own else None
 

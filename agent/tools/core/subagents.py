@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agent.records.context_parts import ErrandState
+from agent.records.background import BackgroundTaskState
 from agent.records.usage import Usage
 
 
@@ -29,7 +29,7 @@ class SpawnResult:
     """How a sub-agent's turn ended. *text* is its last text, empty if there was none; *error*
     says why it did not complete, empty if it did."""
 
-    outcome: ErrandState
+    outcome: BackgroundTaskState
     text: str
     error: str
     calls: int

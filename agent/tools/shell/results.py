@@ -4,8 +4,8 @@ import re
 import shlex
 
 from agent.process import Taken
+from agent.records.background import ShellInfo
 from agent.records.blocks import ShellBlock
-from agent.records.shells import ShellInfo
 from agent.tools.core.truncate import Limits, count_lines, cut
 
 SHOWN = Limits(lines=200, bytes=10_000)

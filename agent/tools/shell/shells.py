@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from agent.bus import Bus
 from agent.process import Background, Started, Taken
+from agent.records.background import ShellInfo
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
-from agent.records.shells import ShellInfo
 from agent.tools.core.base import ToolContext
 
 MOST_RUNNING = 16

@@ -168,9 +168,9 @@ class JsonLines:
         self._line("tool", part.session_id, **facts)
 
     def _report(self, part: ReportPart) -> None:
-        if part.placeless in self._reports:
+        if part.identity in self._reports:
             return
-        self._reports.add(part.placeless)
+        self._reports.add(part.identity)
         self._line(
             "report",
             part.session_id,

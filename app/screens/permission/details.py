@@ -142,7 +142,7 @@ def always_text(request: PermissionRequest, width: int) -> Content:
     """Exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
-    patterns = map(sanitize_line, request.offers)
+    patterns = map(sanitize_line, request.always_labels)
     label = Content.styled("Always would allow  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
     return hanging_indent(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -70,7 +70,7 @@ def file_to_save(reviewed: LoadedSession, mark: TimelineRow) -> ExtractedFile:
 def _told(part: CompactionPart | ReportPart) -> str:
     if isinstance(part, CompactionPart):
         return part.summary.strip()
-    return part.body.strip() or part.line
+    return part.body.strip() or part.headline
 
 
 def _message(reviewed: LoadedSession, mark: TimelineRow) -> str:

@@ -14,7 +14,6 @@ from agent.records.messages import (
     CompactionPart,
     Completed,
     Failed,
-    HarnessPart,
     Idle,
     MessageWithParts,
     Part,
@@ -22,6 +21,7 @@ from agent.records.messages import (
     ReasoningPart,
     ReportPart,
     Session,
+    SyntheticPart,
     TextPart,
     ToolPart,
 )
@@ -195,7 +195,7 @@ def _inner(reviewed: LoadedSession, place: int, where: _RowContext) -> Iterator[
                 yield mark(id_, "", _row("▌", "$tone-blue", words_of(item), where))
             continue
         for part in item.parts:
-            if step is None and not isinstance(part, HarnessPart):
+            if step is None and not isinstance(part, SyntheticPart):
                 continue
             child = _child(part)
             below = where.below.get(part.id)

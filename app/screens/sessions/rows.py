@@ -12,7 +12,7 @@ from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.store.listing import SessionHit, SessionLine
+    from agent.store.listing import SessionHit, SessionListItem
 
 ENOUGH_MATCHES = 20
 """Titles that fit from which on none are looked for that nearly do."""
@@ -42,7 +42,7 @@ class SessionFilter:
         )
 
 
-def session_facts(line: "SessionLine", *, everywhere: bool) -> str:
+def session_facts(line: "SessionListItem", *, everywhere: bool) -> str:
     """The words at the right of a session's row."""
     found = [clock(line.updated), count(line.turns, "turn")]
     if line.cost is not None:
@@ -54,11 +54,11 @@ def session_facts(line: "SessionLine", *, everywhere: bool) -> str:
     return "  ".join(found)
 
 
-def _folder(line: "SessionLine") -> str:
+def _folder(line: "SessionListItem") -> str:
     return line.directory.rstrip("/").rpartition("/")[2] or "/"
 
 
-def session_row(line: "SessionLine", now: float, *, everywhere: bool = False) -> Row:
+def session_row(line: "SessionListItem", now: float, *, everywhere: bool = False) -> Row:
     """How a session is listed at the time *now* (seconds since the epoch)."""
     return Row(
         key=line.id,
@@ -68,16 +68,16 @@ def session_row(line: "SessionLine", now: float, *, everywhere: bool = False) ->
     )
 
 
-def matches(line: "SessionLine", words: Sequence[str]) -> bool:
+def matches(line: "SessionListItem", words: Sequence[str]) -> bool:
     """Whether every word stands in the title, the folder or the id."""
     text = f"{line.title}\n{line.directory}\n{line.id}".lower()
     return all(word in text for word in words)
 
 
 def session_rows(
-    lines: Sequence["SessionLine"],
+    lines: Sequence["SessionListItem"],
     hits: Sequence["SessionHit"],
-    near: Sequence["SessionLine"],
+    near: Sequence["SessionListItem"],
     *,
     typed: str,
     wanted: SessionFilter,
@@ -98,7 +98,7 @@ def session_rows(
 
 def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> Iterator[Row]:
     for found in hits:
-        line, hit = found.line, found.hit
+        line, hit = found.session, found.hit
         when = day(line.updated, now)
         if everywhere:
             when += f"  {_folder(line)}"
@@ -107,7 +107,7 @@ def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> I
         yield Row(f"{line.id} {hit.message_id}", title, when, "Written in a message")
 
 
-async def similar_titles(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
+async def similar_titles(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
     """Sessions whose titles are nearly what is *typed*, the closest first."""
     words = typed.lower().split()
     fitting = islice((line for line in lines if matches(line, words)), ENOUGH_MATCHES)
@@ -116,7 +116,7 @@ async def similar_titles(typed: str, lines: Sequence["SessionLine"]) -> list["Se
     return await asyncio.to_thread(_closest, typed.lower(), lines)
 
 
-def _closest(typed: str, lines: Sequence["SessionLine"]) -> list["SessionLine"]:
+def _closest(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
     from rapidfuzz import fuzz, process  # kept off the start-up path
 
     titles = [line.title.lower() for line in lines]

@@ -22,7 +22,7 @@ from app.toolkit.tasks import Tasks, show_dialog
 
 if TYPE_CHECKING:  # brings the harness
     from agent.runtime.runtime import Runtime
-    from agent.store.listing import SessionHit, SessionLine
+    from agent.store.listing import SessionHit, SessionListItem
 
 OpenMode = Literal["open", "review", "fork"]
 MIN_SEARCH = 2
@@ -67,9 +67,9 @@ class SessionsScreen(Picker):
         self._tasks = tasks
         self._now = time.time() if now is None else now
         self._wanted = SessionFilter()
-        self._lines: Sequence[SessionLine] = ()
+        self._lines: Sequence[SessionListItem] = ()
         self._hits: Sequence[SessionHit] = ()
-        self._near: Sequence[SessionLine] = ()
+        self._near: Sequence[SessionListItem] = ()
         self._searched: SessionFilter | None = None
         self._searching = False
         self._previewing = ""
@@ -209,11 +209,11 @@ class SessionsScreen(Picker):
         if (line := self._line()) is not None:
             self._do(self._confirm_delete(line), "deleting a session")
 
-    def _line(self) -> "SessionLine | None":
+    def _line(self) -> "SessionListItem | None":
         """The session under the bar."""
         row = self.highlighted_row()
         id_ = row.key.partition(" ")[0] if row is not None else None
-        every = (*self._lines, *(hit.line for hit in self._hits))
+        every = (*self._lines, *(hit.session for hit in self._hits))
         return next((line for line in every if line.id == id_), None)
 
     def _do(self, work: Awaitable[object], name: str) -> None:
@@ -223,7 +223,7 @@ class SessionsScreen(Picker):
 
         self._tasks.spawn(then_read(), name)
 
-    async def _confirm_delete(self, line: "SessionLine") -> None:
+    async def _confirm_delete(self, line: "SessionListItem") -> None:
         children = len(await self._runtime.store.children(line.id))
         also = f", with {count(children, 'session')} of its sub-agents" if children else ""
         detail = f"It is removed for good{also}."
@@ -231,7 +231,7 @@ class SessionsScreen(Picker):
         if await show_dialog(app_of(self), question):
             await self._runtime.sessions.delete(line.id)
 
-    async def _ask_name(self, line: "SessionLine") -> None:
+    async def _ask_name(self, line: "SessionListItem") -> None:
         title = await show_dialog(app_of(self), TextScreen("Name this session", line.title))
         if title is not None:
             await self._runtime.sessions.directory.rename(line.id, title)

@@ -18,14 +18,13 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
-from agent.records.context_parts import ErrandState
+from agent.records.context_parts import BackgroundTaskState
 from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
     Completed,
     Failed,
     FailureKind,
-    HarnessPart,
     Part,
     Pending,
     ReasoningPart,
@@ -33,11 +32,12 @@ from agent.records.messages import (
     RetryPart,
     Running,
     SubtaskPart,
+    SyntheticPart,
     TextPart,
     ToolPart,
     UserMessage,
 )
-from agent.session.api import ErrandLine, Errands
+from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
 from app.session.queue_text import standing, when_told
 from app.session.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
@@ -45,7 +45,7 @@ from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
 
-_ENDED: dict[ErrandState, FailureKind] = {
+_ENDED: dict[BackgroundTaskState, FailureKind] = {
     "cancelled": "aborted",
     "rejected": "denied",
     "limit_reached": "error",
@@ -64,30 +64,32 @@ def session_of_call(part: ToolPart) -> str | None:
     return block.session_id if block is not None else None
 
 
-def with_background_state(part: ToolPart, errands: Errands) -> ToolPart:
+def with_background_state(part: ToolPart, background_tasks: BackgroundTaskList) -> ToolPart:
     """*part* with what has become of its work in the background."""
     block = _subtask(part)
     if block is None or not block.background or not isinstance(part.state, Completed):
         return part
-    line = errands.held.get(block.session_id)
-    if line is None or not line.errand.is_of(part.message_id, part.call_id):
+    line = background_tasks.tasks.get(block.session_id)
+    if line is None or not line.task.was_started_by(part.message_id, part.call_id):
         return part
     return replace(part, state=_state(part.state, block, line))
 
 
-def _state(state: Completed, block: SubtaskBlock, line: ErrandLine) -> Running | Completed | Failed:
-    errand = line.errand
+def _state(
+    state: Completed, block: SubtaskBlock, line: BackgroundTaskStatus
+) -> Running | Completed | Failed:
+    task = line.task
     if line.running:
         blocks: tuple[Block, ...] = (replace(block, activity=line.activity),)
-        return Running(input=state.input, label=state.label, started=errand.started, blocks=blocks)
-    ended = errand.ended or errand.started
-    if errand.state == "completed":
-        facts = (*state.facts, *errand.facts)
-        return replace(state, started=errand.started, ended=ended, facts=facts)
+        return Running(input=state.input, label=state.label, started=task.started, blocks=blocks)
+    ended = task.ended or task.started
+    if task.state == "completed":
+        facts = (*state.facts, *task.facts)
+        return replace(state, started=task.started, ended=ended, facts=facts)
     return Failed(
-        error=_WHY.get(errand.state, ""),
-        kind=_ENDED[errand.state],
-        started=errand.started,
+        error=_WHY.get(task.state, ""),
+        kind=_ENDED[task.state],
+        started=task.started,
         ended=ended,
         input=state.input,
         label=state.label,
@@ -159,7 +161,7 @@ def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
     asking = asking_sessions(view)
     for item in _items_of(entry, view):
         if isinstance(item.record, ToolPart):
-            item.record = with_background_state(item.record, view.errands)
+            item.record = with_background_state(item.record, view.background_tasks)
         record = item.record
         if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
             # The call of a sub-agent that asks waits for the user as one that asks itself.
@@ -188,7 +190,7 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
     if isinstance(message, UserMessage):
         if message.synthetic:
             for part in entry.parts:
-                if isinstance(part, HarnessPart):
+                if isinstance(part, SyntheticPart):
                     yield _part_item(_waiting(part, view), entry)
             return
         queued = message.id in view.queued

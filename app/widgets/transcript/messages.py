@@ -7,7 +7,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from agent.records.blocks import SubtaskBlock
-from agent.records.context_parts import ErrandState
+from agent.records.context_parts import BackgroundTaskState
 from agent.records.messages import (
     AgentPart,
     AssistantMessage,
@@ -154,7 +154,7 @@ def note_lines(part: Part, page: Page, *, unfolded: bool) -> DrawnBlock:
             return [], False
 
 
-_REPORTED: dict[ErrandState, tuple[str, str]] = {
+_REPORTED: dict[BackgroundTaskState, tuple[str, str]] = {
     "running": ("◐", "accent"),
     "completed": ("◇", "ok"),
     "cancelled": ("⊘", "faint"),
@@ -169,7 +169,7 @@ _REPORTED: dict[ErrandState, tuple[str, str]] = {
 def _report(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock:
     """What came of work in the background, where the model was told of it."""
     glyph, tone = _REPORTED[part.outcome]
-    head = _marker(page, glyph, tone, part.line, "muted", toggles=True)
+    head = _marker(page, glyph, tone, part.headline, "muted", toggles=True)
     shown = BlockContext(page, page.indent(), open=unfolded)
     lines, folds = draw_block(SubtaskBlock(part.child_id, part.agent, text=part.body), shown)
     return [*head, *lines], folds

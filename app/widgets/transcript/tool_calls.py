@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
-from agent.records.consent import told
+from agent.records.decisions import decision_label
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line
@@ -205,7 +205,7 @@ def _short(part: ToolPart) -> list[Fact]:
 
 def _by_person(part: ToolPart) -> list[str]:
     """What a person said last of a call; what rules and modes settle is not worth a word here."""
-    said = [told(one) for one in part.consents if one.by == "person"]
+    said = [decision_label(one) for one in part.decisions if one.by == "person"]
     return said[-1:]
 
 

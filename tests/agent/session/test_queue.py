@@ -89,7 +89,7 @@ async def test_l3_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store
     await waiting(store, queues, answered, waits)
     known = queues.ids(SESSION.id)
     await store.save(replace(answered.message, turn_id="trn_elsewhere"))
-    read = await store.since_summary(SESSION.id)
+    read = await store.context_messages(SESSION.id)
     await waiting(store, queues, late)
     queues.reload(SESSION.id, read, known=known)
     assert queues.ids(SESSION.id) == (waits.message.id, late.message.id)
@@ -100,7 +100,7 @@ async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: 
     item = prompt("sent")
     with queues.arriving(item):
         await store.save(item.message, *item.parts)
-        queues.reload(SESSION.id, await store.since_summary(SESSION.id), known=())
+        queues.reload(SESSION.id, await store.context_messages(SESSION.id), known=())
         assert queues.ids(SESSION.id) == ()  # the turn would give it another id
     assert queues.ids(SESSION.id) == (item.message.id,)
 

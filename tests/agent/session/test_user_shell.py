@@ -108,7 +108,7 @@ async def test_the_listing_and_the_history_know_it(harness: Harness) -> None:
     await ran(harness, session, "echo hi")
     runtime = harness.runtime
     assert (await runtime.sessions.directory.get(session.id)).title == "! echo hi"
-    assert (await runtime.store.history())[0] == "!echo hi"
+    assert (await runtime.store.prompt_history())[0] == "!echo hi"
 
 
 async def test_it_does_not_stand_between_a_call_and_its_result(harness: Harness) -> None:

@@ -22,8 +22,8 @@ from agent.records.blocks import (
     TodoItem,
     ToolLabel,
 )
-from agent.records.consent import Consent
 from agent.records.context_parts import ContextPart, ReportPart
+from agent.records.decisions import Decision
 from agent.records.ids import new_id
 from agent.records.messages import (
     AgentPart,
@@ -136,9 +136,9 @@ STATES = (
 )
 
 
-CONSENTS = (
-    Consent(answer="allow", by="rule", at=5.0, reason="allowed by bash `ls` (global)"),
-    Consent(answer="reject", by="person", at=6.0, asked="Run it?", comment="not this one"),
+DECISIONS = (
+    Decision(answer="allow", by="rule", at=5.0, reason="allowed by bash `ls` (global)"),
+    Decision(answer="reject", by="person", at=6.0, question="Run it?", comment="not this one"),
 )
 
 
@@ -171,7 +171,7 @@ def every_part(message: AssistantMessage) -> list[Part]:
             tool="read",
             state=STATES[2],
             opaque=opaque,
-            consents=CONSENTS,
+            decisions=DECISIONS,
         ),
         FilePart(**own(message), mime="image/png", path="/a.png", data="AAAA"),
         StepStartPart(**own(message), snapshot="abc"),

@@ -3,21 +3,22 @@
 from dataclasses import replace
 from pathlib import Path
 
-from agent.records.context_parts import Errand, ReportPart
+from agent.records.background import BackgroundTask
+from agent.records.context_parts import ReportPart
 from tests.agent.store.samples import make_session, reopened
 
-ERRAND = Errand(message_id="msg_1", call_id="cal_1", started=20.0)
+TASK = BackgroundTask(message_id="msg_1", call_id="cal_1", started=20.0)
 
 
 async def test_s3_what_a_crash_cut_short_is_marked_and_waits_to_be_told_once(path: Path):
     parent = make_session()
-    child = replace(make_session(), parent_id=parent.id, agent="explore", errand=ERRAND)
+    child = replace(make_session(), parent_id=parent.id, agent="explore", background_task=TASK)
     store = await reopened(path)
     await store.save(parent, child)
     await store.close()
     store = await reopened(path)
     await store.recover()
-    ended = (await store.session(child.id)).errand
+    ended = (await store.session(child.id)).background_task
     assert ended is not None
     assert ended.state == "interrupted"
     (waiting,) = await store.messages(parent.id)
@@ -31,12 +32,12 @@ async def test_s3_what_a_crash_cut_short_is_marked_and_waits_to_be_told_once(pat
 
 async def test_s3_who_holds_the_session_that_it_is_for_still_follows_it(path: Path):
     parent = make_session()
-    child = replace(make_session(), parent_id=parent.id, errand=ERRAND)
+    child = replace(make_session(), parent_id=parent.id, background_task=TASK)
     store = await reopened(path)
     await store.save(parent, child)
     assert await store.acquire_lease(parent.id)
     other = await reopened(path)
     await other.recover()
-    assert (await other.session(child.id)).errand == ERRAND
+    assert (await other.session(child.id)).background_task == TASK
     await other.close()
     await store.close()

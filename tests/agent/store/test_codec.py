@@ -10,7 +10,7 @@ import pytest
 from agent.records.blocks import ToolLabel
 from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
 from agent.store.codec import (
-    clean,
+    clean_text,
     decode_all,
     decode_message,
     decode_part,
@@ -18,8 +18,8 @@ from agent.store.codec import (
     encode_message,
     encode_part,
     encode_session,
+    stored_schema,
 )
-from agent.store.tagged import tag_unions
 from tests.agent.store.samples import (
     ROOT,
     every_part,
@@ -56,7 +56,7 @@ def test_sessions_and_messages_come_back_equal():
 def test_nested_unions_are_decided_by_their_tag():
     from pydantic import TypeAdapter
 
-    schema = tag_unions(TypeAdapter(ToolPart).core_schema)
+    schema = stored_schema(TypeAdapter(ToolPart).core_schema)
     found: list[str] = []
 
     def collect(node):
@@ -78,7 +78,7 @@ def test_nested_unions_are_decided_by_their_tag():
 def test_surrogates_never_make_a_record_unwritable():
     part = make_text(MESSAGE, "smile \ud83d\ude00 and half \ud83d.", ended=1.0)
     assert decode_part(encode_part(part)) == replace(part, text="smile 😀 and half \ufffd.")
-    assert clean("ok é 😀") == "ok é 😀"
+    assert clean_text("ok é 😀") == "ok é 😀"
 
 
 def test_deep_tool_input_comes_back_equal():

@@ -46,8 +46,8 @@ async def test_all_where_nothing_was_summed_up(store: Store):
     session = make_session()
     await store.save(session)
     made = await talk(store, session, 3)
-    assert await store.since_summary(session.id) == await store.messages(session.id)
-    assert ids(await store.since_summary(session.id, before=made[4].id)) == ids_of(made[:4])
+    assert await store.context_messages(session.id) == await store.messages(session.id)
+    assert ids(await store.context_messages(session.id, before=made[4].id)) == ids_of(made[:4])
 
 
 def ids_of(messages: list[Message]) -> list[str]:
@@ -60,15 +60,15 @@ async def test_from_the_tail_of_the_newest_summary_on(store: Store):
     await talk(store, other, 2)
     first = await talk(store, session, 4)
     one = await sum_up(store, session, first[6])
-    assert ids(await store.since_summary(session.id)) == [*ids_of(first[6:]), one.id]
+    assert ids(await store.context_messages(session.id)) == [*ids_of(first[6:]), one.id]
     second = await talk(store, session, 3)
     two = await sum_up(store, session, None)
     third = await talk(store, session, 1)
-    found = await store.since_summary(session.id)
+    found = await store.context_messages(session.id)
     assert ids(found) == [two.id, *ids_of(third)]
     assert found == (await store.messages(session.id))[-3:]
     # What was taken back, the newest summary with it, is as if it had not been.
-    back = await store.since_summary(session.id, before=second[2].id)
+    back = await store.context_messages(session.id, before=second[2].id)
     assert ids(back) == [*ids_of(first[6:]), one.id, *ids_of(second[:2])]
 
 
@@ -80,8 +80,8 @@ async def test_what_waits_is_there_wherever_it_stands(store: Store):
     waits = make_user(session)
     await store.save(waits, make_text(waits, "and then?", ended=1.0))
     marker = await sum_up(store, session, None)
-    assert ids(await store.since_summary(session.id)) == [waits.id, marker.id]
-    assert made[0].id not in ids(await store.since_summary(session.id))
+    assert ids(await store.context_messages(session.id)) == [waits.id, marker.id]
+    assert made[0].id not in ids(await store.context_messages(session.id))
 
 
 async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
@@ -95,11 +95,11 @@ async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
     skill = replace(make_tool(made[7], STATES[2]), tool="skill")
     await store.save(skill)
     after = await talk(store, session, 1)
-    found = await store.outlasting(session.id, after[0].id)
+    found = await store.preserved_messages(session.id, after[0].id)
     assert ids(found) == [made[0].id, pinned.id, made[7].id]
     assert [part.id for part in found[2].parts if isinstance(part, ToolPart)] == [skill.id]
     assert reminder.id not in ids(found)
-    assert ids(await store.outlasting(session.id, made[4].id)) == [made[0].id]
+    assert ids(await store.preserved_messages(session.id, made[4].id)) == [made[0].id]
 
 
 async def test_d4_what_a_turn_begins_with_is_found_by_indexes(store: Store, path: Path):

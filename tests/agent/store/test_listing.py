@@ -1,6 +1,6 @@
 """The list of sessions and the search over all of them (spec 7, D4 and D6)."""
 
-from agent.store.listing import PER_SESSION, Scope
+from agent.store.listing import MAX_HITS_PER_SESSION, SessionScope
 from agent.store.store import Store
 from tests.agent.store.samples import make_session, make_text, make_user
 
@@ -20,14 +20,14 @@ async def test_d6_pinned_first_then_newest_and_only_what_was_used(store: Store):
     await kept(store, updated=9.0, parent_id=new.id)
     await kept(store, updated=9.0, turns=0, title="")
     await kept(store, updated=9.0, directory="/desk/b")
-    lines = await store.lines(Scope("/desk/a"))
+    lines = await store.session_list(SessionScope("/desk/a"))
     assert [line.id for line in lines] == [old.id, new.id, middle.id]
     assert [(line.pinned, line.cost, line.turns) for line in lines[:2]] == [
         (True, None, 1),
         (False, 0.5, 1),
     ]
-    assert len(await store.lines(Scope("/desk/a", archived=True))) == 4
-    assert len(await store.lines(Scope())) == 4
+    assert len(await store.session_list(SessionScope("/desk/a", archived=True))) == 4
+    assert len(await store.session_list(SessionScope())) == 4
 
 
 async def test_d6_search_keeps_to_its_folder_and_shows_every_session(store: Store):
@@ -35,9 +35,9 @@ async def test_d6_search_keeps_to_its_folder_and_shows_every_session(store: Stor
     child = await kept(store, "a needle", parent_id=chatty.id)
     hidden = await kept(store, "needle", archived=True)
     await kept(store, "needle", directory="/desk/b")
-    hits = await store.found("needle", Scope("/desk/a"))
-    assert [hit.line.id for hit in hits] == [child.id, *[chatty.id] * PER_SESSION]
-    archived = await store.found("needle", Scope("/desk/a", archived=True))
-    assert hidden.id in {hit.line.id for hit in archived}
-    assert len(await store.found("needle", Scope(archived=True), limit=2)) == 2
-    assert await store.found("", Scope()) == []
+    hits = await store.search_sessions("needle", SessionScope("/desk/a"))
+    assert [hit.session.id for hit in hits] == [child.id, *[chatty.id] * MAX_HITS_PER_SESSION]
+    archived = await store.search_sessions("needle", SessionScope("/desk/a", archived=True))
+    assert hidden.id in {hit.session.id for hit in archived}
+    assert len(await store.search_sessions("needle", SessionScope(archived=True), limit=2)) == 2
+    assert await store.search_sessions("", SessionScope()) == []

@@ -9,7 +9,7 @@ import pytest
 from agent.bus import Bus
 from agent.records.errors import StoreTooNew
 from agent.records.messages import ToolPart
-from agent.store.listing import Scope
+from agent.store.listing import SessionScope
 from agent.store.migrations import Migration, migrate, packaged, version
 from agent.store.store import Store
 from tests.agent.store.samples import (
@@ -91,9 +91,9 @@ async def test_d1_a_record_that_is_no_json_keeps_no_database_from_opening(path: 
         )
     store = await reopened(path)
     assert [session.id for session in await store.sessions()] == ["ses_1"]
-    assert [line.id for line in await store.lines(Scope())] == ["ses_1"]
-    assert [item.message.id for item in await store.since_summary("ses_1")] == ["msg_1"]
-    assert await store.pinned("ses_1") == frozenset()
+    assert [line.id for line in await store.session_list(SessionScope())] == ["ses_1"]
+    assert [item.message.id for item in await store.context_messages("ses_1")] == ["msg_1"]
+    assert await store.pinned_ids("ses_1") == frozenset()
     await store.close()
 
 
@@ -116,16 +116,16 @@ async def test_d6_what_was_used_before_is_counted_and_calls_without_consents_are
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(STEP)
     store = await reopened(path)
-    (row,) = await store.used()
+    (row,) = await store.usage_rows()
     assert (row.steps, row.turns, row.usage.input, row.cost, row.project) == (1, 1, 7, 0.5, "/a")
     (call,) = (await store.messages("ses_1"))[1].parts
     assert isinstance(call, ToolPart)
-    assert call.consents == ()
+    assert call.decisions == ()
     first = (await store.messages("ses_1"))[0].parts
-    told = [c.comment for part in first if isinstance(part, ToolPart) for c in part.consents]
+    told = [c.comment for part in first if isinstance(part, ToolPart) for c in part.decisions]
     assert told == (["no"] if number >= 2 else [])
     await store.delete_session("ses_1")
-    assert await store.used() == ()
+    assert await store.usage_rows() == ()
     await store.close()
 
 
@@ -171,7 +171,7 @@ async def test_a_migration_that_fails_has_not_happened(path: Path):
 DYING = """
 import os, sqlite3, sys
 from pathlib import Path
-from agent.store.listing import Scope
+from agent.store.listing import SessionScope
 from agent.store.migrations import Migration, migrate, packaged
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)

@@ -15,8 +15,8 @@ from agent.bus import Bus
 from agent.records.errors import StoreError
 from agent.records.events import MessageUpdated, PartDelta, PartUpdated
 from agent.records.messages import Pending, ReasoningPart, TextPart, ToolPart
-from agent.store.open_parts import OpenParts
 from agent.store.store import Store
+from agent.store.write_behind import OpenParts
 from tests.agent.store.samples import (
     STATES,
     make_assistant,

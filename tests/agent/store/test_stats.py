@@ -8,9 +8,9 @@ from pathlib import Path
 
 from agent.records.messages import AssistantMessage, Usage
 from agent.store import stats
-from agent.store.listing import Scope, found
+from agent.store.listing import SessionScope, search_sessions
 from agent.store.search import search
-from agent.store.stats import Used, total
+from agent.store.stats import UsageRow, total
 from agent.store.store import Store
 from tests.agent.store.samples import make_assistant, make_session, make_text, make_user
 
@@ -22,7 +22,7 @@ def done(message: AssistantMessage, usage: Usage, cost: float | None) -> Assista
 
 
 async def counted(store: Store) -> set[tuple[str, int, int, Usage, float | None]]:
-    return {(u.project, u.steps, u.turns, u.usage, u.cost) for u in await store.used()}
+    return {(u.project, u.steps, u.turns, u.usage, u.cost) for u in await store.usage_rows()}
 
 
 async def test_d6_sums_follow_every_change_of_a_message(store: Store) -> None:
@@ -60,11 +60,11 @@ async def test_d6_days_models_and_projects_are_told_apart(store: Store) -> None:
         session = make_session(project=project)
         step = make_assistant(session, created=DAY * day, model=model)
         await store.save(session, done(step, Usage(output=1), 1.0))
-    rows: tuple[Used, ...] = await store.used()
+    rows: tuple[UsageRow, ...] = await store.usage_rows()
     assert len({(u.day, u.model, u.project) for u in rows}) == 3
     assert total("all", rows).cost == 3.0
-    assert [u.project for u in await store.used(since=DAY * 101)] == ["/a"]
-    assert [u.model for u in await store.used(project="/b")] == ["x/2"]
+    assert [u.project for u in await store.usage_rows(since=DAY * 101)] == ["/a"]
+    assert [u.model for u in await store.usage_rows(project="/b")] == ["x/2"]
 
 
 async def test_d4_statistics_read_no_message(store: Store, path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_d4_a_common_word_is_looked_up_no_further_than_it_is_shown(store: 
         finally:
             connection.set_trace_callback(None)
 
-    work = partial(found, text="common", scope=Scope(), limit=50)
+    work = partial(search_sessions, text="common", scope=SessionScope(), limit=50)
     await store._database.read(partial(traced, work=work))
     searches = [sql for sql in asked if "MATCH" in sql]
     # 40 are fewer than are looked through for sessions, so beginnings are looked for too; but

@@ -265,9 +265,9 @@ async def test_todos_rules_and_history(store: Store, bus: Bus):
     await store.drop_session_rule(session.id, "edit", "git *")
     assert await store.session_rules(session.id) == (("bash", "git *"),)
     for text in ("first", "second", "second", "first \udc80"):
-        await store.add_history(text, "/a")
-    assert await store.history() == ["first \ufffd", "second", "first"]
-    assert await store.history(1) == ["first \ufffd"]
+        await store.add_prompt_history(text, "/a")
+    assert await store.prompt_history() == ["first \ufffd", "second", "first"]
+    assert await store.prompt_history(1) == ["first \ufffd"]
 
 
 async def test_surrogates_never_make_a_write_fail(store: Store):

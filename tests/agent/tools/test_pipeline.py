@@ -13,7 +13,7 @@ from agent.permission.rules import DEFAULT_RULES, Rule
 from agent.permission.service import PermissionService
 from agent.process import SpillStore, kill_all
 from agent.records.blocks import Block, ListingBlock, TextBlock, ToolLabel
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
@@ -51,7 +51,7 @@ class Seen:
     service: PermissionService
     replies: list[PermissionReply] = field(default_factory=list[PermissionReply])
     events: list[object] = field(default_factory=list[object])
-    consents: list[Consent] = field(default_factory=list[Consent])
+    consents: list[Decision] = field(default_factory=list[Decision])
 
     async def running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
@@ -67,7 +67,7 @@ class Seen:
     def placed(self, terminal: str) -> None:
         _ = terminal
 
-    def answered(self, consent: Consent) -> None:
+    def answered(self, consent: Decision) -> None:
         self.consents.append(consent)
 
 

@@ -18,7 +18,7 @@ from agent.transfer.bundle import Bundle, collect_bundle, to_json, without_secre
 from agent.transfer.exporter import default_name, export, export_form, export_text
 from agent.transfer.importer import import_file, parse_export
 from tests.agent.store.samples import (
-    CONSENTS,
+    DECISIONS,
     every_part,
     make_assistant,
     make_session,
@@ -164,7 +164,7 @@ async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: P
     await export(store, session_id, path)
     imported = await import_file(store, path, directory="/desk/b", project="/desk/b")
     parts = [p for m in await store.messages(imported.id) for p in m.parts]
-    assert [p.consents for p in parts if isinstance(p, ToolPart) and p.consents] == [CONSENTS]
+    assert [p.decisions for p in parts if isinstance(p, ToolPart) and p.decisions] == [DECISIONS]
 
 
 async def test_markdown_fences_hold_whatever_was_printed(store: Store) -> None:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from agent.records.background import BackgroundTask, BackgroundTaskState
 from agent.records.blocks import SubtaskBlock
-from agent.records.context_parts import Errand, ErrandState
 from agent.records.messages import Idle, ToolPart
-from agent.session.api import ErrandLine, Errands
+from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
 from app.session.view import SessionView
 from tests.app.conftest import Starter
 from tests.support import records
@@ -15,7 +15,7 @@ from tests.support.snapshots import assert_pictures
 from tests.support.subagents import Script, task
 from tests.support.transcripts import TranscriptApp
 
-STATES: dict[str, ErrandState] = {
+STATES: dict[str, BackgroundTaskState] = {
     "look at the readers": "running",
     "count the callers": "completed",
     "run the slow tests": "failed",
@@ -29,14 +29,14 @@ FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
 def standing() -> SessionView:
     """A session that left work to the background; a report was told, another waits."""
     calls: list[ToolPart] = []
-    held: dict[str, ErrandLine] = {}
+    held: dict[str, BackgroundTaskStatus] = {}
     for n, (description, state) in enumerate(STATES.items()):
         block = SubtaskBlock(f"ses_{n}", "explore", description, background=True)
         done = records.completed("Explore", description, block)
         call = records.tool(f"prt_b{n}", "msg_b", done, name="task")
         ended = None if state == "running" else records.START + 75
         facts = () if ended is None else (f"{n + 1} tool calls",)
-        errand = Errand(
+        task = BackgroundTask(
             message_id="msg_b",
             call_id=call.call_id,
             started=records.START,
@@ -45,7 +45,7 @@ def standing() -> SessionView:
             facts=facts,
         )
         activity = "Grep DictReader in src" if state == "running" else ""
-        held[f"ses_{n}"] = ErrandLine("explore", description, errand, activity)
+        held[f"ses_{n}"] = BackgroundTaskStatus("explore", description, task, activity)
         calls.append(call)
     told = records.user("msg_c", "", records.report("msg_c", FOUND), synthetic=True)
     waits = records.report("msg_e", error="No model.", outcome="failed", facts=())
@@ -57,7 +57,7 @@ def standing() -> SessionView:
             records.assistant("msg_d", records.text_part("prt_d", "msg_d", "Two have it.")),
             records.user("msg_e", "", waits, turn=None, synthetic=True),
             queued=("msg_e",),
-            errands=Errands(held),
+            background_tasks=BackgroundTaskList(held),
         )
     )
 
@@ -142,10 +142,10 @@ async def test_u6_a_second_escape_stops_the_background_too(
         await running.until(holds[1].reached.is_set)
         view = running.app.controller.live.view
         assert view is not None
-        await running.until(lambda: bool(view.errands.running))
+        await running.until(lambda: bool(view.background_tasks.running))
         await running.pilot.press("escape")
         await running.until(lambda: isinstance(view.status, Idle))
-        assert view.errands.running
+        assert view.background_tasks.running
         await running.pilot.press("escape")
-        await running.until(lambda: not view.errands.running)
+        await running.until(lambda: not view.background_tasks.running)
         await running.until_shown("was stopped")

@@ -33,7 +33,7 @@ async def test_c4_a_message_and_an_answer_are_pinned_shown_and_unpinned(
         await running.until(lambda: running.text().count(MARK) == 1)
         session = running.app.controller.live.session
         assert session is not None
-        assert len(await running.runtime.store.pinned(session.id)) == 1
+        assert len(await running.runtime.store.pinned_ids(session.id)) == 1
 
 
 async def test_an_answer_is_listed_as_it_reads(scripted: ModelServer, start: Starter) -> None:

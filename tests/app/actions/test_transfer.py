@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.records.messages import Usage
-from agent.store.stats import Used
+from agent.store.stats import UsageRow
 from app.commands.registry import find
 from app.screens.stats import bar, page
 from tests.app.conftest import Starter
@@ -78,8 +78,8 @@ def test_bars_are_in_proportion_and_nothing_is_hidden() -> None:
 
 def test_a_page_fits_its_width() -> None:
     rows = [
-        Used("2026-01-01", "demo/" + "x" * 80, "/home/表の幅", 3, 1, Usage(input=5000), None),
-        Used("2026-01-02", "demo/b", "/", 1, 1, Usage(output=7), 0.25),
+        UsageRow("2026-01-01", "demo/" + "x" * 80, "/home/表の幅", 3, 1, Usage(input=5000), None),
+        UsageRow("2026-01-02", "demo/b", "/", 1, 1, Usage(output=7), 0.25),
     ]
     for width in (40, 80):
         lines = page(rows, width).split("\n")[1:]  # the first is wrapped

@@ -80,8 +80,8 @@ def test_r8_the_status_line_counts_sub_agents() -> None:
         session(),
         usage=Usage(1_000, 10, 0, 500),
         cost=0.5,
-        below=Usage(1_000, 10, 0, 1_000),
-        below_cost=0.25,
+        subagent_usage=Usage(1_000, 10, 0, 1_000),
+        subagent_cost=0.25,
     )
     assert spent_of(held) == 0.75
     assert cached_of(held) == 0.75

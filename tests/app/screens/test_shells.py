@@ -7,7 +7,7 @@ import pytest
 
 from agent.files import FileTracker
 from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
-from agent.records.shells import ShellInfo
+from agent.records.background import ShellInfo
 from agent.tools.core.base import ToolContext
 from app.screens.shells import ShellScreen, shell_rows, shell_status
 from app.widgets.activity import ActivityLine

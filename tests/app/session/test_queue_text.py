@@ -11,7 +11,7 @@ from app.session.queue_text import standing
     [
         (Busy(0.0), "steer", "queued, sent at the next step"),
         (Busy(0.0), "follow_up", "queued, sent when this turn ends"),
-        (Busy(0.0, summing=True), "steer", "queued, sent when that is summed up"),
+        (Busy(0.0, compacting=True), "steer", "queued, sent when that is summed up"),
         (Busy(0.0, cancelling=True), "steer", "queued"),
         (Retry(1, "busy", 0.0), "steer", "queued, sent at the next step"),
         (Idle(), "steer", "not sent, goes with your next message, up to edit"),

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.lsp.records import LspStatus
+from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.events import TodoUpdated
-from agent.records.shells import ShellInfo
 from app.session.server_status import Languages, Servers, languages_of
 from app.session.view import NOTHING, SessionView
 from app.widgets.sidebar import WIDTH, ChangedFiles, Sidebar, SidebarContent, sidebar_text

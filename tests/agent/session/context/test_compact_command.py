@@ -78,7 +78,7 @@ async def test_l10_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> No
     await hold.reached.wait()
     status = harness.runtime.sessions.status(session.id)
     assert isinstance(status, Busy)
-    assert status.summing
+    assert status.compacting
     assert await harness.runtime.sessions.cancel(session.id)
     assert (await harness.idle(session, after=before)).outcome == "cancelled"
     assert await harness.messages(session) == stored

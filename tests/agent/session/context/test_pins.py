@@ -67,7 +67,7 @@ async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness
     await pin(harness.runtime.store, asked, pinned=True)
     hold.gate.set()
     await harness.idle(session, after=before)
-    assert await harness.runtime.store.pinned(session.id) == {asked}
+    assert await harness.runtime.store.pinned_ids(session.id) == {asked}
 
 
 async def test_c4_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Harness) -> None:

@@ -43,15 +43,15 @@ async def test_c3_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
 ) -> None:
     session, store = await harness.session(), harness.runtime.store
     await talk(harness, session, range(3))
-    assert await store.since_summary(session.id) == await store.messages(session.id)
+    assert await store.context_messages(session.id) == await store.messages(session.id)
     read: list[int] = []
     for round_ in range(1, 4):
         await compact(harness, session)
         await talk(harness, session, range(3 * round_, 3 * round_ + 3))
         every = await store.messages(session.id)
         newest = markers(every)[-1]
-        held = await store.since_summary(session.id)
-        assert held == [m for m in every if m.message.id >= newest.goes_on_from]
+        held = await store.context_messages(session.id)
+        assert held == [m for m in every if m.message.id >= newest.first_kept_id]
         assert Conversation(held).turns() == Conversation(every).turns()
         read.append(len(held))
     assert max(read) <= read[0] + 1, "three times as long, and no more to begin with"
@@ -67,12 +67,12 @@ async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harn
     every = await store.messages(session.id)
     asked = [m for m in every if isinstance(m.message, UserMessage)]
     await pin(store, asked[4].message.id, pinned=True)
-    kept = await store.outlasting(session.id, "~")
+    kept = await store.preserved_messages(session.id, "~")
     loads = [m.message.id for m in every if any(getattr(p, "tool", "") == "skill" for p in m.parts)]
     wanted = {asked[0].message.id, asked[4].message.id, *loads}
     assert loads
     assert {item.message.id for item in kept} == wanted
-    assert await store.outlasting(session.id, asked[0].message.id) == []
+    assert await store.preserved_messages(session.id, asked[0].message.id) == []
     await compact(harness, session)
     await compact_again(harness, session)
     body = json.dumps(harness.server.requests[-1].body)

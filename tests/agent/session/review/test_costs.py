@@ -56,11 +56,11 @@ async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
         "titles, asides, retries": Usage(500, 5),
     }
     assert {name for name, _ in costs.models} == {"scripted/model-1", "tiny/small"}
-    assert costs.total.usage == record.usage + record.below
+    assert costs.total.usage == record.usage + record.subagent_usage
     assert costs.total.usage == Usage(8_500, 265, 7, 1_000)
     expected = (7_500 * 1.0 + 1_000 * 0.1 + 265 * 10.0) / 1e6
     assert costs.total.cost == pytest.approx(expected)
-    assert costs.total.cost == pytest.approx((record.cost or 0) + (record.below_cost or 0))
+    assert costs.total.cost == pytest.approx((record.cost or 0) + (record.subagent_cost or 0))
     assert not costs.total.unpriced
     assert costs.last == Usage(2_000, 20, 7, 1_000)
     for rows in (costs.purposes, costs.models):

@@ -57,8 +57,8 @@ async def ended(harness: Harness, state: str) -> Session:
     event = await harness.until(
         lambda e: (
             isinstance(e, SessionUpdated)
-            and e.session.errand is not None
-            and e.session.errand.state == state
+            and e.session.background_task is not None
+            and e.session.background_task.state == state
         )
     )
     assert isinstance(event, SessionUpdated)
@@ -91,9 +91,11 @@ async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
         assert isinstance(call.state, Completed)
         assert child.id in call.state.output
         assert call.state.blocks == (SubtaskBlock(child.id, "general", "<look>", background=True),)
-        assert child.errand is not None
-        assert child.errand.state == "running"
-        assert harness.runtime.sessions.subagents.errands.running(session.id) == (child.id,)
+        assert child.background_task is not None
+        assert child.background_task.state == "running"
+        assert harness.runtime.sessions.subagents.background_tasks.running(session.id) == (
+            child.id,
+        )
         before = len(harness.events)
         hold.gate.set()
         assert (await harness.idle(session, after=before)).outcome == "completed"
@@ -106,16 +108,16 @@ async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
         assert said(harness).count("Three files.") == 1
         assert child.id in said(harness)
         (child,) = await children(harness, session)
-        assert child.errand is not None
-        assert child.errand.state == "completed"
-        assert "1 tool call" in child.errand.facts
+        assert child.background_task is not None
+        assert child.background_task.state == "completed"
+        assert "1 tool call" in child.background_task.facts
         assert len(idles(harness, session)) == 2
         # The next prompt does not tell it again.
         harness.server.always(Script(answer(Text("ok"))))
         before = len(harness.events)
         await harness.turn(session, "thanks")
         assert said(harness).count("Three files.") == 1
-        await left_clean(harness, session, before, "errand: idle")
+        await left_clean(harness, session, before, "background task: idle")
 
 
 async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path
         await harness.idle(session)
         assert "Three files." in said(harness)
         assert len(idles(harness, session)) == 1
-        await left_clean(harness, session, 0, "errand: mid turn")
+        await left_clean(harness, session, 0, "background task: mid turn")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -167,7 +169,7 @@ async def test_l15_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
         await harness.idle(session)
         assert len(idles(harness, session)) == 1
         assert said(harness).count("report alpha") == said(harness).count("report beta") == 1
-        await left_clean(harness, session, 0, "errand: held")
+        await left_clean(harness, session, 0, "background task: held")
 
 
 async def test_s3_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ async def test_s3_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path:
         assert output(call).startswith("The deep says: found.")
         (outer,) = await children(harness, session)
         assert [r.text for r in await reports(harness, outer)] == ["from the deep"]
-        await left_clean(harness, session, 0, "errand: below a sub-agent")
+        await left_clean(harness, session, 0, "background task: below a sub-agent")
 
 
 async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> None:
@@ -223,7 +225,7 @@ async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) 
         await harness.send(session, "and now?")
         await harness.idle(session, after=before)
         assert "was stopped by the user" in said(harness)
-        await left_clean(harness, session, before, "errand: cancelled")
+        await left_clean(harness, session, before, "background task: cancelled")
 
 
 async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_waits(
@@ -323,7 +325,7 @@ async def test_s1_task_output_waits_and_hands_the_report_over_once(tmp_path: Pat
         assert await reports(harness, session) == []
         assert len(idles(harness, session)) == 1
         assert said(harness).count("Three files.") == 1
-        await left_clean(harness, session, 0, "errand: waited for")
+        await left_clean(harness, session, 0, "background task: waited for")
 
 
 async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
@@ -356,10 +358,10 @@ async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
         assert "No sub-agent of this session" in output(unknown)
         assert await reports(harness, session) == []
         (child,) = await children(harness, session)
-        assert child.errand is not None
-        assert child.errand.state == "cancelled"
+        assert child.background_task is not None
+        assert child.background_task.state == "cancelled"
         assert len(idles(harness, session)) == 2
-        await left_clean(harness, session, before, "errand: stopped by the model")
+        await left_clean(harness, session, before, "background task: stopped by the model")
 
 
 async def test_s1_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
@@ -600,8 +602,8 @@ async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> Non
         again = await open_runtime(harness.folder, env=environment(harness.home))
         try:
             (child,) = await again.store.children(session.id)
-            assert child.errand is not None
-            assert child.errand.state == "interrupted"
+            assert child.background_task is not None
+            assert child.background_task.state == "interrupted"
             snapshot = await again.sessions.snapshot(session.id)
             assert len(snapshot.queued) == 1
             last = snapshot.messages[-1].parts
@@ -622,7 +624,7 @@ async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
         await hold.reached.wait()
         await harness.runtime.sessions.delete(session.id)
         hold.gate.set()
-        assert harness.runtime.sessions.subagents.errands.running(session.id) == ()
+        assert harness.runtime.sessions.subagents.background_tasks.running(session.id) == ()
         assert not harness.runtime.sessions.busy
         assert await harness.runtime.sessions.directory.list() == []
 
@@ -640,8 +642,8 @@ async def test_d1a_another_program_does_not_take_it_for_dead(tmp_path: Path) -> 
         other = await open_runtime(harness.folder, env=environment(harness.home))
         try:
             (child,) = await other.store.children(session.id)
-            assert child.errand is not None
-            assert child.errand.state == "running"
+            assert child.background_task is not None
+            assert child.background_task.state == "running"
             assert await other.store.leased_elsewhere(session.id)
             before = len(harness.events)
             hold.gate.set()

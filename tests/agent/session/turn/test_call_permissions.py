@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.records.consent import Consent
+from agent.records.decisions import Decision
 from agent.records.messages import Completed
 from agent.records.requests import PermissionReply
 from agent.runtime.headless import Headless
@@ -14,13 +14,13 @@ TOUCH = Call("bash", {"command": "touch made"})
 ASKED = "Run this command?"
 
 
-def told(consent: Consent) -> tuple[str, str, str, str]:
+def told(consent: Decision) -> tuple[str, str, str, str]:
     assert consent.at > 0
     return consent.answer, consent.by, consent.comment, consent.reason
 
 
 async def consents(harness: Harness, session) -> list[tuple[str, str, str, str]]:
-    return [told(c) for part in await harness.tools(session) for c in part.consents]
+    return [told(c) for part in await harness.tools(session) for c in part.decisions]
 
 
 async def test_u11_what_a_person_answered_is_kept_with_the_call(harness: Harness) -> None:
@@ -48,7 +48,7 @@ async def test_u11_what_a_person_answered_is_kept_with_the_call(harness: Harness
         ("reject", "person", "use y instead", ""),
     ]
     parts = await harness.tools(session)
-    assert [part.consents[0].asked for part in parts] == [first.heading, ASKED, ASKED]
+    assert [part.decisions[0].question for part in parts] == [first.heading, ASKED, ASKED]
 
 
 async def test_u11_what_a_rule_allows_or_denies_names_the_rule(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ async def test_u11_the_auto_mode_answers_by_itself_and_says_so(harness: Harness)
     await harness.turn(session, "go")
     (part,) = await harness.tools(session)
     assert isinstance(part.state, Completed)
-    assert [told(c) for c in part.consents] == [("once", "mode", "", "")]
-    assert part.consents[0].asked == ASKED
+    assert [told(c) for c in part.decisions] == [("once", "mode", "", "")]
+    assert part.decisions[0].question == ASKED
 
 
 async def test_u11_a_run_with_nobody_there_answers_by_policy(harness: Harness) -> None:
@@ -112,5 +112,5 @@ async def test_l4_the_answer_about_a_repeated_call_is_kept_too(harness: Harness)
     harness.answer(await harness.asked(), "once")
     await harness.idle(session)
     last = (await harness.tools(session))[-1]
-    assert [(c.answer, c.by) for c in last.consents] == [("once", "person")]
-    assert "repeated" in last.consents[0].asked
+    assert [(c.answer, c.by) for c in last.decisions] == [("once", "person")]
+    assert "repeated" in last.decisions[0].question

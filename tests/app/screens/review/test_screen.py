@@ -7,8 +7,8 @@ import pytest
 from textual.widgets import OptionList
 
 from agent.records.blocks import SubtaskBlock
-from agent.records.consent import Consent
 from agent.records.context_parts import ReportPart
+from agent.records.decisions import Decision
 from agent.records.messages import AssistantMessage, Completed, MessageWithParts, Usage
 from app.screens.review.screen import ReviewScreen
 from app.widgets.transcript.transcript import Transcript
@@ -40,7 +40,9 @@ TASK = replace(
     records.completed("Explore", "the other readers"),
     blocks=(SubtaskBlock(CHILD, "explore", "look at them", text="None has the fault."),),
 )
-ALLOWED = (Consent(answer="once", by="person", at=5.0, asked="Make this change?", comment="fine"),)
+ALLOWED = (
+    Decision(answer="once", by="person", at=5.0, question="Make this change?", comment="fine"),
+)
 ASKED = replace(records.completed("Question", "Which encoding?"), output="The user answered: utf-8")
 MESSAGES = (
     records.user("msg_a", "Why does the import of an empty CSV crash? Fix it and add a test."),
@@ -50,7 +52,7 @@ MESSAGES = (
         tool("prt_b2", "msg_b", records.completed("Read", "src/reader.py", facts=("142 lines",))),
         replace(
             tool("prt_b3", "msg_b", records.completed("Edit", "src/reader.py", DIFF), "edit"),
-            consents=ALLOWED,
+            decisions=ALLOWED,
         ),
     ),
     step(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.store.listing import SessionHit, SessionLine
+from agent.store.listing import SessionHit, SessionListItem
 from agent.store.search import SearchHit
 from app.screens.sessions.preview import highlight_words, text_around
 from app.screens.sessions.rows import SessionFilter, session_row, session_rows, similar_titles
@@ -38,9 +38,9 @@ def test_numbers_are_written_as_the_design_says() -> None:
     assert [duration(s) for s in (4.9, 72, 3723)] == ["4s", "1m 12s", "1h 2m"]
 
 
-def line(title: str, updated: float, turns: int = 1, **more: object) -> SessionLine:
+def line(title: str, updated: float, turns: int = 1, **more: object) -> SessionListItem:
     values = {"cost": None, "archived": False, "pinned": False, "parent_id": None, **more}
-    return SessionLine(f"ses_{title}", "/w", title, updated, turns, **values)
+    return SessionListItem(f"ses_{title}", "/w", title, updated, turns, **values)
 
 
 def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent.store.migrations import migrate
 
-CHECKED_SIZE = 32 * 1024 * 1024
+MAX_FULLY_CHECKED = 32 * 1024 * 1024
 """Bytes up to which the whole file is checked at every start (some 0.5 ms per MiB). A
 larger one is checked when a session before met damage and left a mark."""
 
@@ -48,7 +48,7 @@ def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700)
     with _locked(path.with_name(f"{path.name}.lock")):
-        connection = _intact(path, notices)
+        connection = _open_intact(path, notices)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -87,7 +87,7 @@ def _locked(path: Path) -> Generator[None]:
         os.close(descriptor)
 
 
-def _intact(path: Path, notices: list[str]) -> sqlite3.Connection:
+def _open_intact(path: Path, notices: list[str]) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size == 0:
         # SQLite would drop a log that belongs to an empty file: keep both.
         notices.append(_set_aside(path, "was empty"))
@@ -107,13 +107,13 @@ def _intact(path: Path, notices: list[str]) -> sqlite3.Connection:
     # Renamed before it is closed, as closing may write the log back into the file.
     notices.append(_set_aside(path, "was damaged"))
     connection.close()
-    return _intact(path, notices)
+    return _open_intact(path, notices)
 
 
 def _is_whole(connection: sqlite3.Connection, path: Path) -> bool:
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     mark = _mark(path)
-    if path.stat().st_size <= CHECKED_SIZE or mark.exists():
+    if path.stat().st_size <= MAX_FULLY_CHECKED or mark.exists():
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         mark.unlink(missing_ok=True)
         return found == "ok"

@@ -1,10 +1,12 @@
 """Writing sessions, messages and parts: plain functions that run inside a transaction."""
 
 import sqlite3
+import time
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias, assert_never
 
+from agent.records.blocks import TodoItem
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -16,7 +18,7 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
-from agent.store.codec import clean, encode_message, encode_part, encode_session
+from agent.store.codec import clean_text, encode_message, encode_part, encode_session
 
 Record: TypeAlias = Session | Message | Part
 
@@ -60,7 +62,7 @@ def user_message_ids(records: Iterable[Record]) -> set[str]:
     return {record.id for record in records if isinstance(record, UserMessage)}
 
 
-def write(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]:
+def write_records(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]:
     """Insert or replace *records*; returns the ids of sessions that were not there before."""
     records = tuple(records)
     users = user_message_ids(records)
@@ -78,7 +80,7 @@ def write(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]
     return created
 
 
-def write_late(
+def write_if_stored(
     connection: sqlite3.Connection, parts: Iterable[Part], messages: Iterable[AssistantMessage]
 ) -> None:
     """Write the present state of *parts* and *messages*, leaving out those that are gone or
@@ -97,9 +99,9 @@ def _write_session(connection: sqlite3.Connection, session: Session) -> bool:
         _SESSION,
         (
             session.id,
-            clean(session.directory),
+            clean_text(session.directory),
             session.parent_id,
-            clean(session.title),
+            clean_text(session.title),
             session.updated,
             session.archived,
             session.pinned,
@@ -135,7 +137,7 @@ def _part_row(part: Part, users: AbstractSet[str]) -> tuple[str | int | None, ..
     unfinished = is_open(part) and part.message_id not in users
     tool = status = None
     if isinstance(part, ToolPart):
-        tool, status = clean(part.tool), part.state.status
+        tool, status = clean_text(part.tool), part.state.status
     elif isinstance(part, TextPart | ReasoningPart):
         status = "open" if unfinished else "ended"
     searchable = isinstance(part, TextPart) and not (unfinished or part.synthetic or not part.text)
@@ -164,7 +166,7 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> list[str]
         )
         SELECT id FROM tree GROUP BY id ORDER BY max(depth) DESC, id
         """,
-        (clean(session_id),),
+        (clean_text(session_id),),
     ).fetchall()
     for row in rows:
         connection.execute("DELETE FROM session WHERE id = ?", row)
@@ -178,3 +180,45 @@ def delete_message(connection: sqlite3.Connection, message_id: str) -> None:
 
 def delete_part(connection: sqlite3.Connection, part_id: str) -> None:
     connection.execute("DELETE FROM part WHERE id = ?", (part_id,))
+
+
+def write_todos(
+    connection: sqlite3.Connection, session_id: str, items: tuple[TodoItem, ...]
+) -> None:
+    connection.execute("DELETE FROM todo WHERE session_id = ?", (session_id,))
+    connection.executemany(
+        "INSERT INTO todo (session_id, position, content, status, priority) VALUES (?, ?, ?, ?, ?)",
+        [
+            (session_id, position, clean_text(item.content), item.status, item.priority)
+            for position, item in enumerate(items)
+        ],
+    )
+
+
+def add_session_rule(
+    connection: sqlite3.Connection, root_id: str, permission: str, pattern: str
+) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO session_rule (root_id, permission, pattern) VALUES (?, ?, ?)",
+        (root_id, permission, clean_text(pattern)),
+    )
+
+
+def delete_session_rule(
+    connection: sqlite3.Connection, root_id: str, permission: str, pattern: str
+) -> None:
+    connection.execute(
+        "DELETE FROM session_rule WHERE root_id = ? AND permission = ? AND pattern = ?",
+        (root_id, permission, clean_text(pattern)),
+    )
+
+
+def add_prompt_history(connection: sqlite3.Connection, text: str, directory: str) -> None:
+    last = connection.execute(
+        "SELECT text FROM prompt_history ORDER BY number DESC LIMIT 1"
+    ).fetchone()
+    if last is None or last[0] != text:
+        connection.execute(
+            "INSERT INTO prompt_history (text, directory, created) VALUES (?, ?, ?)",
+            (text, clean_text(directory), time.time()),
+        )
