@@ -1,1 +1,1 @@
-"""Sanitizing untrusted text; amounts, durations and excerpts."""
+"""Text for people: sanitizing untrusted text, excerpts, fuzzy matching, amounts and durations."""

@@ -1,4 +1,4 @@
-"""The first words of an answer on one line, as they read and not as they are marked up."""
+"""Plain one-line excerpts of Markdown."""
 
 import functools
 from collections.abc import Iterable
@@ -9,19 +9,22 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_CHARACTERS = 2_000
-"""Characters that are looked at."""
+"""Characters of the source that are parsed."""
 
 _SHOWN = frozenset({"text", "code_inline"})
 _BREAKS = frozenset({"softbreak", "hardbreak"})
 
 
 def excerpt(markdown: str, max_blocks: int = 1_000) -> str:
-    """The words of the first *blocks* paragraphs, headings, items and so on of *markdown*."""
+    """Return the text of the first *max_blocks* paragraphs, headings and list items on one line,
+    without Markdown markup."""
     found: list[str] = []
     for token in _parser().parse(markdown[:MAX_CHARACTERS]):
-        said = token.content if token.type in {"fence", "code_block"} else _words(token.children)
-        if said.strip():
-            found.append(" ".join(said.split()))
+        text = (
+            token.content if token.type in {"fence", "code_block"} else _plain_text(token.children)
+        )
+        if text.strip():
+            found.append(" ".join(text.split()))
         if len(found) == max_blocks:
             break
     return " ".join(found)
@@ -34,7 +37,7 @@ def _parser() -> "MarkdownIt":
     return MarkdownIt("commonmark").enable("table")
 
 
-def _words(tokens: "Iterable[Token] | None") -> str:
+def _plain_text(tokens: "Iterable[Token] | None") -> str:
     return "".join(
         token.content if token.type in _SHOWN else " " if token.type in _BREAKS else ""
         for token in tokens or ()

@@ -1,4 +1,4 @@
-"""What fits what was typed: first what holds all words, then what nearly does."""
+"""Fuzzy filtering of list rows by what was typed."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,25 +7,26 @@ from typing import TypeVar
 ItemT = TypeVar("ItemT")
 
 MIN_SIMILARITY = 75.0
-"""The likeness, of 100, from which a mistyped word is taken to mean a row."""
+"""The similarity (0 to 100) from which a misspelled word matches a row."""
 
 
 def fuzzy_filter(
     typed: str, items: Sequence[ItemT], text_of: Callable[[ItemT], str]
 ) -> list[ItemT]:
-    """Those of *items* that fit, in their own order where every word stands in them.
+    """Return the items that match what was *typed*.
 
-    Where none does: those that hold the letters of each word in their order (``snt45``), the
-    tightest first; else those that are nearest to what was typed (``cluade``).
+    If any items contain every word, those are returned in their own order. Otherwise the items that
+    contain the letters of each word in order (``snt45``) are returned, the tightest match first;
+    otherwise those most similar to what was typed (``cluade``).
     """
     words = typed.lower().split()
     if not words:
         return list(items)
     texts = [text_of(item).lower() for item in items]
-    whole = [
+    exact = [
         item for item, text in zip(items, texts, strict=True) if all(word in text for word in words)
     ]
-    return whole or _scattered(words, items, texts) or _near(typed.lower(), items, texts)
+    return exact or _scattered(words, items, texts) or _similar(typed.lower(), items, texts)
 
 
 def _scattered(words: Sequence[str], items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
@@ -39,7 +40,7 @@ def _scattered(words: Sequence[str], items: Sequence[ItemT], texts: Sequence[str
     return [items[at] for spread, at in sorted(found) if spread <= tight]
 
 
-def _near(typed: str, items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
+def _similar(typed: str, items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
     from rapidfuzz import fuzz, process  # kept off the start-up path
 
     scored = process.extract(

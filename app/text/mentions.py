@@ -1,11 +1,11 @@
-"""What is named with @ while it is typed (spec 8, U8)."""
+"""Mentions of files and agents (``@name``) while they are typed."""
 
 import re
 
 TYPED_MENTION = re.compile(r'(?:^|(?<=\s))@"?([^\s"@]*)$')
-"""A mention that is being typed, before the cursor."""
+"""A mention that is being typed, directly before the cursor."""
 
 
 def mention_of(path: str) -> str:
-    """*path* as it is put into a prompt."""
+    """Return the mention of *path* for a prompt, quoted if the path contains spaces or quotes."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"

@@ -1,9 +1,9 @@
-"""The one sanitizer for text that comes from outside (spec 4, M12; spec 8, U21).
+"""The one place that sanitizes text from outside before it is shown.
 
-Textual and Rich hand control characters in widget text on to the terminal. Whatever a
-model, a tool, a file, a server or the user wrote goes through ``sanitize`` before it is shown,
-and through ``sanitize_ansi`` where the colours of a command's output are kept. What was
-harmful stays visible, so that nobody is shown less than there is.
+Textual and Rich pass control characters in widget text on to the terminal. Everything that a model,
+a tool, a file, a server or the user wrote goes through ``sanitize``, or through ``sanitize_ansi``
+where the colors of a command's output are kept. Harmful characters stay visible as escapes, so that
+the text shown is never shorter than the original.
 """
 
 import re
@@ -33,13 +33,13 @@ _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
 def sanitize(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -> str:
-    """*text* as it may be shown: only printable characters and line feeds.
+    r"""Return *text* with only printable characters and line feeds.
 
-    Control characters become their pictures (``␛``, ``␍`` where no line feed follows),
-    characters that hide or reorder text become ``\\u{202e}``, and tabs become blanks up to the
-    next stop. The joiners that emoji and some scripts are written with are kept between such
-    characters. *overwriting* is for what a program printed: a carriage return starts its line
-    anew and what comes after the last one stays, as on a terminal.
+    Control characters become their pictures (``␛``; ``␍`` where no line feed follows), characters
+    that hide or reorder text become ``\u{202e}``, and tabs become spaces up to the next tab stop.
+    Joiners are kept where emoji or a script needs them. With *overwriting*, for the output of
+    programs, a carriage return starts its line again and only the text after the last one is kept,
+    as in a terminal.
     """
     if _SUSPECT.search(text) is None:
         return text
@@ -50,7 +50,7 @@ def sanitize(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False
 
 
 def sanitize_line(text: str) -> str:
-    """*text* cleaned and on one line: line feeds become blanks (titles, paths, labels)."""
+    """Return *text* sanitized and on one line: line feeds become spaces (titles, paths, labels)."""
     return sanitize(text).replace("\n", " ")
 
 
@@ -69,15 +69,15 @@ def _visible(match: re.Match[str]) -> str:
         return "␡"
     before = match.string[match.start() - 1 : match.start()]
     after = match.string[match.end() : match.end() + 1]
-    if character == "\ufe0f" and _pictograph(before):
+    if character == "\ufe0f" and _is_pictograph(before):
         return character
-    if character in _JOINERS and _joins(before, after):
+    if character in _JOINERS and _is_needed_joiner(before, after):
         return character
     return f"\\u{{{code:x}}}"
 
 
-def _pictograph(character: str) -> bool:
-    """Whether *character* may carry an emoji presentation or stand beside a joiner."""
+def _is_pictograph(character: str) -> bool:
+    """Return whether *character* can be shown as an emoji or be next to a joiner."""
     if not character:
         return False
     code = ord(character)
@@ -89,28 +89,31 @@ def _pictograph(character: str) -> bool:
     )
 
 
-def _joins(before: str, after: str) -> bool:
-    """Whether a joiner between these two is part of an emoji or of a script that needs it."""
+def _is_needed_joiner(before: str, after: str) -> bool:
+    """Return whether a joiner between the two characters is part of an emoji or needed by a
+    script."""
     if not before or not after:
         return False
-    if _pictograph(before) and _pictograph(after) and not before.isascii():
+    if _is_pictograph(before) and _is_pictograph(after) and not before.isascii():
         return True
     return all(_needs_joiners(ord(side)) for side in before + after)
 
 
 def _needs_joiners(code: int) -> bool:
-    """Arabic, Syriac and the scripts of India write with zero-width joiners."""
+    """Return whether the script of *code* is written with zero-width joiners: Arabic, Syriac, the
+    scripts of India."""
     return 0x0600 <= code <= 0x08FF or 0x0900 <= code <= 0x0DFF
 
 
 @dataclass(frozen=True, slots=True)
 class AnsiStyle:
-    """What SGR sequences asked for. *color* is a name of the 16 ANSI colours or ``#rrggbb``.
+    """The style that SGR sequences set.
 
-    Grounds, blinking and hidden text are not kept: they can make text unreadable.
+    Background colors, blinking and hidden text are not kept: they can make text unreadable.
     """
 
     color: str | None = None
+    """The name of one of the 16 ANSI colors, or ``#rrggbb``."""
     bold: bool = False
     dim: bool = False
     italic: bool = False
@@ -124,7 +127,8 @@ _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 
 def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
-    """Lines of styled spans of a command's output: colours kept, all other sequences dropped."""
+    """Return the lines of a command's output as styled spans: colors are kept, all other sequences
+    are dropped."""
     if "\x1b" not in text and "\x9b" not in text:
         shown = sanitize(text, overwriting=True)
         return [[(line, PLAIN)] if line else [] for line in shown.split("\n")]
@@ -137,7 +141,7 @@ def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
         # Split gives text and codes by turns; a carriage return drops what came before it.
         for index, piece in enumerate(_SGR.split(raw)):
             if index % 2:
-                style = _apply(style, piece)
+                style = _apply_codes(style, piece)
                 continue
             if piece and (returned or "\r" in piece.rstrip("\r")):
                 spans.clear()
@@ -148,21 +152,21 @@ def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     return lines
 
 
-def _apply(style: AnsiStyle, codes: str) -> AnsiStyle:
+def _apply_codes(style: AnsiStyle, codes: str) -> AnsiStyle:
     numbers = [int(code) if code else 0 for code in codes.replace(":", ";").split(";")]
     index = 0
     while index < len(numbers):
         number = numbers[index]
         index += 1
         if number in {38, 48, 58}:
-            color, index = _extended(numbers, index)
+            color, index = _extended_color(numbers, index)
             style = replace(style, color=color) if number == 38 else style
         else:
-            style = _apply_one(style, number)
+            style = _apply_code(style, number)
     return style
 
 
-def _apply_one(style: AnsiStyle, number: int) -> AnsiStyle:
+def _apply_code(style: AnsiStyle, number: int) -> AnsiStyle:
     if number == 0:
         return PLAIN
     if number == 22:
@@ -191,19 +195,19 @@ _SWITCHES = {
 }
 
 
-def _extended(numbers: list[int], index: int) -> tuple[str | None, int]:
-    """The colour of a ``38;5;n`` or ``38;2;r;g;b`` sequence and where it ends."""
+def _extended_color(numbers: list[int], index: int) -> tuple[str | None, int]:
+    """Return the color of a ``38;5;n`` or ``38;2;r;g;b`` sequence and the index after it."""
     kind = numbers[index] if index < len(numbers) else None
     if kind == 5 and index + 1 < len(numbers):
-        return _indexed(numbers[index + 1] & 0xFF), index + 2
+        return _indexed_color(numbers[index + 1] & 0xFF), index + 2
     if kind == 2 and index + 3 < len(numbers):
         red, green, blue = (value & 0xFF for value in numbers[index + 1 : index + 4])
         return f"#{red:02x}{green:02x}{blue:02x}", index + 4
     return None, len(numbers)
 
 
-def _indexed(number: int) -> str:
-    """A colour of the 256-colour table."""
+def _indexed_color(number: int) -> str:
+    """Return a color of the 256-color table."""
     if number < 8:
         return _NAMES[number]
     if number < 16:

@@ -1,4 +1,4 @@
-"""How numbers are written everywhere (design, Words): 4s, 1m 12s, 2.1k, $0.42, yesterday."""
+"""Amounts and times as they are shown everywhere: 4s, 1m 12s, 2.1k, $0.42, yesterday."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def duration(seconds: float) -> str:
-    """``4s``, ``1m 12s``, ``2h 3m``."""
+    """Return a duration such as ``4s``, ``1m 12s`` or ``2h 3m``."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
@@ -29,8 +29,8 @@ def duration(seconds: float) -> str:
 
 
 def align_columns(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
-    """A line of *cells* in columns of so many terminal cells; from *right_from* on they stand at
-    the right edge of theirs."""
+    """Return *cells* as one line of columns that are *widths* terminal cells wide; columns from
+    *right_from* on are right-aligned."""
     from rich.cells import cell_len  # not needed for the first frame
 
     pads = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
@@ -40,20 +40,22 @@ def align_columns(cells: Sequence[str], widths: Sequence[int], *, right_from: in
 
 
 def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Cells of the terminal that the columns of *rows* take."""
+    """Return the width of each column of *rows* in terminal cells."""
     from rich.cells import cell_len  # as above
 
     return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
 
 def price(dollars: float | None) -> str:
-    """A price per million tokens: ``$3``, ``$0.125``; one that is not known is a dash."""
+    """Return a price per million tokens (``$3``, ``$0.125``), or a dash if it is unknown."""
     return "–" if dollars is None else f"${dollars:.4g}"
 
 
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:
-    """``Today``, ``Yesterday``, the weekday within a week, else the date. Seconds since the
-    epoch; *zone* None is the local one."""
+    """Return ``Today``, ``Yesterday``, the weekday within a week, else the date.
+
+    Times are seconds since the epoch; *zone* None means local time.
+    """
     then = datetime.fromtimestamp(when, UTC).astimezone(zone)
     today = datetime.fromtimestamp(now, UTC).astimezone(zone)
     days = (today.date() - then.date()).days
@@ -69,10 +71,10 @@ def day(when: float, now: float, zone: tzinfo | None = None) -> str:
 
 
 def clock(when: float, zone: tzinfo | None = None) -> str:
-    """``14:05``."""
+    """Return the time of day, such as ``14:05``."""
     return datetime.fromtimestamp(when, UTC).astimezone(zone).strftime("%H:%M")
 
 
 def count(number: int, thing: str) -> str:
-    """``1 turn``, ``6 turns``."""
+    """Return a number with its noun: ``1 turn``, ``6 turns``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,1 +1,1 @@
-"""Colors, themes and display preferences."""
+"""Colors, themes and appearance preferences."""

@@ -1,6 +1,7 @@
-"""How the user wants things to look: one record that the app holds and widgets read.
+"""Appearance preferences: one record that the app holds and widgets read.
 
-It begins with what the settings say; actions change it while the program runs.
+It starts with the defaults, takes over the settings, and is changed by actions while the program
+runs.
 """
 
 from dataclasses import dataclass, replace
@@ -21,67 +22,71 @@ if TYPE_CHECKING:  # the front end is painted before settings are read
     from agent.config.model import Config
 
 DiffStyle = Literal["auto", "unified", "split"]
-"""Old and new side by side where there is room, never, or wherever it is just possible."""
+"""Side by side where there is enough space, never, or wherever it is possible at all."""
 
 SidebarStyle = Literal["auto", "show", "hide"]
-"""The sidebar on wide screens, always where there is room, or never."""
+"""Shown on wide screens, always where there is enough space, or never."""
 
 
 NotificationStyle = Literal["auto", "bell", "osc9", "osc777", "off"]
 
 AUTO = "auto"
-"""The name that stands for the theme of the terminal's background."""
+"""The theme name that means: follow the terminal's background."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """*diffs* is how diffs stand, *sidebar* when there is one, *notify* how somebody who looks
-    elsewhere is told, *mouse* whether the program takes it, *title* whether the terminal's title
-    is set. A look that *follows* has the theme
-    for the terminal's background, *dark* or light."""
+    """How the user wants the program to look and behave."""
 
     diffs: DiffStyle = "auto"
+    """How diffs are laid out."""
     sidebar: SidebarStyle = "auto"
+    """When the sidebar is shown."""
     notify: NotificationStyle = "auto"
+    """How a user who looks elsewhere is notified."""
     mouse: bool = True
+    """Whether the program captures the mouse."""
     title: bool = True
+    """Whether the terminal's title is set."""
     follows_terminal: bool = True
+    """Whether the theme follows the terminal's background."""
     dark: bool = True
+    """Whether the terminal's background is dark."""
 
 
 @runtime_checkable
 class HasAppearance(Protocol):
-    """An app that keeps a ``Look``."""
+    """An app that holds an ``Appearance``."""
 
     appearance: Appearance
 
 
-def apply_appearance(app: App[int], look: Appearance) -> None:
-    """Let *look* hold from now on: what is drawn is drawn again, as with another theme."""
+def apply_appearance(app: App[int], appearance: Appearance) -> None:
+    """Use *appearance* from now on and redraw everything, as for another theme."""
     assert isinstance(app, HasAppearance)  # ours does
-    app.appearance = look
+    app.appearance = appearance
     signal: Signal[Theme] = app.theme_changed_signal
     signal.publish(app.current_theme)
 
 
 def apply_settings(app: App[int], config: "Config", folder: Path) -> list[str]:
-    """Take over what the settings say of the look, with the user's themes in *folder*; returns
-    a sentence for each thing that could not be."""
+    """Apply the appearance settings and load the user's themes from *folder*; return a notice for
+    each that failed."""
     from app.theme.user_themes import load_themes  # the first frame is without
 
-    own, faults = load_themes(folder)
-    for theme in own:
+    loaded, notices = load_themes(folder)
+    for theme in loaded:
         app.register_theme(theme)
     name = config.theme or AUTO
     if name != AUTO and name not in app.available_themes:
-        faults.append(f"There is no theme {sanitize_line(name)}. /theme lists them.")
+        notices.append(f"There is no theme {sanitize_line(name)}. /theme lists them.")
         name = AUTO
-    before, ui = appearance_of(app), config.ui
+    current, ui = appearance_of(app), config.ui
     app.animation_level = app.animation_level if ui.animations else "none"
-    if ui.mouse is not before.mouse:
+    if ui.mouse is not current.mouse:
         capture_mouse(app, captured=ui.mouse)
-    look = replace(
-        before,
+    appearance = replace(
+        current,
         diffs=ui.diffs,
         sidebar=ui.sidebar,
         notify=ui.notifications,
@@ -90,27 +95,28 @@ def apply_settings(app: App[int], config: "Config", folder: Path) -> list[str]:
     )
     if ui.scroll_speed is not None:
         app.scroll_sensitivity_y = ui.scroll_speed
-    apply_appearance(app, look)
+    apply_appearance(app, appearance)
     choose_theme(app, name)
-    return faults
+    return notices
 
 
 def choose_theme(app: App[int], name: str) -> None:
-    """Use the theme *name* from now on, or the one for the terminal's background (``AUTO``)."""
-    look = replace(appearance_of(app), follows_terminal=name == AUTO)
-    apply_appearance(app, look)
-    app.theme = themes.own_theme_for(dark=look.dark) if name == AUTO else name
+    """Use the theme *name* from now on, or with ``AUTO`` the one for the terminal's background."""
+    appearance = replace(appearance_of(app), follows_terminal=name == AUTO)
+    apply_appearance(app, appearance)
+    app.theme = themes.own_theme_for(dark=appearance.dark) if name == AUTO else name
 
 
 def set_terminal_background(app: App[int], *, dark: bool) -> None:
-    """The terminal said how its background is."""
-    look = replace(appearance_of(app), dark=dark)
-    apply_appearance(app, look)
-    if look.follows_terminal:
+    """Record the terminal's background, and follow it unless a theme was chosen."""
+    appearance = replace(appearance_of(app), dark=dark)
+    apply_appearance(app, appearance)
+    if appearance.follows_terminal:
         app.theme = themes.own_theme_for(dark=dark)
 
 
 def appearance_of(node: MessagePump) -> Appearance:
-    """The look that the app of a widget or screen keeps, the usual one where it keeps none."""
+    """Return the appearance of the app of a widget or screen; the default where the app has
+    none."""
     app: object = app_of(node)
     return app.appearance if isinstance(app, HasAppearance) else Appearance()

@@ -1,8 +1,9 @@
-"""Themes and tones: our own default dark and light, and all of Textual's (spec 8, U16).
+"""Themes: our own dark and light ones, and palettes for all of Textual's.
 
-``Tones`` are the colours that the transcript draws with. Every theme maps onto them, and
-each registered theme carries them as CSS variables too: ``$tone-ground``, ``$tone-panel``,
-``$tone-muted``, ``$tone-added-word`` and so on, one for each field of ``Tones``.
+A ``Palette`` holds the colors that the transcript draws with; a tone is the name of one of them.
+Every theme maps to a palette, and each registered theme carries it as CSS variables too:
+``$tone-ground``, ``$tone-panel``, ``$tone-muted``, ``$tone-added-word`` and so on, one for each
+field of ``Palette``.
 """
 
 from collections.abc import Mapping
@@ -18,37 +19,43 @@ DARK = "opencode-py-dark"
 LIGHT = "opencode-py-light"
 
 MIDDLE_LUMINANCE = 0.18
-"""The luminance between dark and light pages, as the eye sees it."""
+"""The relative luminance that separates dark from light pages."""
 
 MIN_CONTRAST = 4.5
-"""The least contrast of a text tone on the grounds it is used on (WCAG AA)."""
+"""The minimum contrast of text with the backgrounds it is used on (WCAG AA)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours as Rich takes them: ``#rrggbb``, or names where the terminal's own are used.
-
-    *ground* is the page, *panel* a surface on it, *raised* a dialog. Text is *text*,
-    *muted* or *faint* (not on raised surfaces); *rule* is for lines. *accent* is an agent
-    that speaks or works, *plan* the planning agent, *blue* the user, *ok* done, *warn*
-    waits for the user, *err* failed. *cursor* lies under the row of a list that the keys are
-    on. The rest is for diffs.
-    """
+    """The colors of a theme as Rich takes them: ``#rrggbb``, or names where the terminal's own
+    colors are used."""
 
     ground: str
+    """The page's background."""
     panel: str
+    """The background of a surface on the page."""
     raised: str
+    """The background of a dialog."""
     text: str
     muted: str
     faint: str
+    """Text that matters least; not for raised surfaces."""
     rule: str
+    """Lines."""
     accent: str
+    """An agent that speaks or works."""
     plan: str
+    """The planning agent."""
     blue: str
+    """The user."""
     ok: str
+    """Done."""
     warn: str
+    """Waits for the user."""
     err: str
+    """Failed."""
     added: str
+    """The background of added lines in a diff; the next five are for diffs too."""
     added_word: str
     added_text: str
     removed: str
@@ -56,27 +63,28 @@ class Palette:
     removed_text: str
     selection: str
     cursor: str
+    """The background of the highlighted row of a list."""
     dark: bool = True
 
     def style(self, tone: str = "text", on: str = "ground", attributes: str = "") -> Style:
-        """A style by the names of two tones and Rich attributes (``"bold italic"``)."""
+        """Return a style from the names of two tones and Rich attributes (``"bold italic"``)."""
         return _style(self, tone, on, attributes)
 
     def legible_tone(self, tone: str, on: str) -> str:
-        """*tone*, or a stronger one where it cannot be read on the ground *on*."""
+        """Return *tone*, or a stronger one where it cannot be read on the background *on*."""
         return _legible(self, tone, on)
 
 
 @lru_cache(1024)
-def _style(tones: Palette, tone: str, on: str, attributes: str) -> Style:
-    return Style.parse(f"{attributes} {getattr(tones, tone)} on {getattr(tones, on)}")
+def _style(palette: Palette, tone: str, on: str, attributes: str) -> Style:
+    return Style.parse(f"{attributes} {getattr(palette, tone)} on {getattr(palette, on)}")
 
 
 @lru_cache(1024)
-def _legible(tones: Palette, tone: str, on: str) -> str:
-    ground = getattr(tones, on)
+def _legible(palette: Palette, tone: str, on: str) -> str:
+    ground = getattr(palette, on)
     for name in (tone, "muted"):
-        color = getattr(tones, name)
+        color = getattr(palette, name)
         if "#" not in color or "#" not in ground or contrast(color, ground) >= MIN_CONTRAST:
             return name
     return "text"
@@ -157,81 +165,84 @@ _ANSI_PALETTE = Palette(
 )
 
 
-def _css(color: str) -> str:
+def _css_color(color: str) -> str:
     return color if color.startswith("#") else f"ansi_{color}"
 
 
 OWN_PALETTES = {DARK: DARK_PALETTE, LIGHT: LIGHT_PALETTE}
 
 
-def own_theme(name: str, tones: Palette) -> Theme:
-    """A theme that is all of *tones*."""
+def own_theme(name: str, palette: Palette) -> Theme:
+    """Return a theme made entirely of *palette*."""
     theme = Theme(
         name=name,
-        primary=tones.accent,
-        secondary=tones.blue,
-        warning=tones.warn,
-        error=tones.err,
-        success=tones.ok,
-        accent=tones.accent,
-        foreground=tones.text,
-        background=tones.ground,
-        surface=tones.panel,
-        panel=tones.raised,
-        boost=tones.raised,
-        dark=tones.dark,
+        primary=palette.accent,
+        secondary=palette.blue,
+        warning=palette.warn,
+        error=palette.err,
+        success=palette.ok,
+        accent=palette.accent,
+        foreground=palette.text,
+        background=palette.ground,
+        surface=palette.panel,
+        panel=palette.raised,
+        boost=palette.raised,
+        dark=palette.dark,
         variables={
-            "border": tones.accent,
-            "border-blurred": tones.rule,
-            "footer-key-foreground": tones.accent,
-            "input-cursor-background": tones.muted,
-            "input-cursor-foreground": tones.ground,
-            "input-selection-background": tones.selection,
-            "screen-selection-background": tones.selection,
-            "scrollbar": tones.rule,
-            "scrollbar-hover": tones.faint,
-            "scrollbar-active": tones.faint,
-            "scrollbar-background": tones.ground,
-            "scrollbar-background-hover": tones.ground,
-            "scrollbar-background-active": tones.ground,
-            "scrollbar-corner-color": tones.ground,
+            "border": palette.accent,
+            "border-blurred": palette.rule,
+            "footer-key-foreground": palette.accent,
+            "input-cursor-background": palette.muted,
+            "input-cursor-foreground": palette.ground,
+            "input-selection-background": palette.selection,
+            "screen-selection-background": palette.selection,
+            "scrollbar": palette.rule,
+            "scrollbar-hover": palette.faint,
+            "scrollbar-active": palette.faint,
+            "scrollbar-background": palette.ground,
+            "scrollbar-background-hover": palette.ground,
+            "scrollbar-background-active": palette.ground,
+            "scrollbar-corner-color": palette.ground,
         },
     )
-    return _carrying(theme, tones)
+    return _with_variables(theme, palette)
 
 
 def with_palette(theme: Theme) -> Theme:
-    """*theme* with a ``$tone-…`` CSS variable for each tone."""
-    return _carrying(theme, palette_of(theme))
+    """Return *theme* with a ``$tone-…`` CSS variable for each tone."""
+    return _with_variables(theme, palette_of(theme))
 
 
-def _carrying(theme: Theme, tones: Palette) -> Theme:
+def _with_variables(theme: Theme, palette: Palette) -> Theme:
     variables = {
-        f"tone-{field.name.replace('_', '-')}": _css(getattr(tones, field.name))
-        for field in fields(tones)
+        f"tone-{field.name.replace('_', '-')}": _css_color(getattr(palette, field.name))
+        for field in fields(palette)
         if field.name != "dark"
     }
-    return replace(theme, variables={**theme.variables, **_cursors(tones), **variables})
+    return replace(theme, variables={**theme.variables, **_cursor_variables(palette), **variables})
 
 
-def _cursors(tones: Palette) -> dict[str, str]:
-    """What lies under the row of a list that the keys are on, and the words of an empty line to
-    type in: Textual's own are too weak for text in our tones. The list looks the same while the
-    keys go to the line above it. Without colours of ours the row is underlined."""
-    style = "bold" if "#" in tones.cursor else "bold underline"
+def _cursor_variables(palette: Palette) -> dict[str, str]:
+    """Return the variables for the highlighted row of a list and for placeholders: Textual's own
+    are too weak for text in our palettes.
+
+    The row looks the same whether the list or the input above it has the focus. Without colors of
+    ours it is underlined.
+    """
+    style = "bold" if "#" in palette.cursor else "bold underline"
     return {
         f"block-cursor{state}-{what}": value
         for state in ("", "-blurred")
         for what, value in (
-            ("background", _css(tones.cursor)),
-            ("foreground", _css(tones.text)),
+            ("background", _css_color(palette.cursor)),
+            ("foreground", _css_color(palette.text)),
             ("text-style", style),
         )
-    } | {"text-disabled": _css(tones.muted)}
+    } | {"text-disabled": _css_color(palette.muted)}
 
 
 OWN_THEMES: dict[str, Theme] = {
-    name: own_theme(name, tones) for name, tones in OWN_PALETTES.items()
+    name: own_theme(name, palette) for name, palette in OWN_PALETTES.items()
 }
 
 
@@ -243,38 +254,39 @@ def register(app: App[object], *, dark: bool = True) -> None:
 
 
 def register_textual_themes(app: App[object]) -> None:
-    """Give Textual's themes their tones. Apart, since the first frame is in one of ours and
+    """Give Textual's themes their palettes. Done after the first frame, which uses one of ours:
     these take as long as its layout."""
     for theme in BUILTIN_THEMES.values():
         app.register_theme(with_palette(theme))
 
 
 def register_themes(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Register further *themes*: colours by role. Sentences on those that cannot be used."""
-    left: list[str] = []
-    for name, colours in themes.items():
+    """Register further *themes*, given as colors by role; return a notice for each that cannot be
+    used."""
+    notices: list[str] = []
+    for name, colors in themes.items():
         try:
-            dark = _luminance(Color.parse(colours.get("background", "#000000"))) < MIDDLE_LUMINANCE
-            theme = Theme(name=name, dark=dark, **colours)  # pyright: ignore[reportArgumentType] - roles are text
+            dark = _luminance(Color.parse(colors.get("background", "#000000"))) < MIDDLE_LUMINANCE
+            theme = Theme(name=name, dark=dark, **colors)  # pyright: ignore[reportArgumentType] - roles are text
             app.register_theme(with_palette(theme))
         except (ColorParseError, TypeError) as error:
-            left.append(f"The theme {name} is left out: {error}.")
-    return left
+            notices.append(f"The theme {name} is left out: {error}.")
+    return notices
 
 
 def palette_of(theme: Theme) -> Palette:
-    """The tones of any theme: our own as they are, others from their main colours.
+    """Return the palette of any theme: our own as it is, others derived from their main colors.
 
-    Where a theme's colour is too weak for text on its page it is moved towards the text
-    colour until the contrast is at least ``CONTRAST``.
+    A color that is too weak for text on its page is moved towards the text color until the contrast
+    is at least ``MIN_CONTRAST``.
     """
     if theme.name in OWN_PALETTES:
         return OWN_PALETTES[theme.name]
     if theme.ansi:
         return replace(_ANSI_PALETTE, dark=theme.dark)
     if "tone-ground" in theme.variables:
-        return _carried(theme)
-    return _derived(
+        return _palette_in_variables(theme)
+    return _derive_palette(
         theme.background or ("#121212" if theme.dark else "#efefef"),
         theme.foreground or ("#e0e0e0" if theme.dark else "#1e1e1e"),
         (
@@ -288,35 +300,37 @@ def palette_of(theme: Theme) -> Palette:
     )
 
 
-def _carried(theme: Theme) -> Palette:
-    """The tones that a theme has as its variables."""
+def _palette_in_variables(theme: Theme) -> Palette:
+    """Return the palette that a theme has as its variables."""
     names = [field.name for field in fields(Palette) if field.name != "dark"]
-    held = {name: theme.variables[f"tone-{name.replace('_', '-')}"] for name in names}
-    return Palette(**held, dark=theme.dark)
+    colors = {name: theme.variables[f"tone-{name.replace('_', '-')}"] for name in names}
+    return Palette(**colors, dark=theme.dark)
 
 
 @lru_cache(64)
-def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dark: bool) -> Palette:
+def _derive_palette(
+    ground: str, text: str, colors: tuple[str, str, str, str, str], dark: bool
+) -> Palette:
     base = Color.parse(ground).rgb
     page = Color(*base)
-    ink = _readable(Color.parse(text), page, Color(255, 255, 255) if dark else Color(0, 0, 0))
+    strong = _readable(Color.parse(text), page, Color(255, 255, 255) if dark else Color(0, 0, 0))
     accent, warn, blue, ok, err = (
-        _readable(Color.parse(color), _mix(page, ink, 0.12), ink) for color in colors
+        _readable(Color.parse(color), _mix(page, strong, 0.12), strong) for color in colors
     )
 
     def pair(color: Color) -> tuple[str, str, str]:
         surface, word = _mix(page, color, 0.12), _mix(page, color, 0.22)
-        return surface.hex6, word.hex6, _readable(_mix(ink, color, 0.4), word, ink).hex6
+        return surface.hex6, word.hex6, _readable(_mix(strong, color, 0.4), word, strong).hex6
 
     added, removed = pair(ok), pair(err)
     return Palette(
         ground=page.hex6,
-        panel=_mix(page, ink, 0.04).hex6,
-        raised=_mix(page, ink, 0.09).hex6,
-        text=ink.hex6,
-        muted=_readable(_mix(page, ink, 0.68), _mix(page, ink, 0.09), ink).hex6,
-        faint=_readable(_mix(page, ink, 0.5), _mix(page, ink, 0.04), ink).hex6,
-        rule=_mix(page, ink, 0.18).hex6,
+        panel=_mix(page, strong, 0.04).hex6,
+        raised=_mix(page, strong, 0.09).hex6,
+        text=strong.hex6,
+        muted=_readable(_mix(page, strong, 0.68), _mix(page, strong, 0.09), strong).hex6,
+        faint=_readable(_mix(page, strong, 0.5), _mix(page, strong, 0.04), strong).hex6,
+        rule=_mix(page, strong, 0.18).hex6,
         accent=accent.hex6,
         plan=warn.hex6,
         blue=blue.hex6,
@@ -336,12 +350,12 @@ def _derived(ground: str, text: str, colors: tuple[str, str, str, str, str], dar
 
 
 def own_theme_for(*, dark: bool) -> str:
-    """Our own theme for a terminal with such a background."""
+    """Return the name of our own theme for a terminal with a dark or light background."""
     return DARK if dark else LIGHT
 
 
 def contrast(first: str, second: str) -> float:
-    """The WCAG contrast ratio of two colours (1 to 21)."""
+    """Return the WCAG contrast ratio of two colors (1 to 21)."""
     return _contrast(Color.parse(first), Color.parse(second))
 
 
@@ -351,7 +365,7 @@ def _contrast(first: Color, second: Color) -> float:
 
 
 def _luminance(color: Color) -> float:
-    """Relative luminance as WCAG 2.1 defines it."""
+    """Return the relative luminance as WCAG 2.1 defines it."""
 
     def linear(channel: int) -> float:
         value = channel / 255
@@ -365,7 +379,7 @@ def _mix(first: Color, second: Color, share: float) -> Color:
 
 
 def _readable(color: Color, ground: Color, towards: Color) -> Color:
-    """*color*, moved towards another until it can be read on *ground*."""
+    """Return *color*, moved towards another until it can be read on *ground*."""
     for tenth in range(10):
         moved = _mix(color, towards, tenth / 10)
         if _contrast(moved, ground) >= MIN_CONTRAST:
@@ -375,7 +389,8 @@ def _readable(color: Color, ground: Color, towards: Color) -> Color:
 
 @lru_cache(512)
 def readable(color: str, ground: str, fallback: str) -> str:
-    """*color* if it can be read on *ground*, else *fallback* (colours chosen by a program)."""
+    """Return *color* if it can be read on *ground*, else *fallback* (for colors chosen by a
+    program)."""
     if "#" not in color or "#" not in ground:
         return color
     return color if contrast(color, ground) >= 3 else fallback

@@ -1,8 +1,8 @@
-"""Themes of the user's own: ``themes/*.json`` beside the settings (spec 8, U16).
+"""The user's own themes: ``themes/*.json`` beside the settings.
 
-A file is one object. ``base`` names the theme that it changes (``opencode-py-dark`` or
-``opencode-py-light``, the dark one if it says none); every other key is a tone of
-``app.theme.themes.Tones`` with its colour as ``#rrggbb``. The file's name is the theme's.
+Each file is one object. ``base`` names the theme that it changes (``opencode-py-dark``, the
+default, or ``opencode-py-light``); every other key is a tone of ``app.theme.themes.Palette`` with
+its color as ``#rrggbb``. The name of the file is the name of the theme.
 """
 
 import json
@@ -17,29 +17,29 @@ from app.text.sanitize import sanitize_line
 from app.theme.themes import DARK, OWN_PALETTES, Palette, own_theme
 
 MAX_BYTES = 64 * 1024
-"""Bytes above which a file is no theme."""
+"""The largest theme file in bytes."""
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _NAMES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 
 
 def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
-    """The themes in *folder*, by name, and a sentence for each file that is none."""
+    """Return the themes in *folder* by name, and a notice for each invalid file."""
     themes: list[Theme] = []
-    faults: list[str] = []
+    notices: list[str] = []
     for path in sorted(folder.glob("*.json")):
         try:
-            themes.append(own_theme(path.stem, _tones(path)))
+            themes.append(own_theme(path.stem, _read_palette(path)))
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            faults.append(
+            notices.append(
                 f"The theme {sanitize_line(path.name)} was left out: {sanitize_line(why)}."
             )
-    return themes, faults
+    return themes, notices
 
 
-def _tones(path: Path) -> Palette:
-    """Raises ``ValueError`` with what is wrong."""
+def _read_palette(path: Path) -> Palette:
+    """Return the palette of a theme file. Raises ``ValueError`` that says what is wrong."""
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -50,12 +50,12 @@ def _tones(path: Path) -> Palette:
         raise ValueError(f"it is no JSON ({error})") from error
     if not isinstance(read, dict):
         raise ValueError("it is not an object of colours")  # noqa: TRY004 - a fault of the file
-    given = dict(cast("dict[str, object]", read))
-    base = given.pop("base", DARK)
+    tones = dict(cast("dict[str, object]", read))
+    base = tones.pop("base", DARK)
     if not isinstance(base, str) or base not in OWN_PALETTES:
         raise ValueError(f"its base is none of {', '.join(OWN_PALETTES)}")
     colors: dict[str, str] = {}
-    for key, value in given.items():
+    for key, value in tones.items():
         name = key.replace("-", "_")
         if name not in _NAMES:
             raise ValueError(f"there is no tone {key}; there are {', '.join(_NAMES)}")

@@ -1,4 +1,4 @@
-"""What Textual leaves without a type, typed once."""
+"""A typed accessor for the app of a Textual node."""
 
 from typing import Any
 
@@ -7,5 +7,5 @@ from textual.message_pump import MessagePump
 
 
 def app_of(node: MessagePump) -> App[Any]:
-    """The app that a widget or screen belongs to."""
+    """Return the app that a widget or screen belongs to."""
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Opens an address in the user's browser: by argv, away from the terminal (security, class I)."""
+"""Opening an address in the user's browser, without a shell and detached from the terminal."""
 
 import asyncio
 import shutil
@@ -6,11 +6,14 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 OpenAddress = Callable[[str], Awaitable[bool]]
+"""Opens an http(s) address; returns False where that is not possible."""
 
 
 def browser_opener(env: Mapping[str, str]) -> OpenAddress:
-    """What opens an address; it tells whether it could. Without a desktop it never can: what a
-    terminal would offer there is a browser that takes the terminal."""
+    """Return a function that opens an address and returns whether it could.
+
+    Without a desktop it never can: a text browser would take over the terminal.
+    """
     program = "open" if sys.platform == "darwin" else "xdg-open"
     desktop = sys.platform == "darwin" or any(env.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
     found = shutil.which(program, path=env.get("PATH")) if desktop else None

@@ -1,5 +1,8 @@
-"""An image on the clipboard (spec 8, U9). Terminals paste text alone, so the desktop is asked
-by the tools that it has; over ssh there is none, and that is no error."""
+"""Images on the clipboard.
+
+Terminals paste only text, so the desktop's clipboard tools are asked. Over ssh there are none,
+which is not an error.
+"""
 
 import asyncio
 import contextlib
@@ -10,16 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 TIMEOUT = 3.0
-"""Seconds for the desktop to answer: an X server that hangs must not hold the key for ever."""
+"""Seconds that a clipboard tool can take: a hanging X server must not block the key."""
 
 MAX_BYTES = 32 * 1024 * 1024
-"""Bytes above which an image is not taken; no provider takes one of 32 MiB."""
+"""The largest image in bytes; no provider accepts 32 MiB."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def reader_commands(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
-    """The commands, best first, that write the clipboard's image as PNG to their output."""
+    """Return the commands, best first, that write the clipboard's image as PNG to standard
+    output."""
     if platform == "darwin":
         return [["pngpaste", "-"]]
     found: list[list[str]] = []
@@ -40,16 +44,17 @@ def reader_commands(env: Mapping[str, str], platform: str = sys.platform) -> lis
 
 
 async def save_clipboard_image(env: Mapping[str, str], folder: Path) -> Path | None:
-    """The clipboard's image, written to a new file in *folder*; None if there is none."""
+    """Write the clipboard's image to a new file in *folder* and return its path, or None if there
+    is none."""
     for command in reader_commands(env):
         program = shutil.which(command[0], path=env.get("PATH"))
         data = await _output([program, *command[1:]], env) if program else b""
         if data.startswith(PNG) and len(data) <= MAX_BYTES:
-            return await asyncio.to_thread(_keep, data, folder)
+            return await asyncio.to_thread(_write_file, data, folder)
     return None
 
 
-def _keep(data: bytes, folder: Path) -> Path:
+def _write_file(data: bytes, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = folder / time.strftime("%Y-%m-%d-%H%M%S.png")
     file.write_bytes(data)
@@ -57,7 +62,7 @@ def _keep(data: bytes, folder: Path) -> Path:
 
 
 async def _output(command: list[str], env: Mapping[str, str]) -> bytes:
-    """What *command* writes; nothing if it fails or takes too long."""
+    """Return the output of *command*; nothing if it fails or times out."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,

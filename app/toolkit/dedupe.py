@@ -1,11 +1,12 @@
-"""Sentences that may come many times at once: a full disk fails every write."""
+"""Deduplication of notices that many failing operations raise at once, such as writes to a full
+disk."""
 
 import time
 from collections.abc import Callable
 
 
 class Dedupe:
-    """Lets a sentence through once in *seconds*, and forgets it then."""
+    """Lets each notice through once within *seconds*."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -15,11 +16,11 @@ class Dedupe:
     def __len__(self) -> int:
         return len(self._shown)
 
-    def is_new(self, sentence: str) -> bool:
-        """Whether *sentence* is to be told now."""
+    def is_new(self, notice: str) -> bool:
+        """Return whether *notice* was not shown within the last seconds, and remember it."""
         now = self._clock()
-        self._shown = {told: at for told, at in self._shown.items() if now - at < self._seconds}
-        if sentence in self._shown:
+        self._shown = {shown: at for shown, at in self._shown.items() if now - at < self._seconds}
+        if notice in self._shown:
             return False
-        self._shown[sentence] = now
+        self._shown[notice] = now
         return True

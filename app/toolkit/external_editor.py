@@ -1,4 +1,4 @@
-"""The user's own editor on a text (spec 8, U7). The screen is lent to it meanwhile."""
+"""Editing a text in the user's own editor, which gets the terminal meanwhile."""
 
 import asyncio
 import contextlib
@@ -14,15 +14,18 @@ from textual.app import App, SuspendNotSupported
 from agent.records.errors import OpencodePyError
 
 FALLBACKS = ("nano", "vim", "vi")
-"""Editors that are tried, in this order, where the environment names none."""
+"""Editors that are tried in this order if the environment names none."""
 
 
 class EditorError(OpencodePyError):
-    """The editor could not be used; the text is what it was."""
+    """The editor could not be used; the text is unchanged."""
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor's command with its arguments. Raises ``EditorError`` if there is none."""
+    """Return the editor's command with its arguments.
+
+    Raises ``EditorError`` if there is none.
+    """
     import shutil  # few sessions open an editor
 
     named = env.get("VISUAL") or env.get("EDITOR")
@@ -40,8 +43,11 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
 
 
 async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
-    """*text* as the user left it in the editor. What the agent does goes on meanwhile, the
-    screen is not painted. Raises ``EditorError`` as ``written`` does."""
+    """Return *text* as the user left it in the editor.
+
+    The agent keeps working meanwhile, but the screen is not painted. Raises ``EditorError`` as
+    ``run_editor`` does.
+    """
     command = editor_command(env)
     try:
         with _no_interrupt(), app.suspend(), app.batch_update():
@@ -51,10 +57,11 @@ async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
 
 
 async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:
-    """*text* after *command* worked on a file of it, without the line end that editors add.
+    """Return *text* after *command* edited it in a temporary file, without the trailing newline
+    that editors add.
 
-    Raises ``EditorError`` when the editor cannot be started or says that it failed (as
-    ``:cq`` does).
+    Raises ``EditorError`` when the editor cannot be started or exits with an error (as after
+    ``:cq``).
     """
     with tempfile.TemporaryDirectory(prefix="opencode-py-") as folder:
         file = Path(folder) / "prompt.md"
@@ -73,12 +80,12 @@ async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) 
 
 @contextlib.contextmanager
 def _no_interrupt() -> Generator[None]:
-    """Ctrl+C belongs to the editor. A handler, not SIG_IGN: that would be inherited."""
+    """Leave Ctrl+C to the editor. A handler is used because SIG_IGN would be inherited."""
 
-    def passed_over(number: int, frame: FrameType | None) -> None:
+    def ignore(number: int, frame: FrameType | None) -> None:
         del number, frame
 
-    before = signal.signal(signal.SIGINT, passed_over)
+    before = signal.signal(signal.SIGINT, ignore)
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""The front end's own tasks: kept, and never fatal (spec 0, A5).
+"""The front end's own asyncio tasks: referenced while they run, and never fatal.
 
-Actions and the bridge run as tasks of the app, not inside message handlers, so one that
-waits for a dialog or fails takes nothing with it.
+Actions run as tasks of the app, not inside message handlers, so that one that waits for a dialog or
+fails does not affect the others.
 """
 
 import asyncio
@@ -20,14 +20,17 @@ ResultT = TypeVar("ResultT")
 
 
 class Tasks:
-    """Runs coroutines. *refused* gets the sentence of an expected failure, *failed* any other
-    exception, after it was logged."""
+    """Runs coroutines as tasks.
+
+    *on_expected_error* gets the message of an ``OpencodePyError``; *on_crash* gets any other
+    exception after it was logged.
+    """
 
     def __init__(
         self, on_expected_error: Callable[[str], None], on_crash: Callable[[BaseException], None]
     ) -> None:
-        self._refused = on_expected_error
-        self._failed = on_crash
+        self._on_expected_error = on_expected_error
+        self._on_crash = on_crash
         self._tasks: set[asyncio.Task[object]] = set()
 
     def spawn(self, work: Coroutine[object, object, object], name: str) -> asyncio.Task[object]:
@@ -37,7 +40,7 @@ class Tasks:
         return task
 
     async def close(self) -> None:
-        """Cancel what still runs and wait for it."""
+        """Cancel all running tasks and wait for them."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -48,14 +51,15 @@ class Tasks:
         if task.cancelled() or (error := task.exception()) is None:
             return
         if isinstance(error, OpencodePyError):
-            self._refused(error.message)
+            self._on_expected_error(error.message)
         else:
             log.error("%s failed", task.get_name(), exc_info=error)
-            self._failed(error)
+            self._on_crash(error)
 
 
 async def show_dialog(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:
-    """Show a dialog and wait for what it gives back. To be awaited in a task of ours only."""
+    """Show a screen and return its result once it closes. To be awaited only in one of our
+    tasks."""
     answer: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
 
     def answered(result: ResultT | None) -> None:
