@@ -41,10 +41,10 @@ from agent.records.messages import Session
 from agent.session.api import PromptInput
 from agent.session.prompt.templates import init_prompt
 from app.acp import options
-from app.acp.errors import INVALID_PARAMS, as_errors, failure, stop_reason
-from app.acp.open_session import Open
-from app.acp.prompts import Content, command_in, prompt_of
-from app.acp.sessions import Folders, McpServers, Sessions, announced
+from app.acp.errors import INVALID_PARAMS, protocol_errors, stop_reason, turn_error
+from app.acp.open_session import OpenSession
+from app.acp.prompts import Content, prompt_of, slash_command_in
+from app.acp.sessions import McpServers, OpenSessions, RuntimePool, start_announced
 
 PAGE = 50
 """Sessions that a list has at most; the next ones are asked for."""
@@ -55,18 +55,18 @@ LOGIN = "login"
 class AcpAgent:
     """Answers one client. Its sessions are the program's: the full screen resumes them too."""
 
-    def __init__(self, folders: Folders) -> None:
+    def __init__(self, folders: RuntimePool) -> None:
         self._folders = folders
-        self._held: Sessions | None = None
+        self._held: OpenSessions | None = None
 
     @property
-    def _sessions(self) -> Sessions:
+    def _sessions(self) -> OpenSessions:
         """The sessions; there is a connection before there is a request."""
         assert self._held is not None  # as above
         return self._held
 
     def on_connect(self, conn: Client) -> None:
-        self._held = Sessions(self._folders, conn)
+        self._held = OpenSessions(self._folders, conn)
 
     async def initialize(
         self,
@@ -77,7 +77,7 @@ class AcpAgent:
     ) -> InitializeResponse:
         """The one version that is spoken, whatever was asked for, and what can be done."""
         del protocol_version, client_info
-        self._sessions.meet(client_capabilities)
+        self._sessions.set_capabilities(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
@@ -116,8 +116,8 @@ class AcpAgent:
         **_: Any,
     ) -> NewSessionResponse:
         del additional_directories
-        with as_errors():
-            opened = announced(await self._sessions.new(cwd, mcp_servers), new=True)
+        with protocol_errors():
+            opened = start_announced(await self._sessions.new(cwd, mcp_servers), new=True)
             modes, choices = _choices(opened)
         return NewSessionResponse(session_id=opened.session.id, modes=modes, config_options=choices)
 
@@ -131,8 +131,10 @@ class AcpAgent:
     ) -> LoadSessionResponse:
         """Open a session and tell all that was said in it."""
         del additional_directories
-        with as_errors():
-            opened = announced(await self._sessions.past(cwd, session_id, mcp_servers, told=True))
+        with protocol_errors():
+            opened = start_announced(
+                await self._sessions.load(cwd, session_id, mcp_servers, replay=True)
+            )
             modes, choices = _choices(opened)
         return LoadSessionResponse(modes=modes, config_options=choices)
 
@@ -146,8 +148,10 @@ class AcpAgent:
     ) -> ResumeSessionResponse:
         """Open a session whose past the client knows."""
         del additional_directories
-        with as_errors():
-            opened = announced(await self._sessions.past(cwd, session_id, mcp_servers, told=False))
+        with protocol_errors():
+            opened = start_announced(
+                await self._sessions.load(cwd, session_id, mcp_servers, replay=False)
+            )
             modes, choices = _choices(opened)
         return ResumeSessionResponse(modes=modes, config_options=choices)
 
@@ -160,8 +164,8 @@ class AcpAgent:
         **_: Any,
     ) -> ForkSessionResponse:
         del additional_directories
-        with as_errors():
-            opened = announced(await self._sessions.copy(cwd, session_id, mcp_servers))
+        with protocol_errors():
+            opened = start_announced(await self._sessions.fork(cwd, session_id, mcp_servers))
             modes, choices = _choices(opened)
         return ForkSessionResponse(
             session_id=opened.session.id, modes=modes, config_options=choices
@@ -179,8 +183,8 @@ class AcpAgent:
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> ListSessionsResponse:
         """Sessions of a folder or of all, the one used last first."""
-        with as_errors():
-            found = await self._sessions.listed(cwd, PAGE, _before(cursor))
+        with protocol_errors():
+            found = await self._sessions.list(cwd, PAGE, _before(cursor))
         return ListSessionsResponse(
             sessions=[_info(session) for session in found if session.turns or session.title],
             next_cursor=repr(found[-1].updated) if len(found) == PAGE else None,
@@ -190,17 +194,17 @@ class AcpAgent:
         self, session_id: str, mode_id: str, **_: Any
     ) -> SetSessionModeResponse:
         opened = self._sessions.get(session_id)
-        with as_errors():
-            await options.choose(opened.runtime, session_id, "mode", mode_id)
-            await opened.tell_choices()
+        with protocol_errors():
+            await options.set_option(opened.runtime, session_id, "mode", mode_id)
+            await opened.send_options()
         return SetSessionModeResponse()
 
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
         opened = self._sessions.get(session_id)
-        with as_errors():
-            session = await options.choose(opened.runtime, session_id, config_id, value)
+        with protocol_errors():
+            session = await options.set_option(opened.runtime, session_id, config_id, value)
         return SetSessionConfigOptionResponse(
             config_options=list(options.options(opened.runtime, session))
         )
@@ -208,10 +212,10 @@ class AcpAgent:
     async def prompt(self, session_id: str, prompt: Sequence[Content], **_: Any) -> PromptResponse:
         """Answer once the turn is over that the prompt is for."""
         opened = self._sessions.get(session_id)
-        with as_errors():
+        with protocol_errors():
             end = await _sent(opened, prompt)
         if end.outcome == "failed":
-            raise failure(end)
+            raise turn_error(end)
         return PromptResponse(stop_reason=stop_reason(end))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
@@ -231,9 +235,9 @@ class AcpAgent:
         await self._sessions.close()
 
 
-async def _sent(opened: Open, prompt: Sequence[Content]) -> SessionIdle:
+async def _sent(opened: OpenSession, prompt: Sequence[Content]) -> SessionIdle:
     """Send a prompt, or do what a command says."""
-    match command_in(prompt):
+    match slash_command_in(prompt):
         case ("compact", focus):
             return await opened.compact(focus)
         case command:
@@ -241,7 +245,7 @@ async def _sent(opened: Open, prompt: Sequence[Content]) -> SessionIdle:
 
 
 async def _made(
-    opened: Open, command: tuple[str, str] | None, prompt: Sequence[Content]
+    opened: OpenSession, command: tuple[str, str] | None, prompt: Sequence[Content]
 ) -> PromptInput:
     """What is sent. What looks like a command and is none is text, such as a path."""
     runtime = opened.runtime
@@ -256,7 +260,7 @@ async def _made(
     return prompt_of(prompt, runtime.directory, agents)
 
 
-def _choices(opened: Open) -> tuple[SessionModeState, list[options.Option]]:
+def _choices(opened: OpenSession) -> tuple[SessionModeState, list[options.Option]]:
     """What can be chosen in a session, in both of the protocol's forms."""
     runtime, session = opened.runtime, opened.session
     return options.modes(runtime, session), options.options(runtime, session)

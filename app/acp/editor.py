@@ -15,14 +15,14 @@ from acp.schema import ClientCapabilities
 from pydantic import ValidationError
 
 from agent.files import EditorRefused
-from app.acp.errors import sentence_of
+from app.acp.errors import error_sentence
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 10.0
+READ_TIMEOUT = 10.0
 """Seconds that a client may take for the text of a file, which it has in memory or on disk."""
 
-UNKNOWN = -32601
+METHOD_NOT_FOUND = -32601
 """JSON-RPC's code for a method that there is none of."""
 
 
@@ -38,7 +38,7 @@ class ClientEditor:
     def text(self, session_id: str, path: str) -> str | None:
         asked = asyncio.run_coroutine_threadsafe(self._text(session_id, path), self._loop)
         try:
-            return asked.result(PATIENCE)
+            return asked.result(READ_TIMEOUT)
         except TimeoutError:
             asked.cancel()
             log.warning("the client did not say what stands in %s", path)
@@ -51,8 +51,8 @@ class ClientEditor:
         try:
             await self._client.write_text_file(session_id=session_id, path=path, content=text)
         except RequestError as error:
-            if error.code != UNKNOWN:
-                raise EditorRefused(sentence_of(error)) from error
+            if error.code != METHOD_NOT_FOUND:
+                raise EditorRefused(error_sentence(error)) from error
             log.warning("the client offers fs/write_text_file and does not know it")
         except ConnectionError as error:
             raise EditorRefused("It is gone.") from error

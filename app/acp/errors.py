@@ -22,7 +22,7 @@ INVALID_PARAMS, INTERNAL, NO_LOGIN, NOT_FOUND = -32602, -32603, -32000, -32002
 
 
 @contextmanager
-def as_errors() -> Generator[None]:
+def protocol_errors() -> Generator[None]:
     """Errors of the harness as errors of the protocol, each with its sentence."""
     try:
         yield
@@ -36,7 +36,7 @@ def as_errors() -> Generator[None]:
         raise RequestError(INTERNAL, error.message) from error
 
 
-def failure(end: SessionIdle) -> RequestError:
+def turn_error(end: SessionIdle) -> RequestError:
     """A turn that failed, as an error."""
     if end.error is None:
         return RequestError(INTERNAL, "The turn failed.")
@@ -59,7 +59,7 @@ def stop_reason(end: SessionIdle) -> StopReason:
             return "end_turn"
 
 
-def sentence_of(error: RequestError) -> str:
+def error_sentence(error: RequestError) -> str:
     """What a client says of a request that failed."""
     match error.data:
         case {"details": str(details)} if details:

@@ -47,12 +47,12 @@ from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
 from app.acp import options
-from app.acp.requests import Asking
-from app.acp.updates import Teller, Update, plan
+from app.acp.requests import RequestPrompter
+from app.acp.updates import Update, UpdateBuilder, plan_update
 
 
 @dataclass(slots=True, eq=False)
-class Prompt:
+class PendingPrompt:
     """*message_id* is None until the prompt is stored, and empty where its turn has none."""
 
     ended: asyncio.Future[SessionIdle]
@@ -65,30 +65,30 @@ class Prompt:
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingPrompts:
     """All prompts of one session that have no answer yet. *queued* are the ids of messages that
     wait for a turn, as the last event told."""
 
     queued: tuple[str, ...] = ()
-    _prompts: list[Prompt] = field(default_factory=list[Prompt])
+    _prompts: list[PendingPrompt] = field(default_factory=list[PendingPrompt])
 
     @contextmanager
-    def new(self) -> Generator[Prompt]:
+    def new(self) -> Generator[PendingPrompt]:
         """A prompt, for as long as it waits."""
-        prompt = Prompt(asyncio.get_running_loop().create_future())
+        prompt = PendingPrompt(asyncio.get_running_loop().create_future())
         self._prompts.append(prompt)
         try:
             yield prompt
         finally:
             self._prompts.remove(prompt)
 
-    def cancel(self) -> list[Prompt]:
+    def cancel(self) -> list[PendingPrompt]:
         """Mark all as cancelled; gives those that no turn has taken up."""
         for prompt in self._prompts:
             prompt.cancelled = True
         return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
 
-    def over(self, event: SessionIdle) -> None:
+    def turn_ended(self, event: SessionIdle) -> None:
         """A turn is over: answer the prompts that it was for."""
         for prompt in self._prompts:
             if prompt.message_id is None:
@@ -99,12 +99,12 @@ class Waiting:
                 prompt.settle(event)
 
 
-SERVERS = 10.0
+SERVER_TIMEOUT = 10.0
 """Seconds that MCP servers get to be ready for a prompt."""
 
 
 @dataclass(slots=True)
-class Open:
+class OpenSession:
     """Follows a session and its sub-agents. ``start`` before anything else. *forms* tells whether
     the client shows them."""
 
@@ -112,18 +112,18 @@ class Open:
     client: Client
     session: Session
     forms: bool = False
-    teller: Teller = field(init=False)
-    _asking: Asking = field(init=False)
+    updates: UpdateBuilder = field(init=False)
+    _asking: RequestPrompter = field(init=False)
     _subscription: Subscription = field(init=False)
     _tree: set[str] = field(init=False)
-    _waiting: Waiting = field(default_factory=Waiting)
+    _waiting: PendingPrompts = field(default_factory=PendingPrompts)
     _asked: set[str] = field(default_factory=set[str])
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     def __post_init__(self) -> None:
-        self.teller = Teller(str(self.runtime.project))
-        self._asking = Asking(
-            self.runtime, self.client, self.session.id, self.teller, forms=self.forms
+        self.updates = UpdateBuilder(str(self.runtime.project))
+        self._asking = RequestPrompter(
+            self.runtime, self.client, self.session.id, self.updates, forms=self.forms
         )
         self._tree = {self.session.id}
         self._subscription = self.runtime.bus.subscribe(self._concerns)
@@ -139,18 +139,18 @@ class Open:
         """Tell, in a task of its own, what the client is to know at the start."""
 
         async def told() -> None:
-            commands = await options.commands(self.runtime)
+            commands = await options.commands_update(self.runtime)
             await self.client.session_update(self.session.id, commands)
-            await self.tell(update_agent_message_text(each + "\n\n") for each in sentences)
+            await self.send(update_agent_message_text(each + "\n\n") for each in sentences)
 
         self._spawn(told())
 
-    async def remember(self, messages: Iterable[MessageWithParts], *, told: bool) -> None:
+    async def replay(self, messages: Iterable[MessageWithParts], *, send: bool) -> None:
         """Take in the past; *told* if the client does not know it."""
         for item in messages:
-            updates = list(self.teller.past(item))
-            if told:
-                await self.tell(updates)
+            updates = list(self.updates.history(item))
+            if send:
+                await self.send(updates)
 
     async def prompt(self, made: Awaitable[PromptInput]) -> SessionIdle:
         """Send the prompt that is *made* and wait for the end of the turn that answers it. A cancel
@@ -159,7 +159,7 @@ class Open:
         with self._waiting.new() as prompt:
             try:
                 given = await made
-                await self.runtime.mcp.tried(SERVERS)
+                await self.runtime.mcp.tried(SERVER_TIMEOUT)
                 if prompt.cancelled:
                     return cancelled
                 prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)
@@ -184,11 +184,11 @@ class Open:
         if not await self.runtime.sessions.cancel(self.session.id):
             self.runtime.permissions.cancel_session(self.session.id)
 
-    async def tell(self, updates: Iterable[Update]) -> None:
+    async def send(self, updates: Iterable[Update]) -> None:
         for update in updates:
             await self.client.session_update(self.session.id, update)
 
-    async def tell_choices(self) -> None:
+    async def send_options(self) -> None:
         """Tell which agent, model and effort hold now, and which there are."""
         self.session = await self.runtime.sessions.directory.get(self.session.id)
         await self.client.session_update(
@@ -206,7 +206,7 @@ class Open:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _end(self, prompt: Prompt) -> SessionIdle:
+    async def _end(self, prompt: PendingPrompt) -> SessionIdle:
         if prompt.cancelled:  # the cancel came while it was stored
             await self.runtime.sessions.cancel(self.session.id)
         return await prompt.ended
@@ -225,15 +225,15 @@ class Open:
         own = self.session.id
         match event:
             case PartUpdated(part=part) if part.session_id == own:
-                await self.tell(self.teller.part(part))
+                await self.send(self.updates.part(part))
                 if isinstance(part, StepFinishPart):
                     await self._used(part)
             case PartUpdated(part=ToolPart() as part):
                 await self._below(part)
             case PartDelta() if event.session_id == own:
-                await self.tell(self.teller.delta(event))
+                await self.send(self.updates.delta(event))
             case MessageUpdated(message=UserMessage() as message) if message.session_id == own:
-                self.teller.own(message.id)
+                self.updates.skip_message(message.id)
             case PermissionAsked(request=request) if request.root_id == own:
                 self._asked.add(request.call_id)
                 self._spawn(self._asking.permission(request))
@@ -252,16 +252,16 @@ class Open:
             return
         match event:
             case TodoUpdated():
-                await self.tell((plan(event.items),))
+                await self.send((plan_update(event.items),))
             case SessionStatusChanged(status=Retry() as retry):
                 again = f"The provider failed: {retry.message} Trying again."
-                await self.tell((self.teller.note(again),))
+                await self.send((self.updates.note(again),))
             case SessionError():
-                await self.tell((self.teller.note(event.error.message),))
+                await self.send((self.updates.note(event.error.message),))
             case QueueChanged():
                 self._waiting.queued = event.message_ids
             case SessionIdle():
-                self._waiting.over(event)
+                self._waiting.turn_ended(event)
             case _:
                 pass
 
@@ -269,7 +269,7 @@ class Open:
         """A sub-agent's call is told once something about it is asked."""
         if part.call_id in self._asked or (getattr(part.state, "waiting", None)):
             self._asked.add(part.call_id)
-            await self.tell(self.teller.part(part))
+            await self.send(self.updates.part(part))
 
     async def _used(self, part: StepFinishPart) -> None:
         model = self.runtime.catalog.model(
@@ -307,7 +307,7 @@ class Open:
                     session_update="current_mode_update", current_mode_id=session.agent
                 ),
             )
-            await self.tell_choices()  # an agent may bring a model of its own along
+            await self.send_options()  # an agent may bring a model of its own along
 
     async def _catch_up(self) -> None:
         """Events were lost because the client reads slowly: tell what the store holds."""
@@ -316,13 +316,13 @@ class Open:
         self._waiting.queued = snapshot.queued
         for item in snapshot.messages[-2:]:
             if isinstance(item.message, UserMessage):
-                self.teller.own(item.message.id)
+                self.updates.skip_message(item.message.id)
             for part in item.parts:
-                await self.tell(self.teller.part(part))
+                await self.send(self.updates.part(part))
         for question in self._asking.pending():
             self._spawn(question)
         if isinstance(service.status(self.session.id), Idle):
-            self._waiting.over(SessionIdle(self.session.id, "", "completed"))
+            self._waiting.turn_ended(SessionIdle(self.session.id, "", "completed"))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(_unheard(work))

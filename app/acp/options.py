@@ -27,7 +27,7 @@ Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
 DEFAULT = "default"
 """The value of the effort that the model takes by itself."""
 
-OWN = (
+BUILTIN_COMMANDS = (
     ("compact", "Sum the session up to make room", "what to keep above all"),
     ("init", "Write the project's instructions", "what matters"),
 )
@@ -91,7 +91,7 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
     return found
 
 
-async def choose(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
+async def set_option(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
     """Set an option; gives the session as it is then. Raises ``AgentNotFound``,
     ``ModelNotFound``, and ``RequestError`` for an option or effort that there is not."""
     directory = runtime.sessions.directory
@@ -111,9 +111,9 @@ async def choose(runtime: Runtime, session_id: str, option: str, value: object) 
             raise _wrong(f"There is no option {option} that takes such a value.")
 
 
-async def commands(runtime: Runtime) -> AvailableCommandsUpdate:
+async def commands_update(runtime: Runtime) -> AvailableCommandsUpdate:
     """The slash commands that a client can offer: the program's, the user's own, the skills."""
-    found = {name: (description, hint) for name, description, hint in OWN}
+    found = {name: (description, hint) for name, description, hint in BUILTIN_COMMANDS}
     for known in await runtime.commands.all():
         found.setdefault(known.name, (known.description, known.hint.strip("[]")))
     return AvailableCommandsUpdate(

@@ -73,7 +73,7 @@ def prompt_of(
     )
 
 
-def command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
+def slash_command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
     """The name and the argument of a prompt that looks like a slash command."""
     if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
         return None

@@ -26,27 +26,35 @@ from pydantic import ValidationError
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.runtime.runtime import Runtime
 from app.acp.tool_content import content_of, locations_of, text_content
-from app.acp.updates import KINDS, Teller, title_of
+from app.acp.updates import KINDS, UpdateBuilder, call_title
 from app.text.sanitize import sanitize, sanitize_line
 
 log = logging.getLogger(__name__)
 
-SHOWN = 60
+MAX_PATTERN_SHOWN = 60
 """Characters of a pattern on a button; the whole of it stands in the question."""
 
-CANNOT = "The editor cannot ask this. Put the question into your answer instead, and stop there."
-UNASKED = (
+CANNOT_ASK_QUESTION = (
+    "The editor cannot ask this. Put the question into your answer instead, and stop there."
+)
+CANNOT_ASK_PERMISSION = (
     "The editor could not ask the person for permission, so it was refused. Do it another way, "
     "or finish without it and say what is left to do."
 )
 
 
-class Asking:
+class RequestPrompter:
     """Asks the client and hands on the answers. *session_id* is the root of the tree; *forms*
     tells whether the client shows them."""
 
     def __init__(
-        self, runtime: Runtime, client: Client, session_id: str, teller: Teller, *, forms: bool
+        self,
+        runtime: Runtime,
+        client: Client,
+        session_id: str,
+        teller: UpdateBuilder,
+        *,
+        forms: bool,
     ) -> None:
         self._forms = forms
         self._runtime = runtime
@@ -68,7 +76,7 @@ class Asking:
             answer = await self._choice(call, options, known=known)
         except RequestError:
             log.warning("the client refused to ask for permission", exc_info=True)
-            self._runtime.permissions.refuse(request.id, UNASKED)
+            self._runtime.permissions.refuse(request.id, CANNOT_ASK_PERMISSION)
             return
         if answer == "once":
             reply = PermissionReply("once")
@@ -98,7 +106,7 @@ class Asking:
         """Ask as for a permission: buttons give one answer, and none in one's own words."""
         service = self._runtime.questions
         if not question.options:
-            service.decline(question.id, CANNOT)
+            service.decline(question.id, CANNOT_ASK_QUESTION)
             return
         options = [
             PermissionOption(
@@ -123,7 +131,7 @@ class Asking:
             answer = await self._choice(call, options, known=False)
         except RequestError:
             log.warning("the client refused to ask a question", exc_info=True)
-            service.decline(question.id, CANNOT)
+            service.decline(question.id, CANNOT_ASK_QUESTION)
             return
         chosen = int(answer) if answer.isdecimal() and int(answer) < len(question.options) else None
         if chosen is None:
@@ -164,7 +172,7 @@ class Asking:
         root = str(self._runtime.project)
         return update_tool_call(
             part.id if part is not None else request.id,
-            title=title_of(part) if part is not None else sanitize_line(request.heading),
+            title=call_title(part) if part is not None else sanitize_line(request.heading),
             kind=KINDS.get(request.tool, "other"),
             status="pending",
             content=[*content_of(request.blocks, root), text_content(_reasons(request))],
@@ -195,7 +203,7 @@ def _reasons(request: PermissionRequest) -> str:
 
 def _always(request: PermissionRequest) -> str:
     what = sanitize_line(", ".join(request.always_labels))
-    return f"Always allow {what}" if len(what) <= SHOWN else "Always allow this"
+    return f"Always allow {what}" if len(what) <= MAX_PATTERN_SHOWN else "Always allow this"
 
 
 CHOICE, TEXT = "choice", "text"

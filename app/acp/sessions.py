@@ -18,14 +18,14 @@ from agent.records.messages import Session
 from agent.runtime.runtime import Runtime, open_runtime
 from app.acp.editor import editor_of
 from app.acp.errors import NOT_FOUND
-from app.acp.open_session import Open
+from app.acp.open_session import OpenSession
 from app.acp.terminals import terminals_of
-from app.acp.updates import plan
+from app.acp.updates import plan_update
 
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
 
 
-class Folders:
+class RuntimePool:
     """Runtimes by folder and by the MCP servers that the client brings along. *editor* is the
     client's files and *terminals* where its commands run, None until it has offered them."""
 
@@ -60,7 +60,7 @@ class Folders:
                 self._opened[key] = runtime
             return self._opened[key]
 
-    async def anywhere(self, cwd: str | None) -> Runtime:
+    async def open_any(self, cwd: str | None) -> Runtime:
         """A runtime that can look into the store: of *cwd*, of any folder, or of this one."""
         if cwd is not None or not self._opened:
             return await self.open(cwd if cwd is not None else str(Path.cwd()))
@@ -97,23 +97,23 @@ UNTRUSTED = (
 )
 
 
-class Sessions:
+class OpenSessions:
     """Sessions by their id; *client* is who they are told to."""
 
-    def __init__(self, folders: Folders, client: Client) -> None:
+    def __init__(self, folders: RuntimePool, client: Client) -> None:
         self._folders = folders
         self._client = client
-        self._open: dict[str, Open] = {}
+        self._open: dict[str, OpenSession] = {}
         self._forms = False
 
-    def meet(self, capabilities: ClientCapabilities | None) -> None:
+    def set_capabilities(self, capabilities: ClientCapabilities | None) -> None:
         """Take in what the client can do."""
         self._folders.editor = editor_of(self._client, capabilities)
         self._folders.terminals = terminals_of(self._client, capabilities)
         asking = capabilities.elicitation if capabilities is not None else None
         self._forms = asking is not None and asking.form is not None
 
-    def get(self, session_id: str) -> Open:
+    def get(self, session_id: str) -> OpenSession:
         """An open session. Raises ``RequestError``."""
         if session_id not in self._open:
             raise RequestError(
@@ -121,27 +121,27 @@ class Sessions:
             )
         return self._open[session_id]
 
-    def find(self, session_id: str) -> Open | None:
+    def find(self, session_id: str) -> OpenSession | None:
         return self._open.get(session_id)
 
-    async def new(self, cwd: str, servers: McpServers | None) -> Open:
+    async def new(self, cwd: str, servers: McpServers | None) -> OpenSession:
         """A new session of *cwd*. Raises what ``Folders.open`` raises, as the next ones do."""
         runtime = await self._folders.open(cwd, servers)
         default = runtime.config.config.default_agent
         session = await runtime.sessions.directory.create(agent=default)
         return self._add(runtime, session)
 
-    async def copy(self, cwd: str, session_id: str, servers: McpServers | None) -> Open:
+    async def fork(self, cwd: str, session_id: str, servers: McpServers | None) -> OpenSession:
         """A copy of a session. Raises ``SessionNotFound`` too."""
         runtime = await self._folders.open(cwd, servers)
         session = await runtime.sessions.directory.fork(session_id)
         opened = self._add(runtime, session)
-        await opened.remember(await runtime.store.messages(session.id), told=False)
+        await opened.replay(await runtime.store.messages(session.id), send=False)
         return opened
 
-    async def past(
-        self, cwd: str, session_id: str, servers: McpServers | None, *, told: bool
-    ) -> Open:
+    async def load(
+        self, cwd: str, session_id: str, servers: McpServers | None, *, replay: bool
+    ) -> OpenSession:
         """A session of *cwd* that there is; all that was said in it is *told* if that is wanted.
 
         Raises ``SessionNotFound``, and ``ConfigError`` for one of another folder.
@@ -156,10 +156,10 @@ class Sessions:
         messages = await store.messages(session_id)
         if session.undone_at is not None:
             messages = [m for m in messages if m.message.id < session.undone_at]
-        await opened.remember(messages, told=told)
+        await opened.replay(messages, send=replay)
         todos = await store.todos(session_id)
-        if todos and told:
-            await opened.tell((plan(todos),))
+        if todos and replay:
+            await opened.send((plan_update(todos),))
         return opened
 
     async def close_one(self, session_id: str) -> None:
@@ -174,19 +174,19 @@ class Sessions:
         for session_id in tuple(self._open):
             await self.close_one(session_id)
 
-    async def listed(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
+    async def list(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
         """Sessions of a folder or of all, the one used last first, *before* a time if given."""
-        runtime = await self._folders.anywhere(cwd)
+        runtime = await self._folders.open_any(cwd)
         directory = str(runtime.directory) if cwd is not None else None
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)
 
-    def _add(self, runtime: Runtime, session: Session) -> Open:
-        opened = Open(runtime, self._client, session, self._forms)
+    def _add(self, runtime: Runtime, session: Session) -> OpenSession:
+        opened = OpenSession(runtime, self._client, session, self._forms)
         self._open[session.id] = opened
         return opened
 
 
-def announced(opened: Open, *, new: bool = False) -> Open:
+def start_announced(opened: OpenSession, *, new: bool = False) -> OpenSession:
     """Follow a session from now on and tell the commands, behind the answer that opens it: to be
     called last, as a client may not know the session before. A *new* one is told of trust too."""
     opened.start()

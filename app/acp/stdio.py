@@ -12,14 +12,14 @@ import queue
 import threading
 from typing import Any
 
-SIZE = 65_536
+READ_SIZE = 65_536
 """Bytes that are read at once."""
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 """Codes of JSON-RPC 2.0."""
 
 
-class Wire:
+class StdioTransport:
     """A transport of the SDK. Used from one loop."""
 
     def __init__(self, source: int, sink: int) -> None:
@@ -99,7 +99,7 @@ class Wire:
 def _chunk(source: int) -> bytes:
     """Some bytes, none at the end or when the input broke, which is the same here."""
     try:
-        return os.read(source, SIZE)
+        return os.read(source, READ_SIZE)
     except OSError:
         return b""
 

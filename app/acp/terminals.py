@@ -25,7 +25,7 @@ from agent.process import (
     TerminalRefused,
     TerminalText,
 )
-from app.acp.errors import sentence_of
+from app.acp.errors import error_sentence
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class ClientTerminals:
                 output_byte_limit=command.kept,
             )
         except RequestError as error:
-            said = sentence_of(error)
+            said = error_sentence(error)
             if _DENIED.search(said):
                 raise TerminalRefused(said) from error
             raise TerminalMissing(said) from error
@@ -110,7 +110,7 @@ class ClientTerminal:
         try:
             return await method(**self._named)
         except RequestError as error:
-            raise TerminalLost(sentence_of(error)) from error
+            raise TerminalLost(error_sentence(error)) from error
         except ConnectionError as error:
             raise TerminalLost("It is gone.") from error
         except ValidationError as error:

@@ -83,7 +83,7 @@ _STATES: dict[str, ToolCallStatus] = {
 
 
 @dataclass(slots=True)
-class Teller:
+class UpdateBuilder:
     """Remembers what the client knows. *root* is the folder that shown paths start at."""
 
     root: str
@@ -94,7 +94,7 @@ class Teller:
     _own: set[str] = field(default_factory=set[str])
     _terminals: dict[str, str] = field(default_factory=dict[str, str])
 
-    def own(self, message_id: str) -> None:
+    def skip_message(self, message_id: str) -> None:
         """The user's own words are not told again."""
         self._own.add(message_id)
 
@@ -113,7 +113,7 @@ class Teller:
                 yield from self._call(part)
             case ReportPart() if part.identity not in self._reports:
                 self._reports.add(part.identity)
-                yield report(part)
+                yield report_update(part)
             case _:
                 pass
 
@@ -133,13 +133,13 @@ class Teller:
         """Something that the program has to say, where the model's thoughts stand."""
         return update_agent_thought_text(sanitize(sentence) + "\n")
 
-    def past(self, item: MessageWithParts) -> Iterator[Update]:
+    def history(self, item: MessageWithParts) -> Iterator[Update]:
         """A message of a session that is loaded, whole."""
         if not isinstance(item.message, UserMessage):
             for part in item.parts:
                 yield from self.part(part)
             return
-        self.own(item.message.id)
+        self.skip_message(item.message.id)
         if item.message.synthetic:
             for part in item.parts:
                 yield from self.part(part)
@@ -190,7 +190,7 @@ def tool_call(
     made = update_tool_call if known else start_tool_call
     return made(
         part.id,
-        title=title_of(part),
+        title=call_title(part),
         kind=KINDS.get(part.tool, "other"),
         status=_STATES[state.status],
         content=_content(part, root, terminal) or None,
@@ -200,7 +200,7 @@ def tool_call(
     )
 
 
-def report(part: ReportPart) -> ToolCallStart:
+def report_update(part: ReportPart) -> ToolCallStart:
     """What a sub-agent in the background came to: a row of its own, where the model reads it."""
     return start_tool_call(
         part.id,
@@ -211,14 +211,14 @@ def report(part: ReportPart) -> ToolCallStart:
     )
 
 
-def title_of(part: ToolPart) -> str:
+def call_title(part: ToolPart) -> str:
     """The call in a few words, on one line."""
     label = label_of(part)
     words = f"{label.verb} {label.object} {label.note}"
     return sanitize_line(" ".join(words.split()))
 
 
-def plan(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
+def plan_update(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
     """The list of things to do. The protocol has no word for what was dropped: it is left out."""
     return update_plan(
         PlanEntry(content=sanitize_line(item.content), priority=item.priority, status=item.status)

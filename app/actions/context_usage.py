@@ -3,7 +3,7 @@
 from functools import partial
 
 from app.actions.session import NONE_OPEN
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens import cost as cost_page
 from app.screens.base.page import PageScreen
@@ -20,17 +20,17 @@ from app.toolkit.tasks import show_dialog
     slash=("compact", "summarize"),
     argument="[what to keep above all]",
 )
-async def compact(context: Context, argument: str) -> None:
+async def compact(context: ActionContext, argument: str) -> None:
     """Nothing is deleted, and esc stops it like a turn."""
     session = context.live.session
     if session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     await context.live.runtime.sessions.compacting.start(session.id, argument)
 
 
 @action("session.context", "What fills the context", "Session", slash=("context",))
-async def contents(context: Context, argument: str) -> None:
+async def contents(context: ActionContext, argument: str) -> None:
     """Without a session: what a new one begins with."""
     del argument
     live = context.live
@@ -40,14 +40,14 @@ async def contents(context: Context, argument: str) -> None:
 
 
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
-async def cost(context: Context, argument: str) -> None:
+async def cost(context: ActionContext, argument: str) -> None:
     """With its sub-agents, summaries and title."""
     from agent.session.review.costs import costs_of  # brings the harness
 
     del argument
     live = context.live
     if live.session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     found = await costs_of(live.runtime.store, live.session.id)
     await show_dialog(context.app, PageScreen("Cost", partial(cost_page.cost_text, found)))
@@ -58,14 +58,14 @@ SHOWN = 200
 
 
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
-async def pin(context: Context, argument: str) -> None:
+async def pin(context: ActionContext, argument: str) -> None:
     """List what can be pinned, the newest first; pinned ones stand on top."""
     from agent.session.context import pins  # brings the harness
 
     del argument
     session = context.live.session
     if session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     store = context.live.runtime.store
     found = {p.message_id: p for p in reversed(pins.pinnable(await store.messages(session.id)))}
@@ -85,7 +85,9 @@ async def pin(context: Context, argument: str) -> None:
         return
     pinned = not found[chosen].pinned
     await pins.pin(store, chosen, pinned=pinned)
-    context.tell("Pinned: every summary keeps it word for word." if pinned else "No longer pinned.")
+    context.notify(
+        "Pinned: every summary keeps it word for word." if pinned else "No longer pinned."
+    )
 
 
 def _beginning(text: str) -> str:

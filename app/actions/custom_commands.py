@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import Action
 from app.text.sanitize import sanitize_line
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the first frame needs none of it
     from agent.session.api import PromptInput
 
 
-def prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
+def mcp_prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
     """An action for each prompt of the servers that are connected."""
     found: dict[str, Action] = {}
     for standing in standings:
@@ -28,7 +28,7 @@ def prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
     return list(found.values())
 
 
-def filled(prompt: "Prompt", argument: str) -> dict[str, str]:
+def prompt_arguments(prompt: "Prompt", argument: str) -> dict[str, str]:
     """The arguments of *prompt* in *argument*: ``name=value``, or in order; the last one takes
     what is left. Raises ``ToolError`` for one that is missing."""
     try:
@@ -59,14 +59,14 @@ def filled(prompt: "Prompt", argument: str) -> dict[str, str]:
 def _server_action(server: str, prompt: "Prompt") -> Action:
     name = "".join(f"{server}:{prompt.name}".split())
 
-    async def run(context: Context, argument: str) -> None:
+    async def run(context: ActionContext, argument: str) -> None:
         typed = f"/{name} {argument}".strip()
 
         async def make(session: "Session", base: "PromptInput") -> "PromptInput":
             from agent.mcp.results import text_of  # brings the harness
 
             _ = session
-            given = filled(prompt, argument)
+            given = prompt_arguments(prompt, argument)
             answer = await context.live.runtime.mcp.prompt(server, prompt.name, given)
             text = text_of(answer.pieces).strip()
             if not text:
@@ -89,7 +89,7 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
         group="Commands",
         slash=(sanitize_line(name),),
         argument=sanitize_line(" ".join(hints)),
-        prompts=True,
+        sends_prompt=True,
         note=sanitize_line(f"the prompt of the MCP server {server}"),
     )
 
@@ -98,7 +98,7 @@ PREFIX = "command."
 """What their ids begin with; the name follows, for keybinds."""
 
 
-def own_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
+def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
     """An action for each of *commands*."""
     return [_action(command) for command in commands]
 
@@ -106,7 +106,7 @@ def own_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
 def _action(command: "CommandInfo") -> Action:
     name = command.name
 
-    async def run(context: Context, argument: str) -> None:
+    async def run(context: ActionContext, argument: str) -> None:
         typed = f"/{name} {argument}".strip()
         runtime = context.live.runtime
         try:
@@ -126,6 +126,6 @@ def _action(command: "CommandInfo") -> Action:
         group="Commands",
         slash=(name,),
         argument=sanitize_line(command.hint),
-        prompts=True,
+        sends_prompt=True,
         note=sanitize_line(f"the {command.kind} in {command.source}"),
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from agent.records.messages import Completed, ToolPart
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.permission.screen import PermissionScreen
@@ -25,7 +25,7 @@ NONE = "No instruction file is in force. /init writes one, and # adds a line."
     slash=("remember",),
     argument="[line]",
 )
-async def remember(context: Context, argument: str) -> None:
+async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change like about any edit, then write it."""
     notes = context.live.runtime.guidance.remember
     draft = await notes.draft(argument)
@@ -37,7 +37,7 @@ async def remember(context: Context, argument: str) -> None:
     name = await notes.write(draft, reply)
     used = context.live.runtime.trust.trusted
     more = "" if used else " It is used once you trust this folder (/trust)."
-    context.tell(f"Added to {sanitize_line(name)}.{more}")
+    context.notify(f"Added to {sanitize_line(name)}.{more}")
 
 
 @action(
@@ -46,9 +46,9 @@ async def remember(context: Context, argument: str) -> None:
     "Session",
     slash=("init",),
     argument="[what matters]",
-    prompts=True,
+    sends_prompt=True,
 )
-async def init(context: Context, argument: str) -> None:
+async def init(context: ActionContext, argument: str) -> None:
     """Send the request as a prompt. What the user has written themselves is trusted."""
     from agent.session.prompt.templates import init_prompt  # brings the harness
 
@@ -62,7 +62,7 @@ async def init(context: Context, argument: str) -> None:
     "Program",
     slash=("instructions", "skills", "memory"),
 )
-async def instructions(context: Context, argument: str) -> None:
+async def instructions(context: ActionContext, argument: str) -> None:
     del argument
     runtime = context.live.runtime
     directory, project = str(runtime.directory), str(runtime.project)

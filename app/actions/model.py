@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
 from app.toolkit.tasks import show_dialog
@@ -34,7 +34,7 @@ EFFORTS = {
     keys=("<leader>m",),
     argument="[provider/model]",
 )
-async def model(context: Context, argument: str) -> None:
+async def model(context: ActionContext, argument: str) -> None:
     from app.actions.model_picker import choose_model  # brings the catalogue, which is there by now
 
     catalog = context.live.runtime.catalog
@@ -49,7 +49,7 @@ async def model(context: Context, argument: str) -> None:
     slash=("connect",),
     argument="[provider]",
 )
-async def connect_provider(context: Context, argument: str) -> None:
+async def connect_provider(context: ActionContext, argument: str) -> None:
     """Choose a provider, paste its key, choose a model: it can be used at once."""
     from app.actions.model_picker import (  # brings the catalogue, which is there by now
         choose_model,
@@ -63,7 +63,7 @@ async def connect_provider(context: Context, argument: str) -> None:
         await _use(context, await choose_model(context, only=provider))
 
 
-async def _use(context: Context, chosen: str | None) -> None:
+async def _use(context: ActionContext, chosen: str | None) -> None:
     if chosen is not None:
         await asyncio.to_thread(context.live.runtime.catalog.preferences.add_recent, chosen)
         await context.live.use_model(chosen)
@@ -76,14 +76,14 @@ async def _use(context: Context, chosen: str | None) -> None:
     slash=("effort", "variants"),
     argument="[level]",
 )
-async def effort(context: Context, argument: str) -> None:
+async def effort(context: ActionContext, argument: str) -> None:
     """Take the named effort, or choose one."""
     live = context.live
     levels = _levels(context)
     if not levels:
         return
     if argument and argument not in (*levels, DEFAULT):
-        context.tell(f"The levels are {', '.join(levels)}, and {DEFAULT}.", warning=True)
+        context.notify(f"The levels are {', '.join(levels)}, and {DEFAULT}.", warning=True)
         return
     chosen: str | None = argument
     if not argument:
@@ -96,7 +96,7 @@ async def effort(context: Context, argument: str) -> None:
 
 
 @action("model.effort_next", "Next level of reasoning", "Model and agent", keys=("ctrl+t",))
-async def next_effort(context: Context, argument: str) -> None:
+async def next_effort(context: ActionContext, argument: str) -> None:
     """After the last level comes the model's own default."""
     del argument
     live = context.live
@@ -106,11 +106,11 @@ async def next_effort(context: Context, argument: str) -> None:
         await live.use_model(live.model, levels[(at + 1) % len(levels)])
 
 
-def _levels(context: Context) -> tuple[str, ...]:
+def _levels(context: ActionContext) -> tuple[str, ...]:
     """The levels of the model in use; says so where it has none."""
     info = context.live.runtime.catalog.model(context.live.model)
     if not info.efforts:
-        context.tell(f"{info.name or info.id} has no levels of reasoning.")
+        context.notify(f"{info.name or info.id} has no levels of reasoning.")
     return info.efforts
 
 
@@ -122,7 +122,7 @@ def _levels(context: Context) -> tuple[str, ...]:
     keys=("<leader>a",),
     argument="[name]",
 )
-async def agent(context: Context, argument: str) -> None:
+async def agent(context: ActionContext, argument: str) -> None:
     agents = context.live.runtime.agents
     chosen: str | None = agents.get(argument).name if argument else None
     if chosen is None:
@@ -157,7 +157,7 @@ def _about(info: "AgentInfo") -> str:
 
 
 @action("agent.cycle", "Next agent", "Model and agent", keys=("tab",))
-async def cycle(context: Context, argument: str) -> None:
+async def cycle(context: ActionContext, argument: str) -> None:
     del argument
     names = [info.name for info in context.live.runtime.agents.primary()]
     at = names.index(context.live.agent) if context.live.agent in names else -1

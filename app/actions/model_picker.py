@@ -7,7 +7,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.keys import key_error, mask_key
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT_PREFIX, UNCONNECTED, ModelList, ModelScreen
@@ -17,7 +17,7 @@ CHECK_SECONDS = 10.0
 """How long a provider may take to say that it takes a new key."""
 
 
-async def choose_model(context: Context, only: str = "") -> str | None:
+async def choose_model(context: ActionContext, only: str = "") -> str | None:
     """The full name of the model that the user picks, None for none; *only* of one provider."""
     catalog = context.live.runtime.catalog
 
@@ -78,15 +78,15 @@ def _logins(provider: str) -> Sequence[str]:
     return spec.login_variables if spec else ()
 
 
-async def connect(context: Context, provider: str) -> bool:
+async def connect(context: ActionContext, provider: str) -> bool:
     """Ask for the key of *provider*, keep it, and see whether it is taken; true if it can be
     used now."""
     access = context.live.runtime.catalog.access
     if refused := access.key_refusal(provider):
-        context.tell(refused, warning=True)
+        context.notify(refused, warning=True)
         return False
     if not access.key_variables(provider):
-        context.tell(access.missing_key_message(provider), warning=True)
+        context.notify(access.missing_key_message(provider), warning=True)
         return False
     title, fault = access.display_name(provider), ""
     while True:
@@ -99,18 +99,18 @@ async def connect(context: Context, provider: str) -> bool:
             break
     found = access.key_of(provider)
     if found.source == "stored":
-        context.tell(f"The key of {title} is kept.")
+        context.notify(f"The key of {title} is kept.")
     else:
         place = "the config" if found.source == "config" else found.source
-        context.tell(f"The key is kept, but the one in {place} goes before it.", warning=True)
+        context.notify(f"The key is kept, but the one in {place} goes before it.", warning=True)
     if not access.is_usable(provider):
-        context.tell(
+        context.notify(
             f"{title} also needs {access.missing_variable(provider)}. Set it.", warning=True
         )
     return access.is_usable(provider)
 
 
-async def _kept(context: Context, provider: str, key: str) -> str:
+async def _kept(context: ActionContext, provider: str, key: str) -> str:
     """Keep *key* unless the provider refuses it; why it does, "" where it is kept."""
     runtime = context.live.runtime
     access, lists = runtime.catalog.access, runtime.catalog.model_lists
@@ -134,7 +134,7 @@ async def _kept(context: Context, provider: str, key: str) -> str:
     return ""
 
 
-async def choose_provider(context: Context) -> str | None:
+async def choose_provider(context: ActionContext) -> str | None:
     """The id of the provider that the user picks to connect."""
     catalog = context.live.runtime.catalog
     rows = provider_rows(catalog)

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from agent.permission.rules import ALWAYS, Rule
-from app.commands.context import BUSY, Context
+from app.commands.context import BUSY, ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.permission.rules import PermissionsScreen, rule_rows
@@ -18,7 +18,7 @@ NOT_ALWAYS = "Only what you said always to is saved from here."
 
 
 @action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
-async def permissions(context: Context, argument: str) -> None:
+async def permissions(context: ActionContext, argument: str) -> None:
     """List the rules in force; take back or save what the user said "always" to."""
     del argument
     live = context.live
@@ -46,29 +46,29 @@ async def permissions(context: Context, argument: str) -> None:
     keys=("shift+tab",),
     argument="[mode]",
 )
-async def mode(context: Context, argument: str) -> None:
+async def mode(context: ActionContext, argument: str) -> None:
     """Go to the mode that is named, or to the next one (spec 4, M15)."""
     live = context.live
     agents = [info.name for info in live.runtime.agents.primary()]
     names = context.modes.names(agents)
     wanted = argument.strip().lower()
     if wanted and wanted not in names:
-        context.tell(f"The modes are {', '.join(names)}.", warning=True)
+        context.notify(f"The modes are {', '.join(names)}.", warning=True)
         return
     held = live.runtime.permissions.mode
-    step = context.modes.step(live.agent, held, agents, wanted=wanted)
+    step = context.modes.advance(live.agent, held, agents, wanted=wanted)
     live.runtime.permissions.mode = step.mode
     if step.agent != live.agent:
         await live.use_agent(step.agent)
     context.refresh()
     if step.mode == "auto" and held != "auto":
-        context.tell(AUTO, warning=True)
+        context.notify(AUTO, warning=True)
 
 
 class _Listing:
     """The rules that are shown, in the order in which they count."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ActionContext) -> None:
         self._context = context
         self._runtime = context.live.runtime
         self._rules: tuple[Rule, ...] = ()
@@ -91,20 +91,20 @@ class _Listing:
         rule = self._rules[int(key)]
         if rule.source != ALWAYS or self._root is None:
             source = {"default": "the program itself"}.get(rule.source, rule.source)
-            self._context.tell(ELSEWHERE.format(source=sanitize_line(source)))
+            self._context.notify(ELSEWHERE.format(source=sanitize_line(source)))
             return
         await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
-        self._context.tell(f"{sanitize_line(rule.pattern)} asks again.")
+        self._context.notify(f"{sanitize_line(rule.pattern)} asks again.")
         await self._again(screen)
 
     async def save(self, screen: PermissionsScreen, key: str) -> None:
         rule = self._rules[int(key)]
         if rule.source != ALWAYS:
-            self._context.tell(NOT_ALWAYS)
+            self._context.notify(NOT_ALWAYS)
             return
         path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
         self._runtime.permissions.saved(rule.permission, rule.pattern)
-        self._context.tell(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
+        self._context.notify(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
         await self._again(screen)
 
     async def _again(self, screen: PermissionsScreen) -> None:
@@ -120,12 +120,12 @@ def _save(folder: Path, rule: Rule) -> Path:
 
 
 @action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
-async def trust(context: Context, argument: str) -> None:
+async def trust(context: ActionContext, argument: str) -> None:
     """Show where the folder stands and take another answer; the settings are read anew."""
     del argument
     runtime = context.live.runtime
     if runtime.sessions.busy:
-        context.tell(BUSY)
+        context.notify(BUSY)
         return
     now = await runtime.trust.anew()
     screen = TrustScreen(now.question(), status=now.standing, grace=0.0)
@@ -133,4 +133,4 @@ async def trust(context: Context, argument: str) -> None:
     if answer is not None and answer != "later":
         now.say(answer)
         await context.reopen()
-        context.tell("This folder is trusted." if answer == "trust" else "Nothing of it is used.")
+        context.notify("This folder is trusted." if answer == "trust" else "Nothing of it is used.")

@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.help import HelpScreen
 from app.screens.palette import PaletteScreen
@@ -14,13 +14,13 @@ from app.toolkit.tasks import show_dialog
 
 
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
-async def thinking(context: Context, argument: str) -> None:
+async def thinking(context: ActionContext, argument: str) -> None:
     del argument
     context.transcript.toggle_all(reasoning=True)
 
 
 @action("view.details", "Show or fold tool output", "View", slash=("details",))
-async def details(context: Context, argument: str) -> None:
+async def details(context: ActionContext, argument: str) -> None:
     del argument
     context.transcript.toggle_all(reasoning=False)
 
@@ -33,11 +33,11 @@ async def details(context: Context, argument: str) -> None:
     keys=("<leader>t",),
     argument="[name]",
 )
-async def theme(context: Context, argument: str) -> None:
+async def theme(context: ActionContext, argument: str) -> None:
     app = context.app
     names = sorted(app.available_themes)
     if argument and argument not in (AUTO, *names):
-        context.tell(f"There is no theme {argument}. /theme lists them.", warning=True)
+        context.notify(f"There is no theme {argument}. /theme lists them.", warning=True)
         return
     chosen = argument
     if not argument:
@@ -55,19 +55,19 @@ def _keep(folder: Path, theme: str) -> None:
 
 
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
-async def show_help(context: Context, argument: str) -> None:
+async def show_help(context: ActionContext, argument: str) -> None:
     del argument
     await show_dialog(context.app, HelpScreen(actions(), context.keys_of))
 
 
 @action("app.palette", "All commands", "Program", keys=("ctrl+p",), palette=False)
-async def palette(context: Context, argument: str) -> None:
+async def palette(context: ActionContext, argument: str) -> None:
     del argument
     chosen = await show_dialog(context.app, PaletteScreen(actions(), context.keys_of))
     known = find(chosen) if chosen is not None else None
     if known is None:
         return
-    if known.slash and known.takes_words:
+    if known.slash and known.takes_argument:
         context.prompt.set_text(f"/{known.slash[0]} ")
     else:
         await known.run(context, "")
@@ -80,11 +80,11 @@ async def palette(context: Context, argument: str) -> None:
     slash=("suspend",),
     keys=("ctrl+z",),
 )
-async def suspend(context: Context, argument: str) -> None:
+async def suspend(context: ActionContext, argument: str) -> None:
     """The program stands still meanwhile."""
     del argument
     if not _shell_behind():
-        context.tell("There is no shell to go back to: the terminal runs nothing else.")
+        context.notify("There is no shell to go back to: the terminal runs nothing else.")
         return
     context.app.action_suspend_process()
 
@@ -103,8 +103,8 @@ def _shell_behind() -> bool:
     "Program",
     slash=("exit", "quit", "q"),
     keys=("<leader>q",),
-    words=("exit", "quit", ":q"),
+    bare_words=("exit", "quit", ":q"),
 )
-async def leave(context: Context, argument: str) -> None:
+async def leave(context: ActionContext, argument: str) -> None:
     del argument
     context.app.exit(0)

@@ -1,7 +1,7 @@
 """Actions on the prompt (spec 8, U7 and U9)."""
 
 from agent.records.errors import OpencodePyError, SessionBusy
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import SHELL, action
 from app.screens.prompts import PromptsScreen
 from app.screens.quick_question import QuickQuestionScreen
@@ -9,28 +9,28 @@ from app.toolkit.tasks import show_dialog
 
 
 @action("prompt.history", "Search the prompts sent before", "Prompt", keys=("ctrl+r",))
-async def history(context: Context, argument: str) -> None:
+async def history(context: ActionContext, argument: str) -> None:
     del argument
     prompts = context.prompt.sent_prompts
     if not prompts:
-        context.tell("No prompt was sent yet.")
+        context.notify("No prompt was sent yet.")
         return
     chosen = await show_dialog(context.app, PromptsScreen(prompts))
     if chosen is not None:
         if context.prompt.text.strip():
             context.prompt.stash()
-            context.tell("What you were typing is put aside: ctrl+s on an empty prompt.")
+            context.notify("What you were typing is put aside: ctrl+s on an empty prompt.")
         context.prompt.set_text(prompts[int(chosen)], recalled=True)
 
 
 @action("prompt.stash", "Put the prompt aside, or bring it back", "Prompt", keys=("ctrl+s",))
-async def stash(context: Context, argument: str) -> None:
+async def stash(context: ActionContext, argument: str) -> None:
     del argument
     before = context.prompt.text
     if not context.prompt.stash():
-        context.tell("There is nothing to put aside, and nothing was.")
+        context.notify("There is nothing to put aside, and nothing was.")
     elif before:
-        context.tell("Put aside. The same key on an empty prompt brings it back.")
+        context.notify("Put aside. The same key on an empty prompt brings it back.")
 
 
 @action(
@@ -40,20 +40,20 @@ async def stash(context: Context, argument: str) -> None:
     slash=("editor",),
     keys=("<leader>e",),
 )
-async def editor(context: Context, argument: str) -> None:
+async def editor(context: ActionContext, argument: str) -> None:
     from app.toolkit.external_editor import edit_text  # few sessions open one
 
     text = argument or context.prompt.expand_pastes(context.prompt.text)
     try:
         written = await edit_text(context.app, text, context.env)
     except OpencodePyError as error:
-        context.tell(error.message, warning=True)
+        context.notify(error.message, warning=True)
         return
     context.prompt.set_text(written)
 
 
 @action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
-async def paste(context: Context, argument: str) -> None:
+async def paste(context: ActionContext, argument: str) -> None:
     """An image on the clipboard is attached; anything else is the editor's own paste."""
     from app.toolkit.clipboard_images import save_clipboard_image  # rarely needed
 
@@ -69,23 +69,23 @@ async def paste(context: Context, argument: str) -> None:
 
 
 @action("prompt.vim", "Vim's keys in the prompt, on or off", "Prompt", slash=("vim",))
-async def vim(context: Context, argument: str) -> None:
+async def vim(context: ActionContext, argument: str) -> None:
     """For now; ``ui.vim`` in the settings keeps it."""
     del argument
     on = context.prompt.vim is None
     context.prompt.use_vim(on=on)
-    context.tell("Vim's keys are on: esc for normal mode." if on else "Vim's keys are off.")
+    context.notify("Vim's keys are on: esc for normal mode." if on else "Vim's keys are off.")
 
 
 @action(SHELL, "Run a command of your own", "Prompt", slash=("shell",), argument="<command>")
-async def shell(context: Context, argument: str) -> None:
+async def shell(context: ActionContext, argument: str) -> None:
     """What it prints joins the session; a ``!`` in front does the same."""
     command = argument.strip()
     if not command:
-        context.tell("Write the command behind the !, such as !git status.")
+        context.notify("Write the command behind the !, such as !git status.")
         return
     live = context.live
-    session = await live.ensured()
+    session = await live.ensure_session()
     try:
         await live.runtime.sessions.own_commands.start(session.id, command)
     except SessionBusy:
@@ -95,13 +95,13 @@ async def shell(context: Context, argument: str) -> None:
 
 
 @action("session.aside", "Ask in passing", "Session", slash=("btw",), argument="<question>")
-async def aside(context: Context, argument: str) -> None:
+async def quick_question(context: ActionContext, argument: str) -> None:
     """Answered from the session; neither the question nor the answer becomes part of it."""
     session = context.live.session
     if not argument.strip():
-        context.tell("Write the question behind it: /btw why was that file changed?")
+        context.notify("Write the question behind it: /btw why was that file changed?")
     elif session is None:
-        context.tell("Nothing was said yet: just ask.")
+        context.notify("Nothing was said yet: just ask.")
     else:
         answer = context.live.runtime.sessions.asides.ask(session.id, argument.strip())
         await show_dialog(

@@ -1,14 +1,14 @@
 """Actions on messages that are sent while a turn runs (spec 1, L3; spec 8, U10)."""
 
 from agent.records.messages import Delivery, UserMessage
-from app.commands.context import Context
-from app.commands.registry import TAKE_BACK, action
+from app.commands.context import ActionContext
+from app.commands.registry import EDIT_QUEUED, action
 from app.screens.queue import QueuedMessage, QueueScreen
-from app.session.queue_text import spoken
+from app.session.queue_text import queued_user_messages
 from app.toolkit.tasks import show_dialog
 from app.widgets.transcript.messages import user_text
 
-NONE_WAITS = "No message waits."
+NONE_QUEUED = "No message waits."
 
 
 @action(
@@ -19,23 +19,23 @@ NONE_WAITS = "No message waits."
     keys=("<leader>f",),
     argument="[message]",
 )
-async def later(context: Context, argument: str) -> None:
+async def later(context: ActionContext, argument: str) -> None:
     """Send what follows, or what stands in the prompt, for when the turn is over. Without a
     turn it goes at once, like any prompt."""
     text = argument or context.prompt.take_text()
     if not text.strip():
-        context.tell("Type the message first, or write it behind /later.")
+        context.notify("Type the message first, or write it behind /later.")
         return
     context.prompt.remember(text)
     await context.send(context.prompt.expand_pastes(text), "follow_up")
 
 
 @action("session.waiting", "Messages that wait", "Session", slash=("queue", "waiting"))
-async def waiting(context: Context, argument: str) -> None:
+async def waiting(context: ActionContext, argument: str) -> None:
     del argument
-    found = messages_that_wait(context)
+    found = queued_messages(context)
     if not found:
-        context.tell(NONE_WAITS)
+        context.notify(NONE_QUEUED)
         return
 
     session_id = found[0][0]
@@ -60,23 +60,23 @@ async def waiting(context: Context, argument: str) -> None:
         await _take(context, session_id, chosen)
 
 
-@action(TAKE_BACK, "Edit the message that waits", "Prompt", slash=("unsend",))
-async def take_back(context: Context, argument: str) -> None:
+@action(EDIT_QUEUED, "Edit the message that waits", "Prompt", slash=("unsend",))
+async def take_back(context: ActionContext, argument: str) -> None:
     """The newest waiting message comes back into the prompt."""
     del argument
-    found = messages_that_wait(context)
+    found = queued_messages(context)
     if found:
         session_id, newest = found[-1]
         await _take(context, session_id, newest.id)
     else:
-        context.tell(NONE_WAITS)
+        context.notify(NONE_QUEUED)
 
 
-def messages_that_wait(context: Context) -> list[tuple[str, QueuedMessage]]:
+def queued_messages(context: ActionContext) -> list[tuple[str, QueuedMessage]]:
     """The waiting messages of the open session, oldest first, each with its session's id."""
     view = context.live.view
     found: list[tuple[str, QueuedMessage]] = []
-    for message_id in spoken(view):
+    for message_id in queued_user_messages(view):
         entry = view.entry(message_id) if view is not None else None
         if entry is not None and isinstance(entry.message, UserMessage):
             one = QueuedMessage(message_id, user_text(entry.parts), entry.message.delivery)
@@ -84,11 +84,11 @@ def messages_that_wait(context: Context) -> list[tuple[str, QueuedMessage]]:
     return found
 
 
-async def _take(context: Context, session_id: str, message_id: str) -> None:
+async def _take(context: ActionContext, session_id: str, message_id: str) -> None:
     """Take a message out of the queue and put its text before what is being typed."""
     item = await context.live.runtime.queues.remove(session_id, message_id)
     if item is None:
-        context.tell("It was taken up already.")
+        context.notify("It was taken up already.")
         return
     typed = context.prompt.text
     text = user_text(item.parts)

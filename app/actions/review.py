@@ -4,7 +4,7 @@ from agent.records.messages import UserMessage
 from agent.redact import secrets_of
 from agent.session.review.timeline import words_of
 from app.actions.transfer import export_session
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.toolkit.tasks import show_dialog
@@ -20,16 +20,16 @@ NONE_OPEN = "No session is open: /sessions lists them, ctrl+o there reviews one.
     keys=("<leader>g",),
     argument="[id]",
 )
-async def history(context: Context, argument: str) -> None:
+async def history(context: ActionContext, argument: str) -> None:
     """Show the timeline of the open session, or of the one whose id is given."""
     session = context.live.session
     if not argument and session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     await review(context, argument or (session.id if session is not None else ""))
 
 
-async def review(context: Context, session_id: str, message_id: str = "") -> None:
+async def review(context: ActionContext, session_id: str, message_id: str = "") -> None:
     """Show a session read-only, then do what was chosen there."""
     screen = ReviewScreen(
         context.live.runtime,
@@ -55,7 +55,7 @@ async def review(context: Context, session_id: str, message_id: str = "") -> Non
         await context.paging.go_to(context.transcript, chosen.message_id)
 
 
-async def fork_from(context: Context, chosen: ReviewChoice) -> None:
+async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
     """Go on in a copy that ends with a response, or before a prompt, whose words come back."""
     runtime = context.live.runtime
     messages = await runtime.store.messages(chosen.session_id)
@@ -73,4 +73,4 @@ async def fork_from(context: Context, chosen: ReviewChoice) -> None:
     await context.live.open(copy.id)
     if words and not context.prompt.text:
         context.prompt.set_text(words)
-    context.tell("This is a copy. The session it was made from stays as it is.")
+    context.notify("This is a copy. The session it was made from stays as it is.")

@@ -6,7 +6,7 @@ import os
 from agent.mcp.records import ServerStatus
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, McpChanged
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
 from app.text.sanitize import sanitize, sanitize_line
@@ -15,7 +15,7 @@ from app.toolkit.tasks import show_dialog
 
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
-async def mcp(context: Context, argument: str) -> None:
+async def mcp(context: ActionContext, argument: str) -> None:
     """List them; enter shows one whole, and closing that goes back to the list."""
     service = context.live.runtime.mcp
     current = argument.strip() or None
@@ -36,7 +36,7 @@ async def mcp(context: Context, argument: str) -> None:
         await show_dialog(context.app, ServerScreen(standing))
 
 
-async def _do(context: Context, name: str, what: str) -> None:
+async def _do(context: ActionContext, name: str, what: str) -> None:
     service = context.live.runtime.mcp
     standing = service.standing(name)
     if standing is None:
@@ -44,7 +44,9 @@ async def _do(context: Context, name: str, what: str) -> None:
     match what:
         case "switch" if standing.state != "disabled":
             await service.disconnect(name)
-            context.tell('Off until the next start. "enabled": false in its settings keeps it so.')
+            context.notify(
+                'Off until the next start. "enabled": false in its settings keeps it so.'
+            )
         case "login":
             await _log_in(context, name)
         case "accept":
@@ -53,21 +55,21 @@ async def _do(context: Context, name: str, what: str) -> None:
             await service.reconnect(name)
 
 
-def _accept(context: Context, standing: ServerStatus) -> None:
+def _accept(context: ActionContext, standing: ServerStatus) -> None:
     """Go by what a server says now."""
     name = sanitize_line(standing.server.name)
     if not standing.changed and standing.new_words is None:
-        context.tell(f"{name} says what it said before.")
+        context.notify(f"{name} says what it said before.")
         return
     try:
         context.live.runtime.mcp.accept(standing.server.name)
     except OpencodePyError as error:
-        context.tell(sanitize(error.message), warning=True)
+        context.notify(sanitize(error.message), warning=True)
     else:
-        context.tell(f"What {name} says now holds.")
+        context.notify(f"What {name} says now holds.")
 
 
-async def _log_in(context: Context, name: str) -> None:
+async def _log_in(context: ActionContext, name: str) -> None:
     """Log in at a remote server. Closing the screen that tells where gives up."""
     screens: list[LoginScreen] = []
     opener = browser_opener(os.environ)
@@ -91,16 +93,16 @@ async def _log_in(context: Context, name: str) -> None:
                 screen.dismiss(None)
     match outcome:
         case None:
-            context.tell(f"You are logged in at {sanitize_line(name)}.")
+            context.notify(f"You are logged in at {sanitize_line(name)}.")
         case asyncio.CancelledError():
-            context.tell("The login was given up.")
+            context.notify("The login was given up.")
         case OpencodePyError():
-            context.tell(sanitize(outcome.message), warning=True)
+            context.notify(sanitize(outcome.message), warning=True)
         case _:
             raise outcome
 
 
-async def _follow(context: Context, screen: McpScreen) -> None:
+async def _follow(context: ActionContext, screen: McpScreen) -> None:
     """Keep the list as it stands while it is open."""
 
     def ours(event: Event) -> bool:
@@ -114,7 +116,7 @@ async def _follow(context: Context, screen: McpScreen) -> None:
 
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
-async def lsp(context: Context, argument: str) -> None:
+async def lsp(context: ActionContext, argument: str) -> None:
     """How they stand; ctrl+r ends them all, so that they come up anew."""
     from app.screens.lsp import LspScreen, lsp_text  # brings the harness
 
@@ -126,6 +128,6 @@ async def lsp(context: Context, argument: str) -> None:
 
     def restart() -> None:
         context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")
-        context.tell("Ended. They come up with the next file that is read or changed.")
+        context.notify("Ended. They come up with the next file that is read or changed.")
 
     await show_dialog(context.app, LspScreen(text, restart))

@@ -3,7 +3,7 @@
 from agent.records.messages import MessageWithParts
 from agent.session.subagents.last_answer import last_answer
 from app.actions.review import review
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.text_input import TextScreen
@@ -15,7 +15,7 @@ NONE_OPEN = "No session is open yet: send a prompt first."
 
 
 @action("session.new", "New session", "Session", slash=("new", "clear"), keys=("<leader>n",))
-async def new(context: Context, argument: str) -> None:
+async def new(context: ActionContext, argument: str) -> None:
     """Start over with an empty session; one that works goes on by itself."""
     context.live.close()
     if argument:
@@ -29,7 +29,7 @@ async def new(context: Context, argument: str) -> None:
     slash=("sessions", "resume", "continue"),
     keys=("<leader>l",),
 )
-async def sessions(context: Context, argument: str) -> None:
+async def sessions(context: ActionContext, argument: str) -> None:
     """List the sessions, or open the one whose id is given."""
     live = context.live
     if argument:
@@ -53,18 +53,18 @@ async def sessions(context: Context, argument: str) -> None:
         await context.paging.go_to(context.transcript, message_id)
 
 
-async def open_copy(context: Context, session_id: str, at_message: str | None = None) -> None:
+async def open_copy(context: ActionContext, session_id: str, at_message: str | None = None) -> None:
     """Go on in a copy of a session: all of it, or what stands before *at_message*."""
     copy = await context.live.runtime.sessions.directory.fork(session_id, at_message)
     await context.live.open(copy.id)
-    context.tell("This is a copy. The session it was made from stays as it is.")
+    context.notify("This is a copy. The session it was made from stays as it is.")
 
 
 @action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
-async def rename(context: Context, argument: str) -> None:
+async def rename(context: ActionContext, argument: str) -> None:
     session = context.live.session
     if session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     title = argument or await show_dialog(
         context.app, TextScreen("Name this session", session.title)
@@ -74,21 +74,21 @@ async def rename(context: Context, argument: str) -> None:
 
 
 @action("session.fork", "Go on in a copy of the session", "Session", slash=("fork",))
-async def fork(context: Context, argument: str) -> None:
+async def fork(context: ActionContext, argument: str) -> None:
     del argument
     session = context.live.session
     if session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     await open_copy(context, session.id)
 
 
 @action("session.delete", "Delete the session", "Session", slash=("delete",))
-async def delete(context: Context, argument: str) -> None:
+async def delete(context: ActionContext, argument: str) -> None:
     del argument
     session = context.live.session
     if session is None:
-        context.tell(NONE_OPEN)
+        context.notify(NONE_OPEN)
         return
     question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "It is removed for good.")
     if await show_dialog(context.app, question):
@@ -96,16 +96,16 @@ async def delete(context: Context, argument: str) -> None:
 
 
 @action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
-async def copy_answer(context: Context, argument: str) -> None:
+async def copy_answer(context: ActionContext, argument: str) -> None:
     del argument
-    text = last_answer(shown(context.live.view))
+    text = last_answer(visible_messages(context.live.view))
     if text:
         context.app.copy_to_clipboard(text)
     else:
-        context.tell("There is no answer to copy yet.")
+        context.notify("There is no answer to copy yet.")
 
 
-def shown(view: SessionView | None) -> list[MessageWithParts]:
+def visible_messages(view: SessionView | None) -> list[MessageWithParts]:
     """The messages that are on the screen: without what is taken back."""
     if view is None:
         return []

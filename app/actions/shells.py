@@ -3,7 +3,7 @@
 import time
 
 from agent.records.events import Event, ShellChanged
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.keymap import Keymap
 from app.commands.registry import DETACH, action
 from app.screens.shells import ShellScreen, ShellsScreen, shell_rows
@@ -16,12 +16,12 @@ NOTHING_RUNS = "Nothing runs that could go to the background."
 
 
 @action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
-async def shells(context: Context, argument: str) -> None:
+async def shells(context: ActionContext, argument: str) -> None:
     """List them; enter shows the output of one, and closing that goes back to the list."""
     del argument
     service = context.live.runtime.shells
     if not service.snapshot():
-        context.tell("Nothing has been started in the background.")
+        context.notify("Nothing has been started in the background.")
         return
 
     def kill(shell_id: str) -> None:
@@ -40,7 +40,7 @@ async def shells(context: Context, argument: str) -> None:
         await show_dialog(context.app, ShellScreen(shell, service, clock=time.time, kill=kill))
 
 
-async def _follow(context: Context, screen: ShellsScreen) -> None:
+async def _follow(context: ActionContext, screen: ShellsScreen) -> None:
     """Keep the list as it stands while it is open."""
 
     def ours(event: Event) -> bool:
@@ -52,7 +52,7 @@ async def _follow(context: Context, screen: ShellsScreen) -> None:
                 screen.set_rows(shell_rows(context.live.runtime.shells.snapshot(), time.time()))
 
 
-def detachable(live: LiveSession, prompt: Prompt) -> bool:
+def can_detach(live: LiveSession, prompt: Prompt) -> bool:
     """Whether a command or a sub-agent can go to the background, and nobody is typing: in a text
     the key moves the cursor, as it does while nothing runs (U15)."""
     session = live.session
@@ -63,9 +63,9 @@ def detachable(live: LiveSession, prompt: Prompt) -> bool:
     return subagents.can_detach(session.id) or runtime.shells.can_detach(session.id)
 
 
-def key_offered(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
+def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
     """The key that would send a command to the background now, "" for none."""
-    held = keys.keys_of(DETACH) if detachable(live, prompt) else ()
+    held = keys.keys_of(DETACH) if can_detach(live, prompt) else ()
     return held[0] if held else ""
 
 
@@ -74,17 +74,17 @@ def key_offered(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
     "Send what runs to the background",
     "Session",
     keys=("ctrl+b",),
-    when=detachable,
+    when=can_detach,
 )
-async def detach(context: Context, argument: str) -> None:
+async def detach(context: ActionContext, argument: str) -> None:
     """The sub-agents that the turn waits for, else the commands."""
     del argument
     session = context.live.session
     if session is None:
-        context.tell(NOTHING_RUNS)
+        context.notify(NOTHING_RUNS)
     elif sent := context.live.runtime.sessions.subagents.detach(session.id):
-        context.tell(f"{count(sent, 'sub-agent')} sent to the background.")
+        context.notify(f"{count(sent, 'sub-agent')} sent to the background.")
     elif sent := context.live.runtime.shells.detach(session.id):
-        context.tell(f"{count(sent, 'command')} sent to the background. /shells lists them.")
+        context.notify(f"{count(sent, 'command')} sent to the background. /shells lists them.")
     else:
-        context.tell(NOTHING_RUNS)
+        context.notify(NOTHING_RUNS)

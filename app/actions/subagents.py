@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from agent.records.events import SessionStatusChanged
 from agent.records.messages import Idle, Session
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.subagents import SubagentsScreen
-from app.session.family import kin_of
+from app.session.family import family_of
 from app.toolkit.tasks import show_dialog
 
 NONE = "No sub-agent has worked for this session."
@@ -16,13 +16,13 @@ OWN = "This is no sub-agent's session."
 
 
 @action("family.list", "Sub-agents", "Session", slash=("subagents",))
-async def subagents(context: Context, argument: str) -> None:
+async def subagents(context: ActionContext, argument: str) -> None:
     """List the sub-agents of the session, or those beside an open one; enter opens one, ctrl+d
     stops it."""
     del argument
     found = await _children(context) or await _siblings(context)
     if not found:
-        context.tell(NONE)
+        context.notify(NONE)
         return
     here = context.live.session.id if context.live.session is not None else None
 
@@ -41,7 +41,9 @@ async def subagents(context: Context, argument: str) -> None:
         await context.live.open(chosen)
 
 
-async def _follow(context: Context, screen: SubagentsScreen, found: Sequence[Session]) -> None:
+async def _follow(
+    context: ActionContext, screen: SubagentsScreen, found: Sequence[Session]
+) -> None:
     """Keep the list as it stands while it is open."""
     with context.live.runtime.bus.subscribe(
         lambda event: isinstance(event, SessionStatusChanged)
@@ -51,7 +53,7 @@ async def _follow(context: Context, screen: SubagentsScreen, found: Sequence[Ses
                 screen.set_rows([_row(context, one) for one in found])
 
 
-def _row(context: Context, child: Session) -> Row:
+def _row(context: ActionContext, child: Session) -> Row:
     sessions = context.live.runtime.sessions
     note = child.agent
     if not isinstance(sessions.status(child.id), Idle):
@@ -61,30 +63,30 @@ def _row(context: Context, child: Session) -> Row:
 
 
 @action("family.stop", "Stop all that works, the background too", "Session", slash=("stop",))
-async def stop(context: Context, argument: str) -> None:
+async def stop(context: ActionContext, argument: str) -> None:
     """The turn of the session with all its sub-agents."""
     del argument
     if not await context.live.cancel():
-        context.tell("Nothing works in this session.")
+        context.notify("Nothing works in this session.")
 
 
-async def _children(context: Context) -> Sequence[Session]:
+async def _children(context: ActionContext) -> Sequence[Session]:
     session = context.live.session
     return await context.live.runtime.store.children(session.id) if session is not None else ()
 
 
-async def _siblings(context: Context) -> Sequence[Session]:
+async def _siblings(context: ActionContext) -> Sequence[Session]:
     session = context.live.session
-    return (await kin_of(context.live, session)).siblings if session is not None else ()
+    return (await family_of(context.live, session)).siblings if session is not None else ()
 
 
 @action("family.down", "Go to the newest sub-agent", "Session", keys=("<leader>down",))
-async def down(context: Context, argument: str) -> None:
+async def down(context: ActionContext, argument: str) -> None:
     """One that works is preferred."""
     del argument
     found = await _children(context)
     if not found:
-        context.tell(NONE)
+        context.notify(NONE)
         return
     status = context.live.runtime.sessions.status
     busy = [one for one in found if not isinstance(status(one.id), Idle)]
@@ -92,34 +94,34 @@ async def down(context: Context, argument: str) -> None:
 
 
 @action("family.up", "Go back to the session above", "Session", keys=("<leader>up",))
-async def up(context: Context, argument: str) -> None:
+async def up(context: ActionContext, argument: str) -> None:
     del argument
     session = context.live.session
     if session is None or session.parent_id is None:
-        context.tell(OWN)
+        context.notify(OWN)
     else:
         await context.live.open(session.parent_id)
 
 
 @action("family.next", "Go to the next sub-agent", "Session", keys=("<leader>right",))
-async def following(context: Context, argument: str) -> None:
+async def following(context: ActionContext, argument: str) -> None:
     del argument
     await _beside(context, 1)
 
 
 @action("family.previous", "Go to the sub-agent before", "Session", keys=("<leader>left",))
-async def before(context: Context, argument: str) -> None:
+async def before(context: ActionContext, argument: str) -> None:
     del argument
     await _beside(context, -1)
 
 
-async def _beside(context: Context, step: int) -> None:
+async def _beside(context: ActionContext, step: int) -> None:
     session = context.live.session
     if session is None or session.parent_id is None:
-        context.tell(OWN)
+        context.notify(OWN)
         return
-    other = (await kin_of(context.live, session)).beside(step)
+    other = (await family_of(context.live, session)).sibling(step)
     if other is None:
-        context.tell("There is no other sub-agent beside this one.")
+        context.notify("There is no other sub-agent beside this one.")
     else:
         await context.live.open(other.id)

@@ -5,18 +5,18 @@ from pathlib import Path
 
 from agent.records.errors import NothingToDo
 from agent.redact import secrets_of
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.text_input import TextScreen
-from app.screens.stats import DAYS, page
+from app.screens.stats import DEFAULT_DAYS, page
 from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import show_dialog
 
 DAY = 86_400.0
 
 
-def placed(folder: Path, name: str) -> Path:
+def resolve_path(folder: Path, name: str) -> Path:
     """A file by the name that was typed, in *folder* unless that says otherwise."""
     return folder / Path(name).expanduser()
 
@@ -29,16 +29,16 @@ def placed(folder: Path, name: str) -> Path:
     keys=("<leader>x",),
     argument="[file.html, .md or .json]",
 )
-async def export(context: Context, argument: str) -> None:
+async def export(context: ActionContext, argument: str) -> None:
     """Write the open session to a file; what looks like a key is left out."""
     session = context.live.session
     if session is None:
-        context.tell("No session is open yet: send a prompt first.")
+        context.notify("No session is open yet: send a prompt first.")
         return
     await export_session(context, session.id, argument)
 
 
-async def export_session(context: Context, session_id: str, name: str = "") -> None:
+async def export_session(context: ActionContext, session_id: str, name: str = "") -> None:
     """Write a session under the given name, or under one that is asked for."""
     from agent.transfer.exporter import default_name  # as above
     from agent.transfer.exporter import export as write  # when it is asked for
@@ -51,9 +51,9 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
         name = await show_dialog(context.app, dialog) or ""
     if not name:
         return
-    path = placed(runtime.directory, name)
+    path = resolve_path(runtime.directory, name)
     await write(runtime.store, session_id, path, secrets=secrets_of(context.env))
-    context.tell(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
+    context.notify(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
 
 
 @action(
@@ -63,7 +63,7 @@ async def export_session(context: Context, session_id: str, name: str = "") -> N
     slash=("import",),
     argument="[file.json]",
 )
-async def import_session(context: Context, argument: str) -> None:
+async def import_session(context: ActionContext, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
     from agent.transfer.importer import import_file  # when it is asked for
 
@@ -73,7 +73,7 @@ async def import_session(context: Context, argument: str) -> None:
         return
     session = await import_file(
         runtime.store,
-        placed(runtime.directory, name),
+        resolve_path(runtime.directory, name),
         directory=str(runtime.directory),
         project=str(runtime.project),
     )
@@ -81,11 +81,11 @@ async def import_session(context: Context, argument: str) -> None:
 
 
 @action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
-async def stats(context: Context, argument: str) -> None:
+async def stats(context: ActionContext, argument: str) -> None:
     """Tokens and cost by day, model and project."""
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Give a number of days, such as /stats 7.")
-    days = int(argument) if argument else DAYS
+    days = int(argument) if argument else DEFAULT_DAYS
     rows = await context.live.runtime.store.usage_rows(time.time() - days * DAY)
     title = f"Tokens of the last {days} days, in all folders"
     await show_dialog(context.app, PageScreen(title, lambda width: page(rows, width)))

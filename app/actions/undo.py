@@ -1,6 +1,6 @@
 """Undo and redo (spec 7, D5)."""
 
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.undo import UndoScreen
 from app.text.sanitize import sanitize_line
@@ -12,17 +12,17 @@ NOTHING = "There is nothing to take back."
 @action(
     "session.undo", "Take back the last message", "Session", slash=("undo",), keys=("<leader>u",)
 )
-async def undo(context: Context, argument: str) -> None:
+async def undo(context: ActionContext, argument: str) -> None:
     """With its file changes; the words go back into the prompt."""
     del argument
     session = context.live.session
     if session is None:
-        context.tell(NOTHING)
+        context.notify(NOTHING)
         return
     service = context.live.runtime.sessions.undo
     plan = await service.plan(session.id)
     if plan is None:
-        context.tell(NOTHING)
+        context.notify(NOTHING)
         return
     choice = await show_dialog(context.app, UndoScreen(plan))
     if choice is None:
@@ -34,7 +34,7 @@ async def undo(context: Context, argument: str) -> None:
         context.prompt.set_text(plan.text)
     _tell_failed(context, failed)
     if not failed:
-        context.tell("Taken back. /redo brings it back, until you send the next message.")
+        context.notify("Taken back. /redo brings it back, until you send the next message.")
 
 
 @action(
@@ -44,20 +44,20 @@ async def undo(context: Context, argument: str) -> None:
     slash=("redo",),
     keys=("<leader>r",),
 )
-async def redo(context: Context, argument: str) -> None:
+async def redo(context: ActionContext, argument: str) -> None:
     del argument
     session = context.live.session
     failed = (
         await context.live.runtime.sessions.undo.redo(session.id) if session is not None else None
     )
     if failed is None:
-        context.tell("There is nothing to bring back.")
+        context.notify("There is nothing to bring back.")
         return
     _tell_failed(context, failed)
 
 
-def _tell_failed(context: Context, failed: tuple[str, ...]) -> None:
+def _tell_failed(context: ActionContext, failed: tuple[str, ...]) -> None:
     if failed:
         names = ", ".join(sanitize_line(path) for path in failed[:5])
         more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
-        context.tell(f"These files could not be changed: {names}{more}.", warning=True)
+        context.notify(f"These files could not be changed: {names}{more}.", warning=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.copy_mode import CopyModeScreen
 from app.theme.preferences import DiffStyle, appearance_of, apply_appearance
@@ -19,27 +19,27 @@ _SAID: dict[DiffStyle, str] = {
 
 
 @action("view.sidebar", "Show or hide the sidebar", "View", slash=("sidebar",), keys=("<leader>b",))
-async def sidebar(context: Context, argument: str) -> None:
+async def sidebar(context: ActionContext, argument: str) -> None:
     del argument
     shown = context.app.screen.query_one(Sidebar).display
     apply_appearance(
         context.app, replace(appearance_of(context.app), sidebar="hide" if shown else "show")
     )
     if context.app.size.width < MIN_SCREEN_WIDTH and not shown:
-        context.tell(f"The sidebar needs {MIN_SCREEN_WIDTH} columns.")
+        context.notify(f"The sidebar needs {MIN_SCREEN_WIDTH} columns.")
 
 
 @action("view.mouse", "Give the mouse to the terminal, or take it", "View", slash=("mouse",))
-async def mouse(context: Context, argument: str) -> None:
+async def mouse(context: ActionContext, argument: str) -> None:
     """Without the mouse here, the terminal selects and copies text as in a shell."""
     del argument
     look = appearance_of(context.app)
     apply_appearance(context.app, replace(look, mouse=not look.mouse))
     capture_mouse(context.app, captured=not look.mouse)
     if look.mouse:
-        context.tell("The terminal has the mouse: it selects text. /mouse takes it back.")
+        context.notify("The terminal has the mouse: it selects text. /mouse takes it back.")
     else:
-        context.tell("The mouse scrolls, folds and selects here again.")
+        context.notify("The mouse scrolls, folds and selects here again.")
 
 
 @action(
@@ -49,16 +49,16 @@ async def mouse(context: Context, argument: str) -> None:
     slash=("diffs",),
     argument="[auto|unified|split]",
 )
-async def diffs(context: Context, argument: str) -> None:
+async def diffs(context: ActionContext, argument: str) -> None:
     """Take the way that is named, or the next one."""
     look = appearance_of(context.app)
     if argument not in {"", *_SAID}:
-        context.tell("Say auto, unified or split.", warning=True)
+        context.notify("Say auto, unified or split.", warning=True)
         return
     named: list[DiffStyle] = [style for style in _SAID if style == argument]
     style = named[0] if named else _NEXT[look.diffs]
     apply_appearance(context.app, replace(look, diffs=style))
-    context.tell(_SAID[style])
+    context.notify(_SAID[style])
 
 
 @action(
@@ -68,12 +68,12 @@ async def diffs(context: Context, argument: str) -> None:
     slash=("select", "copy-mode"),
     keys=("<leader>v", "<leader>left_square_bracket"),
 )
-async def copy_mode(context: Context, argument: str) -> None:
+async def copy_mode(context: ActionContext, argument: str) -> None:
     """The transcript stands still meanwhile; what is marked goes to the clipboard."""
     del argument
     view = context.live.view
     if view is None or not view.message_ids:
-        context.tell("There is nothing to copy yet.")
+        context.notify("There is nothing to copy yet.")
         return
     text = await show_dialog(context.app, CopyModeScreen(view, context.transcript.reading))
     if text is not None:

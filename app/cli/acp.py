@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from app.cli.runner import answer, say
+from app.cli.runner import report, run_command
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -26,12 +26,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Serve until the client ends the input; return the exit code."""
-    return answer(parser(), argv, _work, takes_signals=True)
+    return run_command(parser(), argv, _work, handles_signals=True)
 
 
 def _work(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
-        say("This speaks to an editor, not to people: end it with ctrl+d.")
+        report("This speaks to an editor, not to people: end it with ctrl+d.")
     from app.startup.logs import start_log  # not needed by --help
 
     source, sink = _kept_apart()
@@ -54,8 +54,8 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     from acp.core import AgentSideConnection  # for this command only
 
     from app.acp.agent import AcpAgent  # brings the harness
-    from app.acp.sessions import Folders  # as above
-    from app.acp.stdio import Wire  # as above
+    from app.acp.sessions import RuntimePool  # as above
+    from app.acp.stdio import StdioTransport  # as above
 
     came: list[int] = []
     stopped = asyncio.Event()
@@ -67,9 +67,9 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, stop, number)
-    agent = AcpAgent(Folders(env))
+    agent = AcpAgent(RuntimePool(env))
     connection = AgentSideConnection(
-        agent, Wire(source, sink), listening=False, use_unstable_protocol=True
+        agent, StdioTransport(source, sink), listening=False, use_unstable_protocol=True
     )
     listening = asyncio.create_task(connection.listen(), name="acp")
     stopping = asyncio.create_task(stopped.wait())

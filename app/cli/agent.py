@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import DONE, FAILED, USAGE, answer, say
+from app.cli.runner import DONE, FAILED, USAGE, report, run_command
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     def work(given: argparse.Namespace) -> int:
         return show(as_json=given.json) if given.part == "list" else create(given)
 
-    return answer(parser(), argv, work, interrupted="Nothing was made.")
+    return run_command(parser(), argv, work, interrupted_message="Nothing was made.")
 
 
 def show(*, as_json: bool) -> int:
@@ -52,9 +52,9 @@ def show(*, as_json: bool) -> int:
     import asyncio  # not needed by --help
 
     from agent.agents import Agents  # brings the harness
-    from app.cli.debug.config import settings_here  # as above
+    from app.cli.debug.config import read_folder_settings  # as above
 
-    loaded, _ = asyncio.run(settings_here(Path.cwd()))
+    loaded, _ = asyncio.run(read_folder_settings(Path.cwd()))
     agents = Agents(loaded)
     if as_json:
         print(json.dumps([_record(info) for info in agents.listed()], indent=2))
@@ -63,7 +63,7 @@ def show(*, as_json: bool) -> int:
         print(f"{sanitize_line(info.name)}   {info.mode}   {sanitize_line(info.source)}")
         print(f"    {sanitize_line(info.description)}")
     for notice in loaded.notices:
-        say(sanitize(notice), DONE)
+        report(sanitize(notice), DONE)
     return DONE
 
 
@@ -90,14 +90,14 @@ def create(given: argparse.Namespace) -> int:
     asks = sys.stdin.isatty() and not given.json
     name = given.name or (input("Name: ").strip() if asks else "")
     if not NAME.fullmatch(name) or ".." in name:
-        return say("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
+        return report("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
     about = given.description or (input("When is it used? ").strip() if asks else "")
     if not about:
-        return say("Say when it is used: --description TEXT.", USAGE)
+        return report("Say when it is used: --description TEXT.", USAGE)
     top = Path.cwd() / ".opencode-py" if given.project else Paths.find(os.environ).config
     path = top / "agents" / f"{name}.md"
     if path.exists():
-        return say(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
+        return report(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
     if given.project:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import USAGE, answer, say
+from app.cli.runner import USAGE, report, run_command
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    return answer(parser(), argv, _answer, interrupted="Nothing was changed.")
+    return run_command(parser(), argv, _answer, interrupted_message="Nothing was changed.")
 
 
 def _answer(given: argparse.Namespace) -> int:
@@ -54,19 +54,19 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     access = catalog.access
     provider = named or _asked(catalog)
     if provider is None:
-        return say("Name the provider: opencode-py auth login PROVIDER.", USAGE)
+        return report("Name the provider: opencode-py auth login PROVIDER.", USAGE)
     if refused := access.key_refusal(provider):
-        return say(refused, 1)
+        return report(refused, 1)
     key = _key(catalog, provider)
     if wrong := key_error(key):
-        return say(f"{wrong} Nothing was changed.", 1)
+        return report(f"{wrong} Nothing was changed.", 1)
     access.keys.put(provider, key)
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        return say(f"The key is kept, but the one in {place} goes before it.", 0)
+        return report(f"The key is kept, but the one in {place} goes before it.", 0)
     kept = f"The key of {access.display_name(provider)} is kept."
-    return say(f"{kept} opencode-py models {provider} lists its models.", 0)
+    return report(f"{kept} opencode-py models {provider} lists its models.", 0)
 
 
 def _asked(catalog: "Catalog") -> str | None:
@@ -97,17 +97,17 @@ def _key(catalog: "Catalog", provider: str) -> str:
 
 def _logout(catalog: "Catalog", provider: str) -> int:
     if not catalog.access.keys.remove(provider):
-        return say(f"There is no stored key of {provider}. auth list shows all.", 1)
+        return report(f"There is no stored key of {provider}. auth list shows all.", 1)
     left = catalog.access.key_of(provider)
     more = f" The one in {left.source} is still used." if left else ""
-    return say(f"The key of {provider} is forgotten.{more}", 0)
+    return report(f"The key of {provider} is forgotten.{more}", 0)
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
     from app.cli.catalog import key_rows  # as above
     from app.text.sanitize import sanitize  # for this part only
 
-    rows = key_rows(catalog, everything=everything)
+    rows = key_rows(catalog, include_all=everything)
     if as_json:
         print(json.dumps({"providers": [row.as_json() for row in rows]}, indent=1))
         return 0
@@ -115,6 +115,6 @@ def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
         print("No provider has a key. opencode-py auth login PROVIDER keeps one.")
     width = max((len(row.provider) for row in rows), default=0) + 2
     for row in rows:
-        print(f"{sanitize(row.provider):{width}}{sanitize(row.told)}")
+        print(f"{sanitize(row.provider):{width}}{sanitize(row.text)}")
     fault = getattr(catalog.access.keys, "fault", "")
-    return say(fault, 1) if fault else 0
+    return report(fault, 1) if fault else 0

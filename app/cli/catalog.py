@@ -38,7 +38,7 @@ class KeyRow:
     missing: str = ""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The row behind the provider's id."""
         if not self.source:
             return f"{self.title}   {self.missing or 'no key needed'}"
@@ -53,10 +53,10 @@ class KeyRow:
         }
 
 
-def key_rows(catalog: Catalog, *, everything: bool) -> list[KeyRow]:
+def key_rows(catalog: Catalog, *, include_all: bool) -> list[KeyRow]:
     """The providers that have a key or a login; *everything*: all that are known, too."""
     rows = [_row(catalog, provider) for provider in catalog.access.provider_ids()]
-    return rows if everything else [row for row in rows if row.source]
+    return rows if include_all else [row for row in rows if row.source]
 
 
 def _row(catalog: Catalog, provider: str) -> KeyRow:

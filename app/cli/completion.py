@@ -10,7 +10,7 @@ from typing import cast
 
 from app.cli.main import COMMANDS
 from app.cli.main import parser as whole
-from app.cli.runner import DONE, answer
+from app.cli.runner import DONE, run_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +23,26 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandWords:
     """The words behind the commands *path*, such as ``("mcp", "add")``."""
 
     path: tuple[str, ...]
     words: tuple[Word, ...]
 
 
-def places(
+def all_command_words(
     root: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]
-) -> list[Place]:
+) -> list[CommandWords]:
     """The places of the whole command line, the outermost first."""
     named = [Word(name, _about(parser)) for name, parser in commands.items()]
-    found = [Place((), (*named, *_words(root)))]
+    found = [CommandWords((), (*named, *_words(root)))]
     for name, parser in commands.items():
         found += _below((name,), parser)
     return found
 
 
-def _below(path: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[Place]:
-    yield Place(path, tuple(_words(parser)))
+def _below(path: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[CommandWords]:
+    yield CommandWords(path, tuple(_words(parser)))
     for name, below in _commands(parser):
         yield from _below((*path, name), below)
 
@@ -136,7 +136,7 @@ end
 """
 
 
-def bash(places: Iterable[Place]) -> str:
+def bash(places: Iterable[CommandWords]) -> str:
     """The script for bash."""
     known = list(places)
     return BASH.format(
@@ -156,7 +156,7 @@ def bash(places: Iterable[Place]) -> str:
     )
 
 
-def zsh(places: Iterable[Place]) -> str:
+def zsh(places: Iterable[CommandWords]) -> str:
     """The script for zsh."""
     known = list(places)
 
@@ -181,17 +181,21 @@ def zsh(places: Iterable[Place]) -> str:
     )
 
 
-def fish(places: Iterable[Place]) -> str:
+def fish(places: Iterable[CommandWords]) -> str:
     """The script for fish."""
     known = list(places)
     return FISH.format(paths=_paths(known, " ")) + "".join(f"{line}\n" for line in _fish(known))
 
 
-SCRIPTS: dict[str, Callable[[Iterable[Place]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[Iterable[CommandWords]], str]] = {
+    "bash": bash,
+    "zsh": zsh,
+    "fish": fish,
+}
 """The maker of each shell's script, by the shell's name."""
 
 
-def _fish(places: Iterable[Place]) -> Iterator[str]:
+def _fish(places: Iterable[CommandWords]) -> Iterator[str]:
     for place in places:
         at = f"complete -c opencode-py -n {quote(f'__opencode_py_at {quote(_path(place))}')}"
         if place.path and any(not word.text.startswith("-") for word in place.words):
@@ -206,11 +210,11 @@ def _fish(places: Iterable[Place]) -> Iterator[str]:
             yield f"{at} {kind} {quote(word.text.lstrip('-'))}{values}{about}"
 
 
-def _path(place: Place) -> str:
+def _path(place: CommandWords) -> str:
     return "".join(f"/{word}" for word in place.path)
 
 
-def _paths(places: Iterable[Place], between: str) -> str:
+def _paths(places: Iterable[CommandWords], between: str) -> str:
     return between.join(quote(_path(place)) for place in places if place.path)
 
 
@@ -238,16 +242,16 @@ def main(argv: list[str]) -> int:
     """Print the script and return the exit code: 0 done, 2 wrong usage."""
 
     def work(given: argparse.Namespace) -> int:
-        sys.stdout.write(SCRIPTS[given.shell](known()))
+        sys.stdout.write(SCRIPTS[given.shell](installed_command_words()))
         return DONE
 
-    return answer(parser(), argv, work)
+    return run_command(parser(), argv, work)
 
 
-def known() -> list[Place]:
+def installed_command_words() -> list[CommandWords]:
     """Every place of the command line at which words can follow."""
     parsers = {
         name: importlib.import_module(module).parser()
         for name, (module, _) in sorted(COMMANDS.items())
     }
-    return places(whole(), parsers)
+    return all_command_words(whole(), parsers)

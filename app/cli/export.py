@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import here, named, run
+from app.cli.session_store import current_folder, run_with_store, typed_path
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run(parser(), argv, _answer)
+    return run_with_store(parser(), argv, _answer)
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
@@ -47,7 +47,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
     if given.output is None:
         sys.stdout.write(export_text(bundle, form or "json"))
         return
-    path = named(given.output)
+    path = typed_path(given.output)
     write_bundle(bundle, path, form, overwrite=given.force)
     sys.stderr.write(f"Exported to {path}.\n")
 
@@ -56,7 +56,7 @@ async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
     from agent.store.listing import SessionScope  # as above
 
-    found = await store.session_list(SessionScope(here()))
+    found = await store.session_list(SessionScope(current_folder()))
     if not found:
         raise SessionNotFound(
             "There is no session in this folder. opencode-py session list --all names all."

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import here, named, run
+from app.cli.session_store import current_folder, run_with_store, typed_path
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -26,16 +26,16 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run(parser(), argv, _answer)
+    return run_with_store(parser(), argv, _answer)
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
     from agent.git import project_root  # not needed by --help
     from agent.transfer.importer import import_file  # as above
 
-    folder = here()
+    folder = current_folder()
     project = str(await project_root(Path(folder)))
-    path = named(given.file)
+    path = typed_path(given.file)
     session = await import_file(store, path, directory=folder, project=project)
     if given.json:
         print(json.dumps({"session": session.id, "title": session.title}))

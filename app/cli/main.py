@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from app.startup.options import Launch
+    from app.startup.options import LaunchOptions
 
 DONE, USAGE = 0, 2
 
@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """The module of each command, whose ``main`` takes the arguments behind the word and returns the
 exit code, and what it is for, in the help. A folder of that name is opened as ``./run``."""
 
-NOT_HERE: dict[str, str] = {
+UNSUPPORTED: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
     "web": "opencode-py has no web page: it runs in the terminal where you start it.",
     "attach": "opencode-py has no server to attach to: use --session ID to resume a session.",
@@ -104,37 +104,37 @@ def main(argv: list[str]) -> int:
         import importlib  # for commands only
 
         return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
-    from app.cli.runner import answer, say  # kept off the way of commands
+    from app.cli.runner import report, run_command  # kept off the way of commands
 
-    if argv and argv[0] in NOT_HERE and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
-        return say(NOT_HERE[argv[0]], USAGE)
+    if argv and argv[0] in UNSUPPORTED and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
+        return report(UNSUPPORTED[argv[0]], USAGE)
     if argv and _unknown(argv[0]):
-        return say(_nearest(argv), USAGE)
-    return answer(parser(), argv, _open)
+        return report(_nearest(argv), USAGE)
+    return run_command(parser(), argv, _open)
 
 
 def _open(arguments: "argparse.Namespace") -> int:
     """Open the screen, or the lines, that *arguments* ask for."""
-    from app.cli.runner import say  # loaded by now
+    from app.cli.runner import report  # loaded by now
 
     if arguments.version:
         sys.stdout.write(f"opencode-py {version()}\n")
         return DONE
     launch = _launch(arguments)
     if isinstance(launch, str):
-        return say(launch, USAGE)
+        return report(launch, USAGE)
     from app.startup import gc  # not needed by --help
 
-    gc.put_off()  # until the harness is loaded: see ``opening.load``
+    gc.pause()  # until the harness is loaded: see ``opening.load``
     if launch.plain:
         from app.console.plain import run_plain  # the other front end
 
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return say("The full screen needs a terminal. Use --plain without one.", USAGE)
-    from app.startup.raw_mode import keys_kept  # for the full screen only
+        return report("The full screen needs a terminal. Use --plain without one.", USAGE)
+    from app.startup.raw_mode import raw_terminal  # for the full screen only
 
-    with keys_kept(sys.stdin.fileno()):
+    with raw_terminal(sys.stdin.fileno()):
         return _load_screen()(launch, os.environ)
 
 
@@ -151,11 +151,11 @@ def _nearest(words: list[str]) -> str:
     from app.text.sanitize import sanitize  # as above
 
     first, *rest = words
-    near = get_close_matches(first.lower(), [*COMMANDS, *NOT_HERE], n=3, cutoff=0.65)
+    near = get_close_matches(first.lower(), [*COMMANDS, *UNSUPPORTED], n=3, cutoff=0.65)
     offered = " or ".join(f"opencode-py {name}" for name in near if name in COMMANDS)
     said = f"There is no command and no folder {sanitize(first)}. "
-    if near and near[0] in NOT_HERE:
-        return said + NOT_HERE[near[0]]
+    if near and near[0] in UNSUPPORTED:
+        return said + UNSUPPORTED[near[0]]
     if offered:
         return f"{said}Did you mean {offered}?"
     if " " in first or (rest and not rest[0].startswith("-")):
@@ -163,11 +163,11 @@ def _nearest(words: list[str]) -> str:
     return f"{said}opencode-py --help lists the commands."
 
 
-def _launch(arguments: "argparse.Namespace") -> "Launch | str":
+def _launch(arguments: "argparse.Namespace") -> "LaunchOptions | str":
     """The launch that *arguments* ask for, or a sentence on why they can't be."""
     from pathlib import Path  # not needed by --help and --version
 
-    from app.startup.options import Launch  # as above
+    from app.startup.options import LaunchOptions  # as above
 
     try:
         folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)
@@ -180,7 +180,7 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
         return "Use either --continue or --session, not both."
     if arguments.fork and not (arguments.resume or arguments.session):
         return "--fork needs the session to copy: add --continue or --session ID."
-    return Launch(
+    return LaunchOptions(
         directory=folder,
         model=arguments.model,
         agent=arguments.agent,
@@ -194,7 +194,7 @@ def _launch(arguments: "argparse.Namespace") -> "Launch | str":
     )
 
 
-def _load_screen() -> "Callable[[Launch, Mapping[str, str]], int]":
+def _load_screen() -> "Callable[[LaunchOptions, Mapping[str, str]], int]":
     """Import the full screen: quickly, and so that keys echo at once.
 
     Textual paints on a timer of 60 Hz unless told otherwise before it is imported, which

@@ -16,18 +16,18 @@ from app.cli.catalog import open_catalog
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelList:
     """*told* are sentences for the user; *failed*: the provider that was named did not answer."""
 
     catalog: Catalog
     models: tuple[ModelInfo, ...]
-    told: tuple[str, ...]
+    notices: tuple[str, ...]
     failed: bool
 
 
-def models_here(
+def list_models(
     directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
-) -> Asked:
+) -> ModelList:
     """The models that can be used in *directory*, those of one provider if *only* names it.
 
     With *refresh* the providers are asked for their lists, which are kept.
@@ -37,7 +37,7 @@ def models_here(
 
 async def _models(
     directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
-) -> Asked:
+) -> ModelList:
     catalog, notices = await open_catalog(directory, env)
     await find_local_servers(catalog)
     told = list(notices)
@@ -45,7 +45,7 @@ async def _models(
     if refresh and (only is None or only in catalog.access.provider_ids()):
         failures = await _refresh(catalog, [only] if only else catalog.providers())
     models = tuple(model for model in catalog.models() if only in (None, model.provider))
-    return Asked(catalog, models, (*told, *failures), bool(only and failures))
+    return ModelList(catalog, models, (*told, *failures), bool(only and failures))
 
 
 async def _refresh(catalog: Catalog, wanted: list[str]) -> list[str]:

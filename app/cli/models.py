@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import answer, say
+from app.cli.runner import report, run_command
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -33,21 +33,21 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return answer(parser(), argv, _answer)
+    return run_command(parser(), argv, _answer)
 
 
 def _answer(given: argparse.Namespace) -> int:
-    from app.cli.model_list import models_here  # brings the harness
+    from app.cli.model_list import list_models  # brings the harness
 
-    asked = models_here(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
-    for sentence in asked.told:
-        say(sentence, 0)
+    asked = list_models(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
+    for sentence in asked.notices:
+        report(sentence, 0)
     if given.json:
         print(json.dumps({"models": [_as_json(model) for model in asked.models]}, indent=1))
     elif asked.models:
         _print_table(asked.models)
     if not asked.models and not asked.failed and given.provider:
-        return say(_why_none(asked.catalog, given.provider), 1)
+        return report(_why_none(asked.catalog, given.provider), 1)
     return 1 if asked.failed else 0
 
 

@@ -11,13 +11,13 @@ DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 """Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE."""
 
 
-def answer(
+def run_command(
     parser: argparse.ArgumentParser,
     argv: Sequence[str],
     work: Callable[[argparse.Namespace], int],
     *,
-    interrupted: str = "",
-    takes_signals: bool = False,
+    interrupted_message: str = "",
+    handles_signals: bool = False,
 ) -> int:
     """Do *work* with the words in *argv* and return the exit code. *interrupted* is said when the
     user stops it. Work that *takes_signals* has handlers of its own; until they stand, a signal
@@ -29,14 +29,14 @@ def answer(
     from agent.records.errors import OpencodePyError  # not needed by --help
 
     try:
-        if not takes_signals:
-            usual_signals()
+        if not handles_signals:
+            restore_default_signals()
         code = work(given)
         sys.stdout.flush()
     except OpencodePyError as error:
-        return say(error.message, FAILED)
+        return report(error.message, FAILED)
     except (KeyboardInterrupt, EOFError):
-        return say(interrupted, INTERRUPTED) if interrupted else INTERRUPTED
+        return report(interrupted_message, INTERRUPTED) if interrupted_message else INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough; Python would complain once more while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,7 +44,7 @@ def answer(
     return code
 
 
-def usual_signals() -> None:
+def restore_default_signals() -> None:
     """From here on signals do what they do in any Python program: SIGINT unwinds. Before, they
     ended this one at once (see the launcher)."""
     for number, usual in (
@@ -56,7 +56,7 @@ def usual_signals() -> None:
             signal.signal(number, usual)
 
 
-def say(sentence: str, code: int = DONE) -> int:
+def report(sentence: str, code: int = DONE) -> int:
     """Write *sentence* to standard error; returns *code*."""
     sys.stderr.write(f"{sentence}\n")
     return code

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import here, run, table
+from app.cli.session_store import current_folder, print_table, run_with_store
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run(parser(), argv, _answer)
+    return run_with_store(parser(), argv, _answer)
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
@@ -57,7 +57,9 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
     from agent.store.listing import SessionScope  # not needed by --help
     from app.text.units import money  # as above
 
-    found = await store.session_list(SessionScope(None if given.all else here(), given.archived))
+    found = await store.session_list(
+        SessionScope(None if given.all else current_folder(), given.archived)
+    )
     found = found[: max(0, given.max_count)]
     if given.json:
         print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
@@ -67,7 +69,7 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
             (line.id, _when(line.updated), str(line.turns), money(line.cost), line.title)
             for line in found
         ]
-        table(rows)
+        print_table(rows)
     else:
         where = "" if given.all else " in this folder (--all lists those of every folder)"
         sys.stderr.write(f"There are no sessions{where}.\n")
@@ -76,7 +78,7 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
 async def _search(store: "Store", given: argparse.Namespace) -> None:
     from agent.store.listing import SessionScope  # not needed by --help
 
-    scope = SessionScope(None if given.all else here(), given.archived)
+    scope = SessionScope(None if given.all else current_folder(), given.archived)
     hits = await store.search_sessions(" ".join(given.words), scope)
     if given.json:
         found = [
@@ -90,7 +92,7 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
             (hit.session.id, hit.session.title[:30], " ".join(hit.hit.snippet.split()))
             for hit in hits
         ]
-        table(rows)
+        print_table(rows)
     else:
         sys.stderr.write("Nothing was found.\n")
 

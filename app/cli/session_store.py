@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import DONE, answer
+from app.cli.runner import DONE, run_command
 
 if TYPE_CHECKING:
     from agent.store.store import Store
 
 
-def run(
+def run_with_store(
     parser: argparse.ArgumentParser,
     argv: list[str],
     work: Callable[["Store", argparse.Namespace], Awaitable[None]],
@@ -25,7 +25,7 @@ def run(
         asyncio.run(_with_store(work, given))
         return DONE
 
-    return answer(parser, argv, answered)
+    return run_command(parser, argv, answered)
 
 
 async def _with_store(
@@ -45,17 +45,17 @@ async def _with_store(
         await store.close()
 
 
-def here() -> str:
+def current_folder() -> str:
     """The folder that sessions are looked for in."""
     return str(Path.cwd().resolve())
 
 
-def named(name: str) -> Path:
+def typed_path(name: str) -> Path:
     """A file as it was typed."""
     return Path(name).expanduser()
 
 
-def table(rows: list[tuple[str, ...]]) -> None:
+def print_table(rows: list[tuple[str, ...]]) -> None:
     """Print *rows* in columns, the first of them as headings."""
     from app.text.sanitize import sanitize_line  # not needed by --help
     from app.text.units import align_columns, column_widths  # as above

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import here, run
+from app.cli.session_store import current_folder, run_with_store
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -38,7 +38,7 @@ def _positive(text: str) -> int:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run(parser(), argv, _answer)
+    return run_with_store(parser(), argv, _answer)
 
 
 async def _answer(store: "Store", given: argparse.Namespace) -> None:
@@ -46,7 +46,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
 
     from agent.git import project_root  # as above
 
-    project = str(await project_root(Path(here()))) if given.here else None
+    project = str(await project_root(Path(current_folder()))) if given.here else None
     rows = await store.usage_rows(time.time() - given.days * DAY, project)
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))

@@ -7,7 +7,7 @@ from textual.app import App
 
 from agent.records.messages import Delivery
 from app.session.live import LiveSession
-from app.session.permission_mode import Modes
+from app.session.permission_mode import PermissionModeCycle
 from app.toolkit.tasks import Tasks
 from app.widgets.input.prompt import Prompt
 from app.widgets.transcript.paging import HistoryPager
@@ -17,7 +17,7 @@ BUSY = "The agent works. Try again when it is done."
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ActionContext:
     """*live* is the open session (with the runtime); the widgets are those of the session
     screen; *keys_of* gives an action's keys, as people say them, by its id; *reopen* opens the
     folder anew with the settings that hold now; *env* is the environment the program was started
@@ -37,9 +37,9 @@ class Context:
     env: Mapping[str, str]
     send: Callable[[str, Delivery], Awaitable[None]]
     refresh: Callable[[], None]
-    modes: Modes
+    modes: PermissionModeCycle
 
-    def tell(self, sentence: str, *, warning: bool = False) -> None:
+    def notify(self, sentence: str, *, warning: bool = False) -> None:
         """A short message that goes away by itself. Read literally, not as markup."""
         severity = "warning" if warning else "information"
         self.app.notify(sentence, severity=severity, markup=False)

@@ -14,7 +14,7 @@ LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0
 """How long the leader waits for its second key (as in the reference)."""
 
-NAMED = 4
+MAX_UNKNOWN_SHOWN = 4
 """Names of actions that there are none of which one sentence tells."""
 
 FIXED: Mapping[str, str] = {
@@ -81,10 +81,10 @@ class Keymap:
         led = [
             f"{self.leader} {key}" for key, held in self.after_leader.items() if held == action_id
         ]
-        return tuple(spoken(key) for key in (*led, *direct))
+        return tuple(display_key(key) for key in (*led, *direct))
 
 
-def spoken(key: str) -> str:
+def display_key(key: str) -> str:
     """A key as people write it."""
     return (
         key.replace("escape", "esc").replace("pageup", "page up").replace("pagedown", "page down")
@@ -108,11 +108,13 @@ def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None)
             )
             if place is direct and (rest in FIXED or rest == leader):
                 conflicts.append(
-                    f"{spoken(rest)} can't be given to {known.title}: it has a fixed use."
+                    f"{display_key(rest)} can't be given to {known.title}: it has a fixed use."
                 )
             elif rest in place:
                 other = next(one.title for one in listed if one.id == place[rest])
-                conflicts.append(f"{spoken(key)} is used for {other}, so not for {known.title}.")
+                conflicts.append(
+                    f"{display_key(key)} is used for {other}, so not for {known.title}."
+                )
             else:
                 place[rest] = known.id
     conflicts += _unknown(list(wanted))
@@ -123,7 +125,7 @@ def _unknown(names: list[str]) -> list[str]:
     """One sentence on all *names* that no action has."""
     if not names:
         return []
-    some, more = names[:NAMED], len(names) - NAMED
+    some, more = names[:MAX_UNKNOWN_SHOWN], len(names) - MAX_UNKNOWN_SHOWN
     rest = f" and {more} more" if more > 0 else ""
     return [f"keybinds: there is no action {', '.join(some)}{rest}."]
 
@@ -133,7 +135,7 @@ def _listed(keys: str) -> tuple[str, ...]:
     return tuple(key for key in found if key and key not in {"none", "false"})
 
 
-class Leader:
+class LeaderKey:
     """Whether the leader was pressed and waits for its second key."""
 
     def __init__(
@@ -146,7 +148,7 @@ class Leader:
     def press(self) -> None:
         self._until = self._clock() + self._seconds
 
-    def take(self) -> bool:
+    def consume(self) -> bool:
         """Whether the key that comes now belongs to the leader; it waits for one key only."""
         waits = self._clock() < self._until
         self._until = 0.0

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # the first frame asks what a command is, and is without what commands use
-    from app.commands.context import Context
+    from app.commands.context import ActionContext
     from app.session.live import LiveSession
     from app.widgets.input.prompt import Prompt
 
-Handler = Callable[["Context", str], Awaitable[None]]
+Handler = Callable[["ActionContext", str], Awaitable[None]]
 When = Callable[["LiveSession", "Prompt"], bool]
 Group = Literal["Session", "Model and agent", "View", "Prompt", "Program", "Commands"]
 
@@ -112,22 +112,22 @@ class Action:
     slash: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     argument: str = ""
-    words: tuple[str, ...] = ()
+    bare_words: tuple[str, ...] = ()
     palette: bool = True
-    prompts: bool = False
+    sends_prompt: bool = False
     note: str = ""
     when: When | None = None
 
     @property
-    def needs_words(self) -> bool:
+    def requires_argument(self) -> bool:
         """Whether it is of no use without an argument."""
         return self.argument.startswith("<")
 
     @property
-    def takes_words(self) -> bool:
+    def takes_argument(self) -> bool:
         """Whether it needs an argument, or is a prompt that takes one: chosen from a list, it is
         to be written out first."""
-        return self.needs_words or (self.prompts and bool(self.argument))
+        return self.requires_argument or (self.sends_prompt and bool(self.argument))
 
 
 _actions: dict[str, Action] = {}
@@ -142,9 +142,9 @@ def action(
     slash: tuple[str, ...] = (),
     keys: tuple[str, ...] = (),
     argument: str = "",
-    words: tuple[str, ...] = (),
+    bare_words: tuple[str, ...] = (),
     palette: bool = True,
-    prompts: bool = False,
+    sends_prompt: bool = False,
     when: When | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function. Two actions with one id or one name are a fault."""
@@ -161,9 +161,9 @@ def action(
             slash=slash,
             keys=keys,
             argument=argument,
-            words=words,
+            bare_words=bare_words,
             palette=palette,
-            prompts=prompts,
+            sends_prompt=sends_prompt,
             when=when,
         )
         return run
@@ -179,8 +179,8 @@ def provide(owner: str, given: Iterable[Action]) -> list[str]:
     kept: list[Action] = []
     left: list[str] = []
     for one in given:
-        other = by_slash(one.slash[0])
-        if other is None or other.prompts:
+        other = find_by_slash(one.slash[0])
+        if other is None or other.sends_prompt:
             kept.append(one)
         else:
             left.append(f"/{one.slash[0]} is taken ({other.title}), so {one.note} has no effect.")
@@ -199,14 +199,14 @@ def find(action_id: str) -> Action | None:
     return next((known for known in _all() if known.id == action_id), None)
 
 
-def by_slash(name: str) -> Action | None:
+def find_by_slash(name: str) -> Action | None:
     """The action behind ``/name`` or one of its aliases."""
     lower = name.lower()
     found = (known for known in _all() if name in known.slash or lower in known.slash)
     return next(found, None)
 
 
-def names() -> Iterator[str]:
+def slash_names() -> Iterator[str]:
     """Every slash name, aliases too."""
     for known in _all():
         yield from known.slash
@@ -226,7 +226,7 @@ REMEMBER = "folder.remember"
 SHELL = "prompt.shell"
 """The action that a prompt with a ``!`` in front runs (U8)."""
 
-TAKE_BACK = "prompt.take-back"
+EDIT_QUEUED = "prompt.take-back"
 """The action of the up key on an empty prompt while messages wait (U10)."""
 
 
@@ -244,7 +244,7 @@ def _instruction(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A prompt that is a command: the action, or None where there is none of that *name*."""
 
     name: str
@@ -252,7 +252,7 @@ class Command:
     action: Action | None
 
 
-def parse(text: str) -> Command | None:
+def parse_command(text: str) -> SlashCommand | None:
     """Read a prompt as a command: ``/name argument``, ``# a line for the instructions``,
     ``!command`` for the shell, or a bare word such as ``exit``.
 
@@ -261,19 +261,19 @@ def parse(text: str) -> Command | None:
     """
     line = _instruction(text)
     if line:
-        return Command("#", line, find(REMEMBER))
+        return SlashCommand("#", line, find(REMEMBER))
     if text.startswith("!"):
-        return Command("!", text[1:].strip(), find(SHELL))
+        return SlashCommand("!", text[1:].strip(), find(SHELL))
     stripped = text.strip()
     for known in _all():
-        if stripped in known.words:
-            return Command(stripped, "", known)
+        if stripped in known.bare_words:
+            return SlashCommand(stripped, "", known)
     if not stripped.startswith("/"):
         return None
     name, *rest = stripped[1:].split(None, 1) or ("",)
     argument = rest[0] if rest else ""
-    known = by_slash(name)
-    if known is not None and (known.prompts or "\n" not in stripped):
-        return Command(name, argument, known)
+    known = find_by_slash(name)
+    if known is not None and (known.sends_prompt or "\n" not in stripped):
+        return SlashCommand(name, argument, known)
     plain = name.replace("-", "").replace("_", "").isalnum() and "\n" not in stripped
-    return Command(name, argument, None) if plain else None
+    return SlashCommand(name, argument, None) if plain else None

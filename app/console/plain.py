@@ -23,12 +23,12 @@ from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.api import PromptInput
 from app.console.printer import Printer
-from app.console.stdin_lines import Lines, read_lines
-from app.session.prompt_preparation import Preparing
-from app.session.usage import spent_of
+from app.console.stdin_lines import StdinLines, read_lines
+from app.session.prompt_preparation import PromptPreparation
+from app.session.usage import session_cost
 from app.startup.logs import start_log
-from app.startup.options import Launch
-from app.startup.runtime import load
+from app.startup.options import LaunchOptions
+from app.startup.runtime import load_runtime
 from app.text.units import money
 
 if TYPE_CHECKING:  # brings the whole harness
@@ -47,25 +47,27 @@ ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
     **dict.fromkeys(("n", "no", "r", "reject"), "reject"),
 }
 
-LISTED = 20
+MAX_LISTED = 20
 
 
-def run_plain(launch: Launch, env: Mapping[str, str]) -> int:
+def run_plain(launch: LaunchOptions, env: Mapping[str, str]) -> int:
     """Run until the input ends and return the exit code."""
     start_log(env)
     return asyncio.run(_run(launch, env))
 
 
-async def _run(launch: Launch, env: Mapping[str, str]) -> int:
+async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
     printer, lines = Printer(sys.stdout), read_lines(sys.stdin)
 
     async def ask(question: "TrustQuestion") -> "TrustAnswer":
         return await ask_trust(question, printer, lines)
 
     # A pipe is nobody: it never trusts by itself (spec 4, M9).
-    runtime = await load(launch, env, ask if sys.stdin.isatty() else None, holds=True)
+    runtime = await load_runtime(
+        launch, env, ask if sys.stdin.isatty() else None, wait_for_subagents=True
+    )
     try:
-        plain = Plain(runtime, launch, printer, lines)
+        plain = PlainConsole(runtime, launch, printer, lines)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)
         await plain.run()
     finally:
@@ -73,14 +75,16 @@ async def _run(launch: Launch, env: Mapping[str, str]) -> int:
     return 0
 
 
-async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -> "TrustAnswer":
+async def ask_trust(
+    question: "TrustQuestion", printer: Printer, lines: StdinLines
+) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
     from app.screens.permission.trust import EXPLAINED, trust_text  # Textual: for this alone
 
-    lines.asks()
+    lines.begin_question()
     printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")
     printer.line("yes or no? An empty line is no, and asks next time.")
-    typed = await lines.answer()
+    typed = await lines.next_answer()
     match (typed or "").strip().lower():
         case "y" | "yes":
             return "trust"
@@ -90,15 +94,15 @@ async def ask_trust(question: "TrustQuestion", printer: Printer, lines: Lines) -
             return "later"
 
 
-class Plain:
+class PlainConsole:
     """A conversation over *lines* (None ends it)."""
 
     def __init__(
         self,
         runtime: "Runtime",
-        launch: Launch,
+        launch: LaunchOptions,
         printer: Printer,
-        lines: Lines,
+        lines: StdinLines,
     ) -> None:
         self._runtime = runtime
         self._launch = launch
@@ -107,7 +111,7 @@ class Plain:
         self._session: Session | None = None
         self._subscription: Subscription | None = None
         self._stopping = asyncio.Event()
-        self._preparing = Preparing()
+        self._preparing = PromptPreparation()
 
     async def run(self) -> None:
         self._runtime.mcp.start()
@@ -145,7 +149,7 @@ class Plain:
         """The next prompt, with the lines that a backslash at the end joins."""
         text = ""
         while True:
-            line = await self._lines.prompt()
+            line = await self._lines.next_prompt()
             if line is None:
                 return text or None
             if not line.endswith("\\"):
@@ -184,7 +188,7 @@ class Plain:
             case "/new" | "/clear":
                 self._session = None
             case "/sessions":
-                for session in await directory.list(limit=LISTED):
+                for session in await directory.list(limit=MAX_LISTED):
                     self._printer.line(f"{session.id}  {session.title}")
             case "/resume" | "/continue":
                 session = await directory.get(argument) if argument else await directory.latest()
@@ -254,7 +258,7 @@ class Plain:
         assert subscription is not None  # every session here was attached to
         prompt = PromptInput(text=given) if isinstance(given, str) else given
         message_id = await self._runtime.sessions.prompt(session.id, prompt)
-        self._printer.own(message_id)
+        self._printer.skip_message(message_id)
         async for event in subscription:
             self._printer.show(event)
             if isinstance(event, PermissionAsked):
@@ -274,7 +278,7 @@ class Plain:
         self._printer.line(
             f"Agent {agent or runtime.config.config.default_agent}, "
             f"model {model or runtime.catalog.default_model()}, "
-            f"mode {runtime.permissions.mode}, cost {money(spent_of(session))}."
+            f"mode {runtime.permissions.mode}, cost {money(session_cost(session))}."
         )
 
     async def _ask(self, request: PermissionRequest) -> None:
@@ -282,8 +286,8 @@ class Plain:
         waiting = [r.id for r in self._runtime.permissions.pending(request.root_id)]
         if request.id not in waiting:
             return
-        self._lines.asks()
-        self._printer.question(request, len(waiting))
+        self._lines.begin_question()
+        self._printer.show_permission(request, len(waiting))
         always = ", a always" if request.always else ""
         while True:
             self._printer.line(f"y once{always} or n reject? A word for the model may follow.")
@@ -302,8 +306,8 @@ class Plain:
         service = self._runtime.questions
         if question.id not in {held.id for held in service.pending(question.root_id)}:
             return
-        self._lines.asks()
-        self._printer.asked(question)
+        self._lines.begin_question()
+        self._printer.show_question(question)
         while True:
             typed = await self._answer(question)
             if typed is None:
@@ -311,14 +315,14 @@ class Plain:
             if typed.strip() == "/skip":
                 service.reply(question.id, QuestionReply(dismissed=True))
                 return
-            reply = chosen(question, typed)
+            reply = parse_question_reply(question, typed)
             if reply is not None:
                 service.reply(question.id, reply)
                 return
 
     async def _answer(self, asked: PermissionRequest | Question) -> str | None:
         """The next line, or None when the question went away. The end of input refuses."""
-        line = asyncio.create_task(self._lines.answer())
+        line = asyncio.create_task(self._lines.next_answer())
         gone = asyncio.create_task(_withdrawn(self._runtime, asked))
         try:
             await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -333,7 +337,7 @@ class Plain:
             gone.cancel()
 
 
-def chosen(question: Question, typed: str) -> QuestionReply | None:
+def parse_question_reply(question: Question, typed: str) -> QuestionReply | None:
     """What *typed* answers: numbers of options (one, or several where that is offered), or
     other words. None for nothing."""
     words = typed.replace(",", " ").split()

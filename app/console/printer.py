@@ -40,7 +40,7 @@ class Printer:
         self._reports: set[ReportPart] = set()
         self._fresh = True
 
-    def own(self, message_id: str) -> None:
+    def skip_message(self, message_id: str) -> None:
         """The user's own words are not printed again."""
         self._own.add(message_id)
 
@@ -53,7 +53,7 @@ class Printer:
         if not self._fresh:
             self._write("\n")
 
-    def question(self, request: PermissionRequest, waiting: int) -> None:
+    def show_permission(self, request: PermissionRequest, waiting: int) -> None:
         """A permission request, whole."""
         count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
         self.line(f"\n{request.heading}  [{request.agent}]{count}")
@@ -72,7 +72,7 @@ class Printer:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
             self.line(f"  always would allow {patterns} for this session")
 
-    def asked(self, question: Question) -> None:
+    def show_question(self, question: Question) -> None:
         """A question of the model's, with its options by number."""
         of = f"  ({question.number} of {question.total})" if question.total > 1 else ""
         self.line(f"\n{question.header or 'A question'}  [{question.agent}]{of}")

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
-from app.session.queue_text import when_sent
+from app.session.queue_text import delivery_time
 from app.toolkit.tasks import Tasks
 
 CHANGES = (("tab", "change when"),)
@@ -25,7 +25,7 @@ class QueuedMessage:
 
 def queue_row(one: QueuedMessage, status: SessionStatus) -> Row:
     first = next((line.strip() for line in one.text.splitlines() if line.strip()), "")
-    return Row(key=one.id, title=first, note=when_sent(status, one.delivery))
+    return Row(key=one.id, title=first, note=delivery_time(status, one.delivery))
 
 
 class QueueScreen(Picker):

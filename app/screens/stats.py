@@ -12,15 +12,15 @@ from app.text.units import count, money, tokens
 if TYPE_CHECKING:  # brings the harness
     from agent.store.stats import UsageRow, UsageTotal
 
-DAYS = 30
+DEFAULT_DAYS = 30
 """Days that are shown unless another number is asked for."""
-MOST_ROWS = 15
+MAX_ROWS = 15
 """Models and projects that are listed, those that used most first."""
 BAR = "█"
 PARTS = " ▏▎▍▌▋▊▉"
 
 
-def amount(total: "UsageTotal") -> float:
+def total_tokens(total: "UsageTotal") -> float:
     """What the bars measure: all tokens."""
     return float(total.usage.input + total.usage.output)
 
@@ -30,12 +30,12 @@ def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]
     from agent.store.stats import totals  # brings the harness
 
     days = totals(rows, lambda row: row.day)
-    models = sorted(totals(rows, lambda row: row.model), key=amount, reverse=True)
-    places = sorted(totals(rows, lambda row: row.project), key=amount, reverse=True)
+    models = sorted(totals(rows, lambda row: row.model), key=total_tokens, reverse=True)
+    places = sorted(totals(rows, lambda row: row.project), key=total_tokens, reverse=True)
     return [
         ("By day", days),
-        ("By model", models[:MOST_ROWS]),
-        ("By project", places[:MOST_ROWS]),
+        ("By model", models[:MAX_ROWS]),
+        ("By project", places[:MAX_ROWS]),
     ]
 
 
@@ -69,14 +69,14 @@ def page(rows: Sequence["UsageRow"], width: int) -> Content:
 
 
 def _section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Content:
-    most = max(map(amount, sums), default=0.0)
+    most = max(map(total_tokens, sums), default=0.0)
     names = [_name(each.name) for each in sums]
     room = min(max(map(cell_len, names), default=0), max(10, width // 3))
-    facts = [f"{tokens(int(amount(each))):>7}  {money(each.cost):>8}" for each in sums]
+    facts = [f"{tokens(int(total_tokens(each))):>7}  {money(each.cost):>8}" for each in sums]
     cells = max(4, width - room - max(map(len, facts), default=0) - 4)
     lines = [Content.styled(heading, "bold")]
     for each, name, fact in zip(sums, names, facts, strict=True):
-        share = amount(each) / most if most else 0.0
+        share = total_tokens(each) / most if most else 0.0
         lines.append(
             Content.assemble(
                 f"{set_cell_size(name, room)}  ",

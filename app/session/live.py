@@ -11,9 +11,9 @@ from agent.records.events import Event, Notice, PluginFailed
 from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
-from app.session.prompt_preparation import Preparing
-from app.session.view import NOTHING, Change, SessionView
-from app.startup.options import Launch
+from app.session.prompt_preparation import PromptPreparation
+from app.session.view import NO_CHANGE, Change, SessionView
+from app.startup.options import LaunchOptions
 
 if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
     from agent.bus import Subscription
@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame
     from app.toolkit.tasks import Tasks
 
 
-FRAME = 1 / 30
+FRAME_SECONDS = 1 / 30
 """Seconds between two updates of the screen while events keep coming (spec 8, U4)."""
 
 
-async def pump(
+async def pump_events(
     subscription: "Subscription",
     show: Callable[[Sequence[Event]], None],
     clock: Callable[[], float] = time.monotonic,
@@ -35,16 +35,16 @@ async def pump(
     Ends when the subscription is closed. What *show* raises ends it too: the caller looks
     at the task's exception.
     """
-    shown = clock() - FRAME
+    shown = clock() - FRAME_SECONDS
     while await subscription.wait():
-        early = FRAME - (clock() - shown)
+        early = FRAME_SECONDS - (clock() - shown)
         if early > 0:
             await asyncio.sleep(early)
         show(subscription.drain())
         shown = clock()
 
 
-Make = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]
+PromptMaker = Callable[[Session, PromptInput], Coroutine[object, object, PromptInput]]
 """Makes the prompt that is sent from what was typed."""
 
 
@@ -75,8 +75,8 @@ class LiveSession:
         self._held: tuple[str, str | None] | None = None
         self._asked_for = 0
         self.view: SessionView | None = None
-        self.waiting_to_send = 0
-        self.preparing = Preparing(lambda: changed(Change(other=True), ()))
+        self.unsent = 0
+        self.preparation = PromptPreparation(lambda: changed(Change(other=True), ()))
 
     @property
     def runtime(self) -> "Runtime":
@@ -97,7 +97,7 @@ class LiveSession:
     @property
     def busy(self) -> bool:
         """Whether a turn runs, or a command is made ready, that was not told to stop."""
-        if self.preparing.since:
+        if self.preparation.started:
             return True
         if self.view is None or isinstance(self.view.status, Idle):
             return False
@@ -131,7 +131,7 @@ class LiveSession:
             return self._effort or None
         return held.effort
 
-    async def start(self, runtime: "Runtime", launch: Launch) -> None:
+    async def start(self, runtime: "Runtime", launch: LaunchOptions) -> None:
         """Take the runtime and open what the command line asked for."""
         self._runtime = runtime
         self._agent, self._effort = launch.agent, launch.effort
@@ -180,16 +180,16 @@ class LiveSession:
         self._opened(None)
 
     async def send(
-        self, text: str, delivery: Delivery = "steer", *, make: Make | None = None
+        self, text: str, delivery: Delivery = "steer", *, make: PromptMaker | None = None
     ) -> None:
         """Send a prompt, in the order of the calls. A busy session takes it up at its next
         step, or as *delivery* says when its turn is over (L3). What is sent is what *make* says
         where that is given."""
-        self.waiting_to_send += 1
+        self.unsent += 1
         try:
             async with self._sending:
                 await self._ready.wait()
-                session = await self.ensured()
+                session = await self.ensure_session()
                 prompt = PromptInput(
                     text=text,
                     agent=self.agent,
@@ -203,15 +203,15 @@ class LiveSession:
                     agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
                 )
                 if make is not None:
-                    prompt = await self.preparing.run(make(session, prompt))
+                    prompt = await self.preparation.run(make(session, prompt))
                 await self.runtime.sessions.prompt(session.id, prompt)
         finally:
-            self.waiting_to_send -= 1
+            self.unsent -= 1
 
     async def cancel(self, *, background: bool = True) -> bool:
         """Cancel the turn that runs, or what is made ready for one; true if there was any. What it
         left to the *background* goes on without that."""
-        if self.preparing.stop():
+        if self.preparation.stop():
             return True
         if (session := self.session) is None:
             return False
@@ -240,7 +240,7 @@ class LiveSession:
             await self.runtime.sessions.directory.set_model(self.session.id, model, effort)
         self._changed(Change(other=True), ())
 
-    async def ensured(self) -> Session:
+    async def ensure_session(self) -> Session:
         """The open session, or a new one."""
         if self.session is not None:
             return self.session
@@ -267,7 +267,7 @@ class LiveSession:
 
     def _follow(self, subscription: "Subscription") -> None:
         self._subscription = subscription
-        self._tasks.spawn(pump(subscription, self._apply), "showing events")
+        self._tasks.spawn(pump_events(subscription, self._apply), "showing events")
 
     def _unsubscribe(self) -> None:
         if self._subscription is not None:
@@ -275,7 +275,7 @@ class LiveSession:
             self._subscription = None
 
     def _apply(self, events: Sequence[Event]) -> None:
-        change = NOTHING
+        change = NO_CHANGE
         if self.view is not None:
             before = self.view.session.agent
             for event in events:
@@ -285,7 +285,9 @@ class LiveSession:
                 self._tasks.spawn(self.use_agent(now), "going on with another agent")
             if change.stale:
                 self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
-                change = NOTHING  # the view is replaced; what the events tell is told all the same
+                change = (
+                    NO_CHANGE  # the view is replaced; what the events tell is told all the same
+                )
         self._changed(change, events)
         if self.view is not None and self.view.deleted:
             self.close()

@@ -14,14 +14,14 @@ PLAN = "plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModeStep:
     """What holds after a step."""
 
     mode: PermissionMode
     agent: str
 
 
-class Modes:
+class PermissionModeCycle:
     """Remembers the agent that worked before the plan mode was entered."""
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class Modes:
         ask, edits, auto = get_args(PermissionMode)
         return (ask, edits, *([PLAN] if PLAN in agents else []), auto)
 
-    def step(
+    def advance(
         self, agent: str, mode: PermissionMode, agents: Sequence[str], *, wanted: str = ""
-    ) -> Step:
+    ) -> ModeStep:
         """From *agent* in *mode* to the mode *wanted*, else to the next one."""
         names = self.names(agents)
         now = PLAN if agent == PLAN and mode == "ask" else mode
@@ -42,8 +42,8 @@ class Modes:
         if agent != PLAN:
             self._before = agent
         if name == PLAN:
-            return Step("ask", PLAN)
+            return ModeStep("ask", PLAN)
         before = self._before if self._before in agents else None
         other = before or next((one for one in agents if one != PLAN), agent)
         found: dict[str, PermissionMode] = {one: one for one in get_args(PermissionMode)}
-        return Step(found[name], other)
+        return ModeStep(found[name], other)

@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 STOPPED = "Stopped. Nothing was sent."
 
 
-class Preparing:
+class PromptPreparation:
     """Holds at most one at a time. *changed* is called when one begins and when it is over."""
 
     def __init__(
@@ -24,12 +24,12 @@ class Preparing:
         self._changed = changed
         self._clock = clock
         self._task: asyncio.Task[Any] | None = None
-        self.since = 0.0
+        self.started = 0.0
 
     async def run(self, work: Coroutine[object, object, Made]) -> Made:
         """What *work* makes. Raises ``NothingToDo`` once it was stopped."""
         task = asyncio.create_task(work, name="preparing a prompt")
-        self._task, self.since = task, self._clock()
+        self._task, self.started = task, self._clock()
         self._changed()
         try:
             await asyncio.wait([task])
@@ -38,7 +38,7 @@ class Preparing:
             await asyncio.wait([task])  # what it started is ended by now
             raise
         finally:
-            self._task, self.since = None, 0.0
+            self._task, self.started = None, 0.0
             self._changed()
         if task.cancelled():
             raise NothingToDo(STOPPED)

@@ -7,7 +7,7 @@ NOT_SENT = "not sent"
 """What a message is that waits while no turn runs that would take it up."""
 
 
-def when_sent(status: SessionStatus, delivery: Delivery) -> str:
+def delivery_time(status: SessionStatus, delivery: Delivery) -> str:
     """When a session in *status* takes up a message that waits in it: "" where that is not
     known, as of a turn that is being stopped: what was sent before that stays where it is."""
     match status:
@@ -21,15 +21,15 @@ def when_sent(status: SessionStatus, delivery: Delivery) -> str:
             return "at the next step" if delivery == "steer" else "when this turn ends"
 
 
-def standing(status: SessionStatus, delivery: Delivery) -> str:
+def queued_label(status: SessionStatus, delivery: Delivery) -> str:
     """The line below a message that waits."""
-    when = when_sent(status, delivery)
+    when = delivery_time(status, delivery)
     if isinstance(status, Idle):
         return f"{NOT_SENT}, goes {when}, up to edit"
     return f"queued, sent {when}" if when else "queued"
 
 
-def spoken(view: SessionView | None) -> tuple[str, ...]:
+def queued_user_messages(view: SessionView | None) -> tuple[str, ...]:
     """The messages of the user that wait; reports that do are nobody's to edit."""
     entries = [(key, view.entry(key)) for key in view.queued] if view is not None else []
     return tuple(
@@ -39,7 +39,7 @@ def spoken(view: SessionView | None) -> tuple[str, ...]:
     )
 
 
-def when_told(status: SessionStatus) -> str:
+def report_label(status: SessionStatus) -> str:
     """What is said of a report that waits in a session in *status*."""
-    when = when_sent(status, "steer")
+    when = delivery_time(status, "steer")
     return f"told {when}" if when else ""

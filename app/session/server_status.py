@@ -10,38 +10,38 @@ if TYPE_CHECKING:  # the first frame needs none of it
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class McpSummary:
     """How many servers are wanted and connected; *ill* names those that need somebody."""
 
     wanted: int = 0
     connected: int = 0
-    ill: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
 
-def servers_of(standings: "Sequence[ServerStatus]") -> Servers:
+def mcp_summary(standings: "Sequence[ServerStatus]") -> McpSummary:
     """The short form of *standings*; those that are switched off don't count."""
     wanted = [one for one in standings if one.state != "disabled"]
-    return Servers(
+    return McpSummary(
         wanted=len(wanted),
         connected=sum(one.state == "connected" for one in wanted),
-        ill=tuple(one.server.name for one in wanted if one.state in {"failed", "needs auth"}),
+        failing=tuple(one.server.name for one in wanted if one.state in {"failed", "needs auth"}),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Languages:
+class LspSummary:
     """The language servers that run, each with the errors it has found; *ill* names those that
     failed."""
 
     running: tuple[tuple[str, int], ...] = ()
-    ill: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
 
-def languages_of(statuses: "Sequence[LspStatus]") -> Languages:
+def lsp_summary(statuses: "Sequence[LspStatus]") -> LspSummary:
     """The short form of *statuses*. One that runs in several roots counts as one."""
     found: dict[str, int] = {}
     for one in statuses:
         if one.state in {"starting", "ready"}:
             found[one.id] = found.get(one.id, 0) + one.errors
     failed = dict.fromkeys(one.id for one in statuses if one.state == "failed")
-    return Languages(tuple(found.items()), tuple(failed))
+    return LspSummary(tuple(found.items()), tuple(failed))

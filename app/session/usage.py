@@ -5,7 +5,7 @@ from agent.records.usage import Usage
 from app.session.view import SessionView
 
 
-def spent_of(session: Session | None) -> float | None:
+def session_cost(session: Session | None) -> float | None:
     """US dollars of a session with its sub-agents, None where no price is known."""
     if session is None:
         return None
@@ -13,7 +13,7 @@ def spent_of(session: Session | None) -> float | None:
     return sum(known) if known else None
 
 
-def cached_of(session: Session | None) -> float | None:
+def cache_hit_rate(session: Session | None) -> float | None:
     """The session's cache hit rate, its sub-agents' calls included."""
     return hit_rate(session.usage + session.subagent_usage) if session is not None else None
 

@@ -57,13 +57,13 @@ from agent.session.api import BackgroundTaskList, SessionSnapshot
 Asked = TypeVar("Asked", PermissionRequest, Question)
 
 
-def without(held: tuple[Asked, ...], asked_id: str) -> tuple[Asked, ...]:
+def without_request(held: tuple[Asked, ...], asked_id: str) -> tuple[Asked, ...]:
     """*held* but for the one of that id."""
     left = tuple(asked for asked in held if asked.id != asked_id)
     return left if len(left) < len(held) else held
 
 
-def with_new(held: tuple[Asked, ...], asked: Asked, session_id: str) -> tuple[Asked, ...]:
+def with_request(held: tuple[Asked, ...], asked: Asked, session_id: str) -> tuple[Asked, ...]:
     """*held* and *asked*, once, where that is of the tree of the session."""
     ours = session_id in {asked.session_id, asked.root_id}
     return (*held, asked) if ours and all(known.id != asked.id for known in held) else held
@@ -73,7 +73,7 @@ def part_id(part: Part) -> str:
     return part.id
 
 
-def position(parts: list[Part], part_id: str) -> int:
+def part_position(parts: list[Part], part_id: str) -> int:
     """Where *part_id* is or belongs; looked for from the end, where parts change."""
     index = len(parts)
     while index and parts[index - 1].id > part_id:
@@ -81,7 +81,7 @@ def position(parts: list[Part], part_id: str) -> int:
     return index - 1 if index and parts[index - 1].id == part_id else index
 
 
-def text_of(part: Part, name: str) -> str | None:
+def growing_text(part: Part, name: str) -> str | None:
     """The text that deltas of field *name* extend, None where the part takes none now."""
     if name == "text" and isinstance(part, TextPart | ReasoningPart):
         return part.text
@@ -119,7 +119,7 @@ class Change:
         return bool(self.messages or self.parts or self.other or self.stale)
 
 
-NOTHING = Change()
+NO_CHANGE = Change()
 _OTHER = Change(other=True)
 
 
@@ -131,8 +131,8 @@ class Entry:
     parts: list[Part] = field(default_factory=list[Part])
 
 
-MOST = 800
-KEPT = 400
+MAX_MESSAGES = 800
+KEPT_MESSAGES = 400
 """Messages that are held while the newest are read: a page of them at least."""
 
 
@@ -203,14 +203,14 @@ class SessionView:
         self.older = older
         return Change(messages=frozenset(added))
 
-    def let_go(self) -> None:
+    def trim(self) -> None:
         """Keep the newest ``KEPT`` messages once there are more than ``MOST``: a session that goes
         on all day takes no more memory than one that was opened late. What is let go of is read
         again like any page before what is held."""
-        if len(self._ids) <= MOST or self.session.undone_at is not None:
+        if len(self._ids) <= MAX_MESSAGES or self.session.undone_at is not None:
             return
-        gone = self._ids[:-KEPT]
-        del self._ids[:-KEPT]
+        gone = self._ids[:-KEPT_MESSAGES]
+        del self._ids[:-KEPT_MESSAGES]
         for message_id in gone:
             del self._entries[message_id]
         self.older += len(gone)
@@ -254,7 +254,7 @@ class SessionView:
                 | PluginFailed()
                 | Notice()
             ):
-                return NOTHING
+                return NO_CHANGE
             case _:
                 assert_never(event)
 
@@ -279,7 +279,7 @@ class SessionView:
                 return _background_task_change(
                     self, named, self.background_tasks.with_session(child)
                 )
-            return NOTHING
+            return NO_CHANGE
         match event:
             case BackgroundTaskProgress():
                 return _background_task_change(
@@ -311,25 +311,25 @@ class SessionView:
     def _permission(self, event: PermissionAsked | PermissionReplied) -> Change:
         held = self.permissions
         if isinstance(event, PermissionReplied):
-            self.permissions = without(held, event.request_id)
+            self.permissions = without_request(held, event.request_id)
         else:
-            self.permissions = with_new(held, event.request, self.session_id)
-        return NOTHING if self.permissions is held else _OTHER
+            self.permissions = with_request(held, event.request, self.session_id)
+        return NO_CHANGE if self.permissions is held else _OTHER
 
     def _question(self, event: QuestionAsked | QuestionReplied) -> Change:
         held = self.questions
         if isinstance(event, QuestionReplied):
-            self.questions = without(held, event.question_id)
+            self.questions = without_request(held, event.question_id)
         else:
-            self.questions = with_new(held, event.question, self.session_id)
-        return NOTHING if self.questions is held else _OTHER
+            self.questions = with_request(held, event.question, self.session_id)
+        return NO_CHANGE if self.questions is held else _OTHER
 
     def _message(self, message: Message) -> Change:
         if message.session_id != self.session_id:
-            return NOTHING
+            return NO_CHANGE
         entry = self._entries.get(message.id)
         if entry is None and self._before_the_page(message.id):
-            return NOTHING
+            return NO_CHANGE
         if entry is None:
             self._insert(message, [])
         else:
@@ -338,11 +338,11 @@ class SessionView:
 
     def _part(self, part: Part) -> Change:
         if part.session_id != self.session_id:
-            return NOTHING
+            return NO_CHANGE
         entry = self._entries.get(part.message_id)
         if entry is None:
             return self._unknown(part.message_id)
-        index = position(entry.parts, part.id)
+        index = part_position(entry.parts, part.id)
         if index < len(entry.parts) and entry.parts[index].id == part.id:
             entry.parts[index] = part
         else:
@@ -351,17 +351,17 @@ class SessionView:
 
     def _delta(self, event: PartDelta) -> Change:
         if event.session_id != self.session_id:
-            return NOTHING
+            return NO_CHANGE
         entry = self._entries.get(event.message_id)
         if entry is None:
             return self._unknown(event.message_id)
-        index = position(entry.parts, event.part_id)
+        index = part_position(entry.parts, event.part_id)
         part = entry.parts[index] if index < len(entry.parts) else None
         if part is None or part.id != event.part_id:
             return self._lost()
-        held = text_of(part, event.field)
+        held = growing_text(part, event.field)
         if held is None or event.offset + len(event.delta) <= len(held):
-            return NOTHING
+            return NO_CHANGE
         if event.offset > len(held):
             return self._lost()
         grown = held + event.delta[len(held) - event.offset :]
@@ -374,23 +374,23 @@ class SessionView:
     def _removed(self, event: PartRemoved | MessageRemoved) -> Change:
         entry = self._entries.get(event.message_id)
         if event.session_id != self.session_id:
-            return NOTHING
+            return NO_CHANGE
         if entry is None:
             if isinstance(event, MessageRemoved) and self._before_the_page(event.message_id):
                 self.older -= 1
-            return NOTHING
+            return NO_CHANGE
         if isinstance(event, MessageRemoved):
             del self._entries[event.message_id]
             del self._ids[bisect_left(self._ids, event.message_id)]
             return Change(messages=frozenset((event.message_id,)))
-        index = position(entry.parts, event.part_id)
+        index = part_position(entry.parts, event.part_id)
         if index == len(entry.parts) or entry.parts[index].id != event.part_id:
-            return NOTHING
+            return NO_CHANGE
         return _touched(entry.parts.pop(index))
 
     def _unknown(self, message_id: str) -> Change:
         """A message that is not held: an older page that was not loaded, or a missed event."""
-        return NOTHING if self._before_the_page(message_id) else self._lost()
+        return NO_CHANGE if self._before_the_page(message_id) else self._lost()
 
     def _before_the_page(self, message_id: str) -> bool:
         """Whether a message belongs to a page of the history that was not loaded."""
@@ -412,7 +412,7 @@ class SessionView:
 def _background_task_change(view: SessionView, child_id: str, now: BackgroundTaskList) -> Change:
     """Take over what is known *now* of work in the background, where that of a child changed."""
     if now == view.background_tasks:
-        return NOTHING
+        return NO_CHANGE
     view.background_tasks = now
     call = now.tasks[child_id].task.message_id
     return Change(messages=frozenset({call} if view.index(call) is not None else ()), other=True)

@@ -7,7 +7,7 @@ from agent.git import git
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Workspace:
     """*branch* is None outside a git repository, *changed* the number of changed files."""
 
     folder: str
@@ -21,14 +21,14 @@ def short_folder(folder: Path, home: str) -> str:
     return "~" + text[len(home) :] if home and (text + "/").startswith(home + "/") else text
 
 
-async def look(folder: Path, home: str) -> Place:
+async def read_workspace(folder: Path, home: str) -> Workspace:
     """Read the facts of *folder*. Git runs as a process beside, with its time limit."""
     output = await git(str(folder), "status", "--porcelain=v2", "--branch")
-    branch, changed = read_status(output)
-    return Place(short_folder(folder, home), branch, changed)
+    branch, changed = parse_git_status(output)
+    return Workspace(short_folder(folder, home), branch, changed)
 
 
-def read_status(output: str | None) -> tuple[str | None, int | None]:
+def parse_git_status(output: str | None) -> tuple[str | None, int | None]:
     """Branch and number of changed files out of ``git status --porcelain=v2 --branch``."""
     if output is None:
         return None, None

@@ -4,7 +4,7 @@ garbage in it, some thirty times, finds none (spec 9, Q1)."""
 import gc
 
 
-def put_off() -> None:
+def pause() -> None:
     """Collect nothing until ``resume``."""
     gc.disable()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class LaunchOptions:
     """The arguments of ``opencode-py [folder]`` (spec 11, F1).
 
     *resume* opens the latest session of the folder; *session* names one; *fork* copies

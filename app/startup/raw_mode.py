@@ -17,7 +17,7 @@ _modes: dict[int, list[int | list[bytes | int]]] = {}
 
 
 @contextlib.contextmanager
-def keys_kept(terminal: int) -> Generator[None]:
+def raw_terminal(terminal: int) -> Generator[None]:
     """Hold the *terminal* (a file descriptor) for the time of the block."""
     try:
         before = termios.tcgetattr(terminal)
@@ -34,11 +34,11 @@ def keys_kept(terminal: int) -> Generator[None]:
     try:
         yield
     finally:
-        lend(terminal)
+        restore_terminal(terminal)
         del _modes[terminal]
 
 
-def lend(terminal: int) -> None:
+def restore_terminal(terminal: int) -> None:
     """Give a *terminal* that is held back as it was, for the time of a suspend or for good."""
     if terminal in _modes:
         with contextlib.suppress(termios.error):  # the terminal may be gone by now

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from agent.records.json import Json
 from app.startup import gc
-from app.startup.options import Launch
+from app.startup.options import LaunchOptions
 
 if TYPE_CHECKING:
     from agent.permission.trust.trust import AskTrust
     from agent.runtime.runtime import Runtime
 
 
-async def load(
-    launch: Launch,
+async def load_runtime(
+    launch: LaunchOptions,
     env: Mapping[str, str],
     ask_trust: "AskTrust | None" = None,
     *,
-    holds: bool = False,
+    wait_for_subagents: bool = False,
 ) -> "Runtime":
     """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
     is asked about what the folder's files would run; without it nobody is there to ask. *holds*:
@@ -35,5 +35,5 @@ async def load(
         overrides=overrides,
         auto=launch.auto,
         ask_trust=ask_trust,
-        holds=holds,
+        holds=wait_for_subagents,
     )

@@ -29,7 +29,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
 
-from app.startup.raw_mode import lend
+from app.startup.raw_mode import restore_terminal
 from app.toolkit.osc_replies import ASK_BACKGROUND, REPLY_TIMEOUT, TerminalReplies
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class TerminalDriver(LinuxDriver):
     def suspend_application_mode(self) -> None:
         """Textual's. The modes it found at the start were those of ``early``, not the shell's."""
         super().suspend_application_mode()
-        lend(self.fileno)
+        restore_terminal(self.fileno)
 
     def disable_input(self) -> None:
         """Textual's, after telling the reader to end (its own flag is set too late for that)."""

@@ -24,21 +24,21 @@ from textual.widget import AwaitMount
 
 from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.session.screen import SessionScreen
-from app.session.workspace import Place, short_folder
+from app.session.workspace import Workspace, short_folder
 from app.startup.logs import start_log
-from app.startup.options import Launch
-from app.startup.runtime import load
+from app.startup.options import LaunchOptions
+from app.startup.runtime import load_runtime
 from app.theme.preferences import Appearance, set_terminal_background
 from app.theme.themes import register
 from app.toolkit.driver import TerminalDriver, can_paint
 from app.toolkit.osc_replies import TerminalBackground, colorfgbg_is_dark
-from app.tui.clipboard import copy_and_tell
-from app.tui.type_ahead import Ahead
+from app.tui.clipboard import copy_and_notify
+from app.tui.type_ahead import TypeAhead
 from app.widgets.home import HomeFacts
 
 if TYPE_CHECKING:  # the first frame is without
     from app.tui.controller import Controller
-    from app.tui.runtime_opener import Opener
+    from app.tui.runtime_opener import OpenRuntime
     from app.widgets.transcript.transcript import Transcript
 
 log = logging.getLogger(__name__)
@@ -61,9 +61,9 @@ class OpencodeApp(App[int]):
 
     def __init__(
         self,
-        launch: Launch,
+        launch: LaunchOptions,
         env: Mapping[str, str],
-        open_runtime: "Opener",
+        open_runtime: "OpenRuntime",
         *,
         log_path: str = "",
         grace: float = QUIET_SECONDS,
@@ -79,9 +79,9 @@ class OpencodeApp(App[int]):
         self._grace = grace
         self._controller: Controller | None = None
         self._last_words = ""
-        home = Place(short_folder(launch.directory, env.get("HOME", "")))
+        home = Workspace(short_folder(launch.directory, env.get("HOME", "")))
         self._main = SessionScreen(HomeFacts(place=home))
-        self._ahead = Ahead(self._main)
+        self._ahead = TypeAhead(self._main)
 
     @property
     def controller(self) -> "Controller":
@@ -146,12 +146,12 @@ class OpencodeApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Textual's, for everybody who copies; it is told how it went (V20)."""
         self._clipboard = text  # what ctrl+v in a field takes
-        self.controller.tasks.spawn(copy_and_tell(self, self._env, text), "copying")
+        self.controller.tasks.spawn(copy_and_notify(self, self._env, text), "copying")
 
     def _takes(self, event: events.Event) -> bool:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             return False
-        if self._ahead.takes(event, self.screen):
+        if self._ahead.intercept(event, self.screen):
             return True
         if isinstance(event, events.Paste):
             return False
@@ -177,7 +177,7 @@ class OpencodeApp(App[int]):
         self.controller.call(event.action, event.argument)
 
     def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
-        self.controller.finding.files(event.typed)
+        self.controller.finding.search(event.typed)
 
     def on_session_screen_interrupted(self) -> None:
         if self.controller.live.busy or not self.controller.family.leave():
@@ -197,7 +197,7 @@ class OpencodeApp(App[int]):
         self.exit(0)
 
     @property
-    def last_words(self) -> str:
+    def exit_message(self) -> str:
         """For the terminal once the screen is gone."""
         told = self._controller.last_words if self._controller is not None else ""
         return self._last_words or told
@@ -206,7 +206,7 @@ class OpencodeApp(App[int]):
         """To be called after the screen is gone: the terminal's title is given back, and the
         harness ends. There is neither where somebody left before the first frame stood."""
         if self._controller is not None:
-            _tell(sys.stderr, self._controller.terminal.restore())
+            _tell(sys.stderr, self._controller.terminal.restore_sequence())
             await self._controller.close()
 
     def resume_command(self) -> str | None:
@@ -226,10 +226,10 @@ class OpencodeApp(App[int]):
         self.panic()
 
 
-def run_app(launch: Launch, env: Mapping[str, str]) -> int:
+def run_app(launch: LaunchOptions, env: Mapping[str, str]) -> int:
     """Run the full screen until it is left and return the exit code."""
     log_path = start_log(env)
-    return asyncio.run(_run(OpencodeApp(launch, env, load, log_path=str(log_path))))
+    return asyncio.run(_run(OpencodeApp(launch, env, load_runtime, log_path=str(log_path))))
 
 
 async def _run(opencode: OpencodeApp) -> int:
@@ -240,8 +240,8 @@ async def _run(opencode: OpencodeApp) -> int:
         result = await opencode.run_async()
     finally:
         await opencode.close()
-    if opencode.last_words:
-        _tell(sys.stderr, f"{opencode.last_words}\n")
+    if opencode.exit_message:
+        _tell(sys.stderr, f"{opencode.exit_message}\n")
     resume = opencode.resume_command()
     _tell(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0

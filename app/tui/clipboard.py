@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from textual.app import App
 
 from app.text.units import count
-from app.tui.notifier import passed_through, write_to
+from app.tui.notifier import tmux_passthrough, write_sequence
 
-LARGEST = 74_994
+MAX_OSC52_BYTES = 74_994
 """Bytes of text that a terminal is sent: with OSC 52 around it, the 100,000 that most take."""
 
-WAIT = 3.0
+TOOL_TIMEOUT = 3.0
 """Seconds for a tool: an X server that hangs must not hold it for ever."""
 
 
-def writers(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
+def clipboard_commands(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
     """The commands, best first, that put what they read on the clipboard."""
     found: list[list[str]] = []
     if platform == "darwin":
@@ -41,7 +41,7 @@ def osc52(text: str, *, tmux: bool) -> str:
     passes it on, by its settings: it gets both."""
     data = base64.b64encode(text.encode("utf-8", "replace")).decode()
     sequence = f"\x1b]52;c;{data}\x07"
-    return sequence + passed_through(sequence) if tmux else sequence
+    return sequence + tmux_passthrough(sequence) if tmux else sequence
 
 
 async def copy(app: App[int], env: Mapping[str, str], text: str) -> str:
@@ -49,22 +49,23 @@ async def copy(app: App[int], env: Mapping[str, str], text: str) -> str:
     lines = text.count("\n") + 1
     what = count(lines, "line") if lines > 1 else count(len(text), "character")
     tool = await _by_tool(env, text)
-    if len(text.encode("utf-8", "replace")) <= LARGEST:
-        write_to(app, osc52(text, tmux="TMUX" in env))
+    if len(text.encode("utf-8", "replace")) <= MAX_OSC52_BYTES:
+        write_sequence(app, osc52(text, tmux="TMUX" in env))
         return f"Copied {what}." if tool else f"Sent {what} to the terminal's clipboard."
     if tool:
         return f"Copied {what}."
-    return f"Not copied: {what} are more than terminals take ({LARGEST // 1000} KB). Copy less."
+    limit = f"{MAX_OSC52_BYTES // 1000} KB"
+    return f"Not copied: {what} are more than terminals take ({limit}). Copy less."
 
 
-async def copy_and_tell(app: App[int], env: Mapping[str, str], text: str) -> None:
+async def copy_and_notify(app: App[int], env: Mapping[str, str], text: str) -> None:
     """Put *text* on the clipboard and say on the screen how it went."""
     app.notify(await copy(app, env, text), markup=False)
 
 
 async def _by_tool(env: Mapping[str, str], text: str) -> str | None:
     """The tool that took *text*, None if none did."""
-    for command in writers(env):
+    for command in clipboard_commands(env):
         program = shutil.which(command[0], path=env.get("PATH"))
         if program is not None and await _feed([program, *command[1:]], env, text):
             return command[0]
@@ -84,7 +85,7 @@ async def _feed(command: list[str], env: Mapping[str, str], text: str) -> bool:
     except OSError:
         return False
     try:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(TOOL_TIMEOUT):
             await process.communicate(text.encode("utf-8", "replace"))
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):

@@ -22,34 +22,34 @@ from agent.records.events import (
 )
 from agent.records.messages import Delivery, Session
 from agent.records.requests import QuestionReply
-from app.actions.custom_commands import own_actions
-from app.actions.shells import key_offered
+from app.actions.custom_commands import user_command_actions
+from app.actions.shells import detach_key
 from app.commands import keymap
-from app.commands.context import Context
+from app.commands.context import ActionContext
 from app.commands.registry import Action, actions, find, provide
 from app.screens.base.error import ErrorScreen
 from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.session.permission_mode import Modes
-from app.session.usage import cached_of, context_used, spent_of
+from app.session.permission_mode import PermissionModeCycle
+from app.session.usage import cache_hit_rate, context_used, session_cost
 from app.session.view import Change, SessionView
-from app.session.workspace import Place, look, short_folder
-from app.startup.options import Launch
+from app.session.workspace import Workspace, read_workspace, short_folder
+from app.startup.options import LaunchOptions
 from app.startup.warmup import warm
 from app.text.sanitize import sanitize
 from app.theme import themes
 from app.theme.preferences import apply_settings
 from app.toolkit.dedupe import Dedupe
 from app.toolkit.tasks import Tasks
-from app.tui.interrupt import Interrupting, Stopping
-from app.tui.mention_search import Finding
-from app.tui.notifier import Terminal
-from app.tui.request_dialogs import Answer, Asking
-from app.tui.runtime_opener import Folder, Opener
-from app.tui.server_monitor import Health
-from app.tui.sidebar import Siding
-from app.tui.subagent_navigation import Family
+from app.tui.interrupt import InterruptHandler, TurnStopper
+from app.tui.mention_search import MentionSearch
+from app.tui.notifier import TerminalNotifier
+from app.tui.request_dialogs import Answer, RequestDialogs
+from app.tui.runtime_opener import OpenRuntime, RuntimeOpener
+from app.tui.server_monitor import ServerMonitor
+from app.tui.sidebar import SidebarPresenter
+from app.tui.subagent_navigation import SubagentNavigation
 from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.transcript.paging import HistoryPager
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # brings the whole harness
 log = logging.getLogger(__name__)
 
 
-WARNED = 8.0
+WARNING_SECONDS = 8.0
 """Seconds that a warning stands."""
 
 
@@ -73,9 +73,9 @@ class Controller:
         self,
         app: App[int],
         main: SessionScreen,
-        launch: Launch,
+        launch: LaunchOptions,
         env: Mapping[str, str],
-        open_runtime: Opener,
+        open_runtime: OpenRuntime,
         *,
         log_path: str,
         grace: float,
@@ -85,14 +85,14 @@ class Controller:
         self._env = env
         self._log_path = log_path
         self._grace = grace
-        self._place = Place(short_folder(launch.directory, env.get("HOME", "")))
+        self._place = Workspace(short_folder(launch.directory, env.get("HOME", "")))
         self._trusted = True
-        self._once = Dedupe(WARNED)
-        self._folder = Folder(app, launch, env, open_runtime, self._settle, grace)
-        self._modes = Modes()
+        self._once = Dedupe(WARNING_SECONDS)
+        self._folder = RuntimeOpener(app, launch, env, open_runtime, self._settle, grace)
+        self._modes = PermissionModeCycle()
         self._recent: tuple[Session, ...] = ()
-        self._leader = keymap.Leader()
-        self.terminal = Terminal(app, tmux="TMUX" in env)
+        self._leader = keymap.LeaderKey()
+        self.terminal = TerminalNotifier(app, tmux="TMUX" in env)
         self.last_words = ""
         self.keys = keymap.build(actions())
         self.tasks = Tasks(self.warn, self._failed)
@@ -100,17 +100,17 @@ class Controller:
         self.paging = HistoryPager(self.live, self._changed)
         self.main = main
         main.add_widgets(create_widgets(actions()))
-        self._health = Health(self.tasks, self.main)
-        self._siding = Siding(self.main, self.live)
-        self.family = Family(self.tasks, self.live, main.widgets.breadcrumbs.show)
-        self.finding = Finding(self.main, self.live, self.tasks)
-        self.stopping = Stopping(
+        self._health = ServerMonitor(self.tasks, self.main)
+        self._siding = SidebarPresenter(self.main, self.live)
+        self.family = SubagentNavigation(self.tasks, self.live, main.widgets.breadcrumbs.show)
+        self.finding = MentionSearch(self.main, self.live, self.tasks)
+        self.stopping = TurnStopper(
             app,
             self.live,
             self.tasks,
             main.widgets.activity.show_stopping,
         )
-        self.interrupting = Interrupting(
+        self.interrupting = InterruptHandler(
             app,
             self.main,
             self.live,
@@ -118,7 +118,9 @@ class Controller:
             cleared=self._cleared,
             rewind=lambda: self.call(find("session.review")),
         )
-        self._asking = Asking(app, self._reply, self.stopping.asked, self.at_main, grace)
+        self._asking = RequestDialogs(
+            app, self._reply, self.stopping.stop_requester, self.at_main, grace
+        )
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
@@ -135,12 +137,12 @@ class Controller:
         if self._launch.prompt:
             self.send(self._launch.prompt)
         self.main.prompt.directory = runtime.directory
-        self.finding.begin()
+        self.finding.start()
         self.tasks.spawn(warm(runtime, self.live.model, self._show), "getting ready")
         self.main.prompt.set_history(await runtime.store.prompt_history())
         self._recent = tuple(await runtime.sessions.directory.list(limit=3))
         self._show()
-        self._place = await look(self._launch.directory, self._env.get("HOME", ""))
+        self._place = await read_workspace(self._launch.directory, self._env.get("HOME", ""))
         self._show()
 
     def _settle(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
@@ -148,17 +150,17 @@ class Controller:
         self._trusted = runtime.trust.standing in {"trusted", "nothing"}
         config = runtime.config.config
         self.main.prompt.use_vim(on=config.ui.vim)
-        left = provide("commands", own_actions(commands))
+        left = provide("commands", user_command_actions(commands))
         self.main.set_actions(actions())
         self.keys = keymap.build(actions(), config.keybinds)
-        self._leader = keymap.Leader(seconds=config.ui.leader_timeout / 1000)
+        self._leader = keymap.LeaderKey(seconds=config.ui.leader_timeout / 1000)
         left += themes.register_themes(cast("App[object]", self._app), runtime.plugins.themes)
         worn = apply_settings(self._app, config, runtime.paths.config / "themes")
         for notice in (*runtime.notices, *worn, *left, *self.keys.conflicts):
             self.warn(notice)
         self._health.follow(runtime)
         self.main.widgets.activity.background_key = partial(
-            key_offered, self.live, self.main.prompt, self.keys
+            detach_key, self.live, self.main.prompt, self.keys
         )
         self._show()
 
@@ -178,7 +180,7 @@ class Controller:
         """Whether *key* belongs to an action (it is run then). Only the main screen has them."""
         if not self.at_main() or (key == "tab" and self.main.is_completing):
             return False
-        if key not in keymap.FIXED and self._leader.take():
+        if key not in keymap.FIXED and self._leader.consume():
             self.call(find(self.keys.after_leader.get(key, "")))
             return True
         if key == self.keys.leader:
@@ -197,7 +199,7 @@ class Controller:
         if not self.live.is_ready and known.group in {"Session", "Model and agent"}:
             self.warn("Still starting. Try again in a moment.")
             return
-        context = Context(
+        context = ActionContext(
             app=self._app,
             live=self.live,
             paging=self.paging,
@@ -233,7 +235,9 @@ class Controller:
         self._asking.sync((*view.permissions, *view.questions) if view is not None else ())
 
     def warn(self, sentence: str) -> None:
-        self._app.notify(sanitize(sentence), severity="warning", markup=False, timeout=WARNED)
+        self._app.notify(
+            sanitize(sentence), severity="warning", markup=False, timeout=WARNING_SECONDS
+        )
 
     def _failed(self, error: BaseException) -> None:
         """A task of ours failed; it was logged. Show it and go on."""
@@ -280,10 +284,10 @@ class Controller:
                 self._warn_once(error.message)
             case SessionIdle(outcome=outcome):
                 # What is left to the background will begin the next turn: it is not done yet.
-                if outcome != "cancelled" and not self.stopping.left():
-                    self.terminal.want("opencode-py is done")
+                if outcome != "cancelled" and not self.stopping.background_count():
+                    self.terminal.notify("opencode-py is done")
             case PermissionAsked() | QuestionAsked():
-                self.terminal.want("opencode-py has a question")
+                self.terminal.notify("opencode-py has a question")
             case _:
                 pass
 
@@ -304,14 +308,14 @@ class Controller:
             changed=self._place.changed,
             context=context_used(live.view),
             limit=_context_limit(live),
-            cost=spent_of(live.session),
-            cached=cached_of(live.session),
+            cost=session_cost(live.session),
+            cached=cache_hit_rate(live.session),
             mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
         )
         self._siding.show()
         self.main.show_agent(colour)
-        self.main.show_work(live.view, live.waiting_to_send, live.preparing.since)
+        self.main.show_work(live.view, live.unsent, live.preparation.started)
         self.main.show_home(
             HomeFacts(
                 place=self._place,
@@ -325,7 +329,7 @@ class Controller:
         title = live.session.title if live.session is not None else ""
         waits = live.view is not None and (live.view.permissions or live.view.questions)
         state = "◆ " if waits else ("◐ " if live.busy else "")
-        self.terminal.title(f"{state}{title or 'opencode-py'}")
+        self.terminal.set_title(f"{state}{title or 'opencode-py'}")
 
 
 def _colour(live: LiveSession) -> str:
@@ -344,5 +348,5 @@ def _context_limit(live: LiveSession) -> int | None:
         return None
 
 
-async def _run(known: Action, context: Context, argument: str) -> None:
+async def _run(known: Action, context: ActionContext, argument: str) -> None:
     await known.run(context, argument)

@@ -10,11 +10,11 @@ if TYPE_CHECKING:  # brings the harness
     from agent.tools.search.file_index import FileIndex
 
 
-RESOURCES = 5
+MAX_RESOURCES = 5
 """Resources of MCP servers that are offered at once."""
 
 
-class Finding:
+class MentionSearch:
     """Answers the session screen, beside what else goes on."""
 
     def __init__(self, screen: SessionScreen, live: LiveSession, tasks: Tasks) -> None:
@@ -24,17 +24,17 @@ class Finding:
         self._index: FileIndex | None = None
         self._early: str | None = None
 
-    def files(self, typed: str) -> None:
+    def search(self, typed: str) -> None:
         """Show the files that fit *typed*, once they are known."""
         if self._live.is_ready:
             self._tasks.spawn(self._find(typed), "finding files")
         else:
             self._early = typed
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """The harness is there now: look for what was named before."""
         if self._early is not None:
-            self.files(self._early)
+            self.search(self._early)
 
     async def _find(self, typed: str) -> None:
         from agent.tools.search.file_index import FileIndex  # when a file is named
@@ -51,6 +51,6 @@ class Finding:
             f"{server}:{uri}"
             for server, uri in runtime.mcp.readable()
             if typed and typed.lower() in f"{server}:{uri}".lower()
-        ][:RESOURCES]
+        ][:MAX_RESOURCES]
         async for files in self._index.matches(typed):
             self._screen.show_files(typed, [*resources, *files], agents)

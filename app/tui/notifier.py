@@ -25,18 +25,18 @@ def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: boo
         osc = f"\x1b]9;{text}\x07"
     elif way == "osc777":
         osc = f"\x1b]777;notify;opencode-py;{text.replace(';', ',')}\x07"
-    return (passed_through(osc) if tmux and osc else osc) + (
+    return (tmux_passthrough(osc) if tmux and osc else osc) + (
         "\x07" if way in {"auto", "bell"} else ""
     )
 
 
-def passed_through(sequence: str) -> str:
+def tmux_passthrough(sequence: str) -> str:
     """*sequence* for the terminal around tmux."""
     doubled = sequence.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"
 
 
-class Terminal:
+class TerminalNotifier:
     """Writes titles only when they change, notifications only while nobody looks."""
 
     def __init__(self, app: App[int], *, tmux: bool = False) -> None:
@@ -44,28 +44,28 @@ class Terminal:
         self._tmux = tmux
         self._title = ""
 
-    def title(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
         if not appearance_of(self._app).title:
             if self._title:
-                write_to(self._app, RESTORE_TITLE)
+                write_sequence(self._app, RESTORE_TITLE)
             self._title = ""
         elif title != self._title:
             first = SAVE_TITLE if not self._title else ""
             self._title = title
-            write_to(self._app, first + title_sequence(title))
+            write_sequence(self._app, first + title_sequence(title))
 
-    def restore(self) -> str:
+    def restore_sequence(self) -> str:
         """What gives the terminal its old title back; to be written once the app is gone."""
         return RESTORE_TITLE if self._title else ""
 
-    def want(self, sentence: str) -> None:
+    def notify(self, sentence: str) -> None:
         """Tell that something waits or is done, unless the terminal has the focus."""
         if not self._app.app_focus:
             way = appearance_of(self._app).notify
-            write_to(self._app, notify_sequence(sentence, way, tmux=self._tmux))
+            write_sequence(self._app, notify_sequence(sentence, way, tmux=self._tmux))
 
 
-def write_to(app: App[int], sequence: str) -> None:
+def write_sequence(app: App[int], sequence: str) -> None:
     """Write *sequence* to the terminal, between what Textual writes."""
     # Textual has no call for it; the driver is where its own sequences go too.
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - see above

@@ -11,7 +11,7 @@ from app.screens.permission.screen import Outcome, PermissionScreen
 Answer = PermissionReply | QuestionReply
 
 
-class Asking:
+class RequestDialogs:
     """Shows the oldest permission or question while nothing else is open, and closes it when
     it is withdrawn. *reply* hands an answer to the service, *cancel* ends what asks in a
     session (its id)."""

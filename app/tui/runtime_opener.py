@@ -7,7 +7,7 @@ from textual.app import App
 
 from app.screens.permission.trust import TrustScreen
 from app.session.live import LiveSession
-from app.startup.options import Launch
+from app.startup.options import LaunchOptions
 from app.toolkit.tasks import show_dialog
 
 if TYPE_CHECKING:  # brings the whole harness
@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # brings the whole harness
     from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
 
-Opener = Callable[[Launch, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
+OpenRuntime = Callable[[LaunchOptions, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
 
 
-class Folder:
+class RuntimeOpener:
     """Opens the folder of *launch*, at the start and again when its settings are to be read
     anew. *settled* is told of each runtime and of its
     commands; *grace* is how long a question ignores keys."""
@@ -26,9 +26,9 @@ class Folder:
     def __init__(
         self,
         app: App[int],
-        launch: Launch,
+        launch: LaunchOptions,
         env: Mapping[str, str],
-        open_runtime: Opener,
+        open_runtime: OpenRuntime,
         settled: Callable[["Runtime", "Sequence[CommandInfo]"], None],
         grace: float,
     ) -> None:

@@ -4,9 +4,9 @@ from asyncio import Task
 from typing import TYPE_CHECKING
 
 from agent.records.events import Event, LspChanged, McpChanged
-from app.actions.custom_commands import prompt_actions
+from app.actions.custom_commands import mcp_prompt_actions
 from app.commands.registry import actions, provide
-from app.session.server_status import languages_of, servers_of
+from app.session.server_status import lsp_summary, mcp_summary
 
 if TYPE_CHECKING:  # bring the harness
     from agent.runtime.runtime import Runtime
@@ -17,7 +17,7 @@ OWNER = "mcp"
 """The owner of the servers' prompts among the actions."""
 
 
-class Health:
+class ServerMonitor:
     """Starts the servers of each runtime once it is open, and follows them: on the status line,
     and with their prompts among the commands."""
 
@@ -48,15 +48,15 @@ class Health:
         with runtime.bus.subscribe(ours) as events:
             async for event in events:
                 if isinstance(event, LspChanged):
-                    languages = languages_of(runtime.code.servers.statuses)
+                    languages = lsp_summary(runtime.code.servers.statuses)
                     self._main.status.show(languages=languages)
                 else:
                     self._show(runtime)
 
     def _show(self, runtime: "Runtime") -> None:
         standings = runtime.mcp.standings()
-        self._main.status.show(servers=servers_of(standings))
-        prompts = prompt_actions(standings)
+        self._main.status.show(servers=mcp_summary(standings))
+        prompts = mcp_prompt_actions(standings)
         names = tuple(one.id for one in prompts)
         if names != self._prompts:
             self._prompts = names

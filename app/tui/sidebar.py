@@ -3,11 +3,11 @@
 from agent.records.background import ShellInfo
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.session.view import NOTHING, Change
+from app.session.view import NO_CHANGE, Change
 from app.widgets.sidebar import ChangedFiles, SidebarContent
 
 
-class Siding:
+class SidebarPresenter:
     """Gathers what the sidebar of *main* tells of *live*."""
 
     def __init__(self, main: SessionScreen, live: LiveSession) -> None:
@@ -15,7 +15,7 @@ class Siding:
         self._live = live
         self._changes = ChangedFiles()
 
-    def show(self, change: Change = NOTHING) -> None:
+    def show(self, change: Change = NO_CHANGE) -> None:
         """Take in a *change* of the session, or what the status line tells by now."""
         view = self._live.view
         self._changes.update(view, change)

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 
-from app.session.family import Kin, kin_of
+from app.session.family import SessionFamily, family_of
 from app.session.live import LiveSession
 from app.session.view import SessionView
 from app.toolkit.tasks import Tasks
 
 
-class Family:
+class SubagentNavigation:
     """Tells *show* of the kin of each session that is opened, None for one of the user's own."""
 
-    def __init__(self, tasks: Tasks, live: LiveSession, show: Callable[[Kin | None], None]) -> None:
+    def __init__(
+        self, tasks: Tasks, live: LiveSession, show: Callable[[SessionFamily | None], None]
+    ) -> None:
         self._tasks = tasks
         self._live = live
         self._show = show
@@ -21,11 +23,11 @@ class Family:
             self._show(None)
         else:
             # The row stands from the first frame on, so that nothing moves when its names come.
-            self._show(Kin(view.session))
+            self._show(SessionFamily(view.session))
             self._tasks.spawn(self._read(view), "reading whose sub-agent this is")
 
     async def _read(self, view: SessionView) -> None:
-        kin = await kin_of(self._live, view.session)
+        kin = await family_of(self._live, view.session)
         if self._live.view is view:
             self._show(kin)
 

@@ -10,17 +10,17 @@ from app.screens.base.dialog import AutoDialog
 from app.screens.session.screen import SessionScreen
 from app.widgets.input.prompt import NEWLINE_KEYS
 
-WRITES = frozenset({"backspace", "delete", "left", "right", "ctrl+h", "ctrl+w", "ctrl+u"})
+EDIT_KEYS = frozenset({"backspace", "delete", "left", "right", "ctrl+h", "ctrl+w", "ctrl+u"})
 """Keys beside those of characters that do nothing but write."""
 
 LINE_ENDS = NEWLINE_KEYS | {"enter"}
 
 
-WRITING = 1.0
+TYPING_PAUSE = 1.0
 """Seconds within which a key goes on with what was being written."""
 
 
-class Ahead:
+class TypeAhead:
     """Keeps keys from a dialog that nobody can have read yet. What was being written in the prompt
     of *main* goes on there, and so does what came before the dialog was seen; Enter parts lines:
     nothing is sent unseen. Anything else is a hasty answer, and no text."""
@@ -31,14 +31,14 @@ class Ahead:
         self._wrote = -math.inf
         self._line_ended = False
 
-    def takes(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
+    def intercept(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
         """Whether *event*, which is for *screen*, came too early for it; then it is dealt with."""
         key = event.key if isinstance(event, events.Key) else ""
         if key == "ctrl+c":  # ends whatever there is
             return False
         if isinstance(screen, AutoDialog) and screen.is_too_early(event.time, key):
             before = self._at_prompt and event.time < screen.grace.seen
-            if before or event.time - self._wrote <= WRITING:
+            if before or event.time - self._wrote <= TYPING_PAUSE:
                 self._write(event)
             return True
         self._at_prompt = screen is self._main
@@ -63,7 +63,7 @@ class Ahead:
 
 
 def _writes(event: events.Key | events.Paste) -> bool:
-    return isinstance(event, events.Paste) or event.is_printable or event.key in WRITES
+    return isinstance(event, events.Paste) or event.is_printable or event.key in EDIT_KEYS
 
 
 def _again(event: events.Key | events.Paste) -> events.Key | events.Paste:

@@ -18,7 +18,7 @@ from agent.records.messages import (
     SessionStatus,
     ToolPart,
 )
-from app.session.queue_text import spoken
+from app.session.queue_text import queued_user_messages
 from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
 from app.toolkit.app_of import app_of
@@ -180,7 +180,7 @@ class ActivityLine(Static):
         """Show how the session of *view* stands; *to_send* prompts wait here, *preparing* is
         since when a command is made ready to be sent, 0 for none. Whether a message of the user
         waits in the session."""
-        queued = spoken(view)
+        queued = queued_user_messages(view)
         status = view.status if view is not None else Idle()
         output = output_so_far(view)
         if preparing and isinstance(status, Idle):

@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from app.session.family import Kin
+from app.session.family import SessionFamily
 from app.text.sanitize import sanitize_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"
@@ -11,12 +11,12 @@ MIN_NAMES = 24
 """Cells for the names, below which the keys are left out."""
 
 
-def breadcrumbs_text(kin: Kin, width: int) -> Content:
+def breadcrumbs_text(kin: SessionFamily, width: int) -> Content:
     """One line of *width* cells: the names of what is above, then this one; on the right its
     place among its siblings and the keys. The names give way from the left."""
-    names = [sanitize_line(one.title) or "Untitled" for one in (*kin.above, kin.session)]
+    names = [sanitize_line(one.title) or "Untitled" for one in (*kin.ancestors, kin.session)]
     several = len(kin.siblings) > 1
-    place = f"{kin.place} of {len(kin.siblings)}" if several else ""
+    place = f"{kin.position} of {len(kin.siblings)}" if several else ""
     keys = AROUND if several else BACK
     for right in (f"{place}   {keys}".strip(), place, ""):
         room = width - len(right) - 2 if right else width
@@ -36,10 +36,10 @@ class Breadcrumbs(Static):
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__("", id=id, markup=False)
-        self._kin: Kin | None = None
+        self._kin: SessionFamily | None = None
         self.display = False
 
-    def show(self, kin: Kin | None) -> None:
+    def show(self, kin: SessionFamily | None) -> None:
         self._kin = kin
         self.display = kin is not None
         self._draw()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from app.session.workspace import Place
+from app.session.workspace import Workspace
 from app.text.sanitize import sanitize
 from app.text.units import count, day
 
 if TYPE_CHECKING:  # for their names alone
     from agent.records.messages import Session
     from app.session.live import LiveSession
-    from app.startup.options import Launch
+    from app.startup.options import LaunchOptions
 
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),
@@ -36,7 +36,7 @@ class HomeFacts:
     """*model* is empty while the program still starts; *reason* says why it is the one. *local*
     are model servers that run on this machine."""
 
-    place: Place
+    place: Workspace
     model: str = ""
     reason: str = ""
     local: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class HomeFacts:
     now: float = 0.0
 
 
-def model_reason(live: "LiveSession", launch: "Launch") -> str:
+def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
     """Why the model is the one that is used."""
     if live.model.startswith("demo/"):
         return "no model is connected; this one follows plain requests without an LLM"

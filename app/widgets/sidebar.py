@@ -13,7 +13,7 @@ from agent.records.background import ShellInfo
 from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
 from agent.session.api import BackgroundTaskStatus
-from app.session.server_status import Languages, Servers
+from app.session.server_status import LspSummary, McpSummary
 from app.session.view import Change, SessionView
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
@@ -50,8 +50,8 @@ class SidebarContent:
     cost: float | None = None
     todos: tuple[TodoItem, ...] = ()
     changes: dict[str, LineCounts] = field(default_factory=dict[str, LineCounts])
-    servers: Servers = field(default_factory=Servers)
-    languages: Languages = field(default_factory=Languages)
+    servers: McpSummary = field(default_factory=McpSummary)
+    languages: LspSummary = field(default_factory=LspSummary)
     shells: tuple[ShellInfo, ...] = ()
     subagents: tuple[BackgroundTaskStatus, ...] = ()
 
@@ -124,20 +124,20 @@ def _servers(side: SidebarContent, width: int) -> Iterator[Content]:
     if not side.servers.wanted:
         return
     yield _title("MCP", f"{side.servers.connected} of {side.servers.wanted} connected")
-    for name in side.servers.ill[:MAX_ROWS]:
+    for name in side.servers.failing[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
 def _languages(side: SidebarContent, width: int) -> Iterator[Content]:
     languages = side.languages
-    if not languages.running and not languages.ill:
+    if not languages.running and not languages.failing:
         return
     yield _title("Language servers")
     for name, errors in languages.running[:MAX_ROWS]:
         found = f"  {count(errors, 'error')}" if errors else ""
         room = cut(sanitize_line(name), width - 2 - len(found))
         yield Content.assemble(("● ", "$tone-ok"), (room, "$tone-muted"), (found, "$tone-warn"))
-    for name in languages.ill[:MAX_ROWS]:
+    for name in languages.failing[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 

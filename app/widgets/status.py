@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.content import Content
 from textual.widget import Widget
 
-from app.session.server_status import Languages, Servers
+from app.session.server_status import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
 
@@ -51,8 +51,8 @@ class Status:
     cached: float | None = None
     mode: 'PermissionMode | Literal[""]' = ""
     trusted: bool = True
-    servers: Servers = field(default_factory=Servers)
-    languages: Languages = field(default_factory=Languages)
+    servers: McpSummary = field(default_factory=McpSummary)
+    languages: LspSummary = field(default_factory=LspSummary)
     shells: int = 0
     subagents: int = 0
     normal: bool = False
@@ -119,12 +119,12 @@ def status_text(status: Status, width: int) -> Content:
         left += Content.styled(f"  {count(status.subagents, 'sub-agent')}", "$tone-accent")
     if status.shells:
         left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
-    if status.servers.ill:
-        ill = status.servers.ill
+    if status.servers.failing:
+        ill = status.servers.failing
         named = sanitize_line(ill[0])[:MAX_NAME] if len(ill) == 1 else str(len(ill))
         left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
-    if status.languages.ill:
-        named = sanitize_line(", ".join(status.languages.ill))[:MAX_NAME]
+    if status.languages.failing:
+        named = sanitize_line(", ".join(status.languages.failing))[:MAX_NAME]
         left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
     tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
     parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]

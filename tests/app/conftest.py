@@ -17,8 +17,8 @@ from agent.records.messages import Idle
 
 if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
-from app.startup.options import Launch
-from app.startup.runtime import load
+from app.startup.options import LaunchOptions
+from app.startup.runtime import load_runtime
 from app.tui.app import OpencodeApp
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
@@ -143,7 +143,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(folders: Mapping[str, str], work: Path) -> Starter:
-    """``async with start(...) as running``: keyword arguments are those of ``Launch``, and
+    """``async with start(...) as running``: keyword arguments are those of ``LaunchOptions``, and
     *size* (columns, rows), *env* (added to the environment), *grace* (seconds), *ready* (wait
     until the runtime is open)."""
 
@@ -156,8 +156,10 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
         ready: bool = True,
         **launch: object,
     ) -> AsyncIterator[Running]:
-        given = Launch(**{"directory": work, **launch})
-        app = OpencodeApp(given, {**folders, **(env or {})}, load, log_path="the log", grace=grace)
+        given = LaunchOptions(**{"directory": work, **launch})
+        app = OpencodeApp(
+            given, {**folders, **(env or {})}, load_runtime, log_path="the log", grace=grace
+        )
         async with app.run_test(size=size, notifications=True) as pilot:
             running = Running(app, pilot)
             if ready:

@@ -20,7 +20,7 @@ from agent.config.paths import Paths
 from agent.skills import Skills
 from app.cli.main import COMMANDS
 from app.cli.run import json_lines
-from app.commands.registry import names
+from app.commands.registry import slash_names
 from app.theme.user_themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import Place, ServerThread
@@ -184,7 +184,7 @@ def test_commands_named_in_the_docs_exist(page: Path) -> None:
     assert {one for word in words for one in word.split("|")} <= {*COMMANDS}
     own = {each.kind.split(" ")[1] for each in examples("command", "skill")}
     slashes = set(re.findall(r"`/([a-z][a-z-]*)", text))
-    assert slashes <= {*names(), *own, "review", "name"}
+    assert slashes <= {*slash_names(), *own, "review", "name"}
 
 
 def test_the_settings_of_the_readme_load(place: Place) -> None:

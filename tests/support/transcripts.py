@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from agent.records.blocks import ShellBlock
 from agent.records.events import Event, PartDelta
 from agent.records.messages import MessageWithParts, TextPart
-from app.session.view import NOTHING, SessionView
+from app.session.view import NO_CHANGE, SessionView
 from app.theme import themes
 from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
@@ -98,7 +98,7 @@ def say(app: TranscriptApp, *events: Event) -> None:
     """Let events reach the view and the widget, as one frame."""
     view = app.transcript.view
     assert view is not None
-    change = NOTHING
+    change = NO_CHANGE
     for event in events:
         change |= view.apply(event)
     app.transcript.update(change)

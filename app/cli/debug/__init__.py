@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from app.cli.runner import answer
+from app.cli.runner import run_command
 
 Answer = Callable[[argparse.Namespace], int]
 
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return answer(parser(), argv, _answer)
+    return run_command(parser(), argv, _answer)
 
 
 def _answer(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from agent.records.json import Json, JsonObject
 from agent.runtime.settings import read_settings
 from app.text.sanitize import sanitize
 
-SHOWN = 200
+MAX_VALUE_SHOWN = 200
 """Characters of one value."""
 
 
@@ -24,7 +24,7 @@ def show_config(directory: Path, *, as_json: bool = False) -> int:
     hold them, are hidden."""
     from agent.config.validation import file_values  # brings pydantic
 
-    loaded, _ = asyncio.run(settings_here(directory))
+    loaded, _ = asyncio.run(read_folder_settings(directory))
     if as_json:
         print(json.dumps(_as_json(loaded), indent=1))
         return 0
@@ -53,7 +53,7 @@ def _leaves(values: JsonObject, at: str = "") -> Iterator[tuple[str, Json]]:
 
 def _short(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return text if len(text) <= MAX_VALUE_SHOWN else text[: MAX_VALUE_SHOWN - 1] + "…"
 
 
 def show_schema() -> int:
@@ -67,7 +67,7 @@ def show_schema() -> int:
 def show_plugins(directory: Path, *, as_json: bool = False) -> int:
     """Print every plugin with what it adds, or why it failed, whole; the exit code is 1 for one
     that failed."""
-    _, trust = asyncio.run(settings_here(directory))
+    _, trust = asyncio.run(read_folder_settings(directory))
     paths = Paths.find(os.environ)
     plugins = asyncio.run(
         load_plugins(directory, trust.project, paths, os.environ, trusted=trust.trusted)
@@ -107,7 +107,7 @@ def _plugin(loaded: LoadedPlugin) -> dict[str, object]:
     return {**named, **_added(loaded), "failure": loaded.failure or None}
 
 
-async def settings_here(directory: Path) -> tuple[LoadedConfig, Trust]:
+async def read_folder_settings(directory: Path) -> tuple[LoadedConfig, Trust]:
     """What holds in *directory*, with the trust that was given to it before."""
     return await read_settings(directory, await project_root(directory), os.environ)
 

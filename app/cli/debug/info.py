@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.config.paths import Paths
 from agent.records.json import Json, JsonObject
-from app.cli.debug.config import settings_here
+from app.cli.debug.config import read_folder_settings
 from app.cli.main import version as own_version
 from app.text.sanitize import sanitize_line
 
@@ -35,7 +35,7 @@ def show_info(directory: Path, *, as_json: bool = False) -> int:
 
 async def info(directory: Path) -> JsonObject:
     """Versions, programs, the terminal, and how the folder stands. No keys, no file's text."""
-    loaded, trust = await settings_here(directory)
+    loaded, trust = await read_folder_settings(directory)
     facts: dict[str, Json] = {
         "opencode-py": own_version(),
         "python": platform.python_version(),

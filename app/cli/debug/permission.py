@@ -12,10 +12,10 @@ from agent.permission.shell.analysis import bash_needs
 from agent.permission.shell.cases import Case, verdict
 from agent.process import shell
 from agent.records.requests import JudgedNeed, Need
-from app.cli.debug.config import settings_here
+from app.cli.debug.config import read_folder_settings
 from app.text.sanitize import sanitize
 
-SHOWN = 5
+MAX_ALIASES = 5
 """Other names of one command that are told."""
 
 
@@ -46,7 +46,7 @@ def answer_cases(lines: TextIO, out: TextIO) -> int:
 
 def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     """Print what would happen in *directory*, which rule decides, what "always" would store."""
-    loaded, trust = asyncio.run(settings_here(directory))
+    loaded, trust = asyncio.run(read_folder_settings(directory))
     rules = Agents(loaded).rules(agent)
     deny_wins = loaded.config.permission_mode == "deny-wins"
     needs: tuple[Need, ...] = (Need(permission, pattern),)
@@ -83,7 +83,7 @@ def _seen(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
         yield f"seen as: {need.pattern}"
     others = [alias for alias in need.aliases if " " in alias or alias.isalpha()]
     if others:
-        yield f"for deny rules also: {', '.join(others[:SHOWN])}"
+        yield f"for deny rules also: {', '.join(others[:MAX_ALIASES])}"
     rule = decide(need.permission, need.pattern, about(need, rules), **how)
     if rule is None:
         yield "no rule fits it"

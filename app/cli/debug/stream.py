@@ -37,7 +37,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
 
 
-class Collected:
+class StreamCollector:
     """Takes the events of one answer."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObje
     )
     catalog = Catalog({settings.id: settings}, None, {})
     clients = ClientPool(catalog, litellm=process)
-    collected = Collected()
+    collected = StreamCollector()
     try:
         model = catalog.model(f"{settings.id}/{case['model']}")
         request = ModelRequest(

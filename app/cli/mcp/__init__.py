@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from app.cli.runner import answer
+from app.cli.runner import run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,8 +52,11 @@ def main(argv: list[str]) -> int:
     """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     at = argv.index("--") if "--" in argv else len(argv)
     behind = argv[at + 1 :]
-    return answer(
-        parser(), argv[:at], lambda given: _answer(given, behind), interrupted="Interrupted."
+    return run_command(
+        parser(),
+        argv[:at],
+        lambda given: _answer(given, behind),
+        interrupted_message="Interrupted.",
     )
 
 
@@ -70,10 +73,10 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
 
             return show_servers(here, os.environ, as_json=given.json)
         case "add":
-            from app.cli.mcp.add import add_server, take_over  # as above
+            from app.cli.mcp.add import add_server, import_from_claude_code  # as above
 
             if given.from_claude_code:
-                return take_over(given.name, os.environ, here)
+                return import_from_claude_code(given.name, os.environ, here)
             return add_server(
                 given.name,
                 os.environ,

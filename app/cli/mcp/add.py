@@ -8,7 +8,7 @@ from agent.config.claude_code import claude_code_servers
 from agent.config.paths import Paths
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
-from app.cli.runner import USAGE, say
+from app.cli.runner import USAGE, report
 from app.text.sanitize import sanitize_line
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
@@ -25,17 +25,17 @@ def add_server(
 ) -> int:
     """Write the server *name*. Raises ``ConfigError`` for a file that can't be changed."""
     if not _NAME.fullmatch(name):
-        return say("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
+        return report("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     if bool(url) == bool(command):
-        return say("Give either --url URL or, behind --, a program and its arguments.", USAGE)
+        return report("Give either --url URL or, behind --, a program and its arguments.", USAGE)
     if url and not url.startswith(("http://", "https://")):
-        return say(
+        return report(
             f"{sanitize_line(url)} is no address: it begins with https:// or http://.", USAGE
         )
     pairs = headers if url else variables
     if (variables if url else headers) or any("=" not in pair for pair in pairs):
         kind = "--header" if url else "--env"
-        return say(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.", USAGE)
+        return report(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.", USAGE)
     given: JsonObject = {}
     for pair in pairs:
         key, _, value = pair.partition("=")
@@ -49,15 +49,17 @@ def add_server(
     return _save(name, env, entry)
 
 
-def take_over(name: str, env: Mapping[str, str], directory: Path) -> int:
+def import_from_claude_code(name: str, env: Mapping[str, str], directory: Path) -> int:
     """Write the server *name* of Claude Code's user. Raises ``ConfigError``."""
     servers = claude_code_servers(env, directory)
     entry = servers.get(name)
     if not isinstance(entry, dict):
         names = ", ".join(sanitize_line(one) for one in servers) or "none"
-        return say(f"Claude Code has no server {sanitize_line(name)} here. It has: {names}.", USAGE)
+        return report(
+            f"Claude Code has no server {sanitize_line(name)} here. It has: {names}.", USAGE
+        )
     if not _NAME.fullmatch(name):
-        return say("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
+        return report("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     return _save(name, env, entry)
 
 

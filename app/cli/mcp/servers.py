@@ -28,9 +28,9 @@ async def read_servers(
     return tuple(sorted(servers, key=lambda server: server.name)), loaded, paths
 
 
-NOTHING = "No MCP server is configured. Add one with: opencode-py mcp add"
+NO_SERVERS = "No MCP server is configured. Add one with: opencode-py mcp add"
 
-TAKE = "opencode-py mcp add NAME --from-claude-code"
+IMPORT_COMMAND = "opencode-py mcp add NAME --from-claude-code"
 
 
 def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> int:
@@ -42,7 +42,7 @@ def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> i
         print(json.dumps({"servers": [_as_json(one, loaded) for one in servers]}, indent=1))
         return 0
     if not servers:
-        print(NOTHING)
+        print(NO_SERVERS)
     width = max((len(sanitize_line(one.name)) for one in servers), default=0) + 2
     for one in servers:
         state = one.problem or ("on" if one.enabled else "off")
@@ -52,7 +52,7 @@ def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> i
     more = [name for name in claude_code_servers(env, directory) if name not in known]
     if more:
         names = ", ".join(sanitize_line(name) for name in more)
-        print(f"Claude Code has these too: {names}. Take one over: {TAKE}")
+        print(f"Claude Code has these too: {names}. Take one over: {IMPORT_COMMAND}")
     return 0
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from app.cli.runner import USAGE, answer, say
+from app.cli.runner import USAGE, report, run_command
 from app.startup import gc
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from agent.runtime.headless import Ending, Headless
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
-    from app.cli.run.signals import Stopping
+    from app.cli.run.signals import RunSignals
 
-MOST_INPUT = 10_000_000
+MAX_INPUT = 10_000_000
 """Characters of standard input that are taken."""
-PATIENCE = 3.0
+STDIN_WAIT = 3.0
 """Seconds after which it is said that standard input is waited for."""
 
 
@@ -38,7 +38,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedRun:
     """What a turn begins with."""
 
     headless: "Headless"
@@ -95,7 +95,7 @@ def _positive(text: str) -> int:
 
 def main(argv: list[str]) -> int:
     """Run and return the exit code."""
-    return answer(parser(), argv, _work, takes_signals=True)
+    return run_command(parser(), argv, _work, handles_signals=True)
 
 
 def _work(given: argparse.Namespace) -> int:
@@ -103,10 +103,10 @@ def _work(given: argparse.Namespace) -> int:
     given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
     wrong = _wrong(given)
     if wrong:
-        return say(wrong, USAGE)
+        return report(wrong, USAGE)
     message, piped = " ".join(given.message), _piped(sys.stdin)
     if not (message.strip() or piped.strip() or given.command):
-        return say("Nothing to do: give a message, or pipe one in.", USAGE)
+        return report("Nothing to do: give a message, or pipe one in.", USAGE)
     return asyncio.run(_run(given, message, piped))
 
 
@@ -131,20 +131,20 @@ def _piped(source: TextIO) -> str:
         return ""
     import select  # for piped input only
 
-    if not select.select([source], [], [], PATIENCE)[0]:
-        say("Waiting for standard input to end; add < /dev/null if there is none.", 0)
-    data = source.buffer.read(MOST_INPUT + 1)
+    if not select.select([source], [], [], STDIN_WAIT)[0]:
+        report("Waiting for standard input to end; add < /dev/null if there is none.", 0)
+    data = source.buffer.read(MAX_INPUT + 1)
     text = data.decode("utf-8", "replace")
-    if len(data) > MOST_INPUT:
-        say(f"Standard input is longer than {MOST_INPUT:,} bytes; the rest is left out.", 0)
+    if len(data) > MAX_INPUT:
+        report(f"Standard input is longer than {MAX_INPUT:,} bytes; the rest is left out.", 0)
     return text.strip("\n")
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
-    from app.cli.run.signals import Stopping  # brings the harness
+    from app.cli.run.signals import RunSignals  # brings the harness
 
-    stopping = Stopping()
-    gc.put_off()
+    stopping = RunSignals()
+    gc.pause()
     from agent.records.errors import NothingToDo  # brings the harness
     from app.session.prompt_preparation import STOPPED  # as above
     from app.startup.logs import start_log  # as above
@@ -152,17 +152,17 @@ async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
     start_log(os.environ)
     async with contextlib.AsyncExitStack() as opened:
         try:
-            ready = await stopping.preparing.run(_made_ready(given, message, piped, opened))
+            ready = await stopping.preparation.run(_made_ready(given, message, piped, opened))
         except NothingToDo as error:
-            return say(error.message, stopping.code or 1)
+            return report(error.message, stopping.code or 1)
         if stopping.code is not None:  # at the very end of it
-            return say(STOPPED, stopping.code)
+            return report(STOPPED, stopping.code)
         return await _turn(given, ready, stopping)
 
 
 async def _made_ready(
     given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
-) -> "Ready":
+) -> "PreparedRun":
     """Everything that comes before the turn. What is to be closed is put on *opened*."""
     from agent.runtime.headless import Approval, Headless  # brings the harness
     from app.cli.run.prompt_input import prompt_of  # as above
@@ -171,11 +171,11 @@ async def _made_ready(
     opened.push_async_callback(runtime.close)
     headless = Headless(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
     for notice in runtime.notices:
-        say(notice, 0)
+        report(notice, 0)
     session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
     prompt = await prompt_of(given, message, piped, headless, session)
     await headless.servers()
-    return Ready(headless, session, prompt)
+    return PreparedRun(headless, session, prompt)
 
 
 async def _open(given: argparse.Namespace) -> "Runtime":
@@ -200,9 +200,9 @@ async def _open(given: argparse.Namespace) -> "Runtime":
     )
 
 
-async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping") -> int:
+async def _turn(given: argparse.Namespace, ready: "PreparedRun", stopping: "RunSignals") -> int:
     headless, session = ready.headless, ready.session
-    stopping.cancels(lambda: headless.stop(session))
+    stopping.set_cancel(lambda: headless.stop(session))
     writer = _writer(given)
     gc.resume()
     default = headless.runtime.catalog.default_model()
@@ -212,7 +212,7 @@ async def _turn(given: argparse.Namespace, ready: "Ready", stopping: "Stopping")
             writer.take(event)
     ending = headless.ending
     if ending is None:  # the bus was closed under us
-        return say("The run was cut off.", 1)
+        return report("The run was cut off.", 1)
     writer.end(ending)
     return ending.code if stopping.code is None else stopping.code
 

@@ -23,7 +23,7 @@ async def prompt_of(
     runtime = headless.runtime
     files = tuple(Mention(name) for name in given.file)
     base = PromptInput(
-        text=joined(message, piped),
+        text=join_texts(message, piped),
         agent=given.agent,
         model=given.model,
         effort=given.effort,
@@ -38,11 +38,11 @@ async def prompt_of(
             return base
     if name == "init":
         runtime.trust.vouch()
-        return replace(base, text=init_prompt(joined(argument, piped)))
+        return replace(base, text=init_prompt(join_texts(argument, piped)))
     known = {each.name for each in await runtime.commands.all()}
     if name not in known:
         raise unknown_command(name, (*known, "init"))
-    made = await headless.command(name, joined(argument, piped), session, base)
+    made = await headless.command(name, join_texts(argument, piped), session, base)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 
 
@@ -51,5 +51,5 @@ def _is_path(name: str) -> bool:
     return Path(f"/{name}").exists()
 
 
-def joined(*texts: str) -> str:
+def join_texts(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text.strip())

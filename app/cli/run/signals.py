@@ -5,18 +5,18 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 
-from app.session.prompt_preparation import Preparing
+from app.session.prompt_preparation import PromptPreparation
 
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes after a signal, as shells give them."""
 
 
-class Stopping:
+class RunSignals:
     """Takes the signals of the running loop from when it is made: the first stops what is made
     ready, or else the turn, the second ends the program at once. What was ignored stays so."""
 
     def __init__(self) -> None:
-        self.preparing = Preparing()
+        self.preparation = PromptPreparation()
         self.code: int | None = None
         self._loop = asyncio.get_running_loop()
         self._turn: Callable[[], Coroutine[object, object, None]] | None = None
@@ -25,7 +25,7 @@ class Stopping:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._loop.add_signal_handler(number, self._stop, number)
 
-    def cancels(self, turn: Callable[[], Coroutine[object, object, None]]) -> None:
+    def set_cancel(self, turn: Callable[[], Coroutine[object, object, None]]) -> None:
         """From here on *turn* is what stops the run."""
         self._turn = turn
 
@@ -34,5 +34,5 @@ class Stopping:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.code = TERMINATED[number]
-        if not self.preparing.stop() and self._turn is not None:
+        if not self.preparation.stop() and self._turn is not None:
             self._cancelling = self._loop.create_task(self._turn())

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import AwaitMount
 
-from app.commands.registry import TAKE_BACK, Action, by_slash, find, parse
+from app.commands.registry import EDIT_QUEUED, Action, find, find_by_slash, parse_command
 from app.text.mentions import TYPED_MENTION, mention_of
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.prompt import Prompt
@@ -165,7 +165,7 @@ class SessionScreen(Screen[None]):
         if view is not None and change:
             self.widgets.activity.note_output_of(view)
             if change.messages and self.transcript.following:
-                view.let_go()
+                view.trim()
             self.transcript.update(change)
             if change.messages:
                 self._show_page(view)
@@ -203,7 +203,7 @@ class SessionScreen(Screen[None]):
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
-        command = parse(event.text)
+        command = parse_command(event.text)
         if command is None:
             if event.text.strip():
                 self.prompt.remember(event.text)
@@ -232,13 +232,13 @@ class SessionScreen(Screen[None]):
         if listing.files:
             self._put_file(chosen)
             return
-        known = by_slash(chosen)
+        known = find_by_slash(chosen)
         if known is None or event.move == "tab":
             self.prompt.set_text(f"/{chosen} ")
             return
         # A name that was typed in full is meant as it stands.
         whole = self.prompt.text.strip() == f"/{chosen}"
-        if known.needs_words if whole else known.takes_words:
+        if known.requires_argument if whole else known.takes_argument:
             self.prompt.set_text(f"/{chosen} ")
         else:
             self.prompt.take_text()
@@ -250,7 +250,7 @@ class SessionScreen(Screen[None]):
 
     def on_prompt_edit_queued(self, event: Prompt.EditQueued) -> None:
         event.stop()
-        known = find(TAKE_BACK)
+        known = find(EDIT_QUEUED)
         if known is not None:
             self.post_message(self.Called(known, ""))
 

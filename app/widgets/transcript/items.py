@@ -38,7 +38,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session.queue_text import standing, when_told
+from app.session.queue_text import queued_label, report_label
 from app.session.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
@@ -194,7 +194,7 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
                     yield _part_item(_waiting(part, view), entry)
             return
         queued = message.id in view.queued
-        waits = standing(view.status, message.delivery) if queued else ""
+        waits = queued_label(view.status, message.delivery) if queued else ""
         record = UserRecord(message, tuple(entry.parts), waits)
         if record.parts:
             yield Item(message.id, "user", message.id, record)
@@ -212,7 +212,7 @@ def _waiting(part: Part, view: SessionView) -> Part:
     """A report that is not told yet, with when that is."""
     if not isinstance(part, ReportPart) or part.message_id not in view.queued:
         return part
-    when = when_told(view.status)
+    when = report_label(view.status)
     return replace(part, facts=(*part.facts, when)) if when else part
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.registry import by_slash
+from app.commands.registry import find_by_slash
 from app.screens.base.picker import Picker
 from app.screens.help import HelpScreen
 from tests.app.conftest import Running, Starter
@@ -28,7 +28,7 @@ def last_user(server: ModelServer) -> str:
 
 
 async def known(running: Running, name: str) -> None:
-    await running.until(lambda: by_slash(name) is not None)
+    await running.until(lambda: find_by_slash(name) is not None)
 
 
 async def test_k8_a_command_is_listed_filled_in_and_sent(
@@ -83,7 +83,7 @@ async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told
         await running.type("/init", "enter")
         await running.until_shown("Begun.")
         assert "My own init." in last_user(scripted)
-    assert by_slash("note") is None
+    assert find_by_slash("note") is None
 
 
 async def test_k8_what_is_refused_comes_back_into_the_prompt(
@@ -152,7 +152,7 @@ async def test_k8_a_projects_commands_wait_for_trust(
         await running.pilot.press("n")
         await running.until_ready()
         await known(running, "review")
-        assert by_slash("theirs") is None
+        assert find_by_slash("theirs") is None
         await running.type("/trust", "enter")
         await running.until_shown("This folder is not trusted")
         await running.pilot.press("y")

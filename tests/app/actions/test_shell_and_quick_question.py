@@ -1,17 +1,17 @@
 """``!`` and ``/btw`` on the screen (U8, U10)."""
 
-from app.commands.registry import SHELL, parse
+from app.commands.registry import SHELL, parse_command
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Failure, Hold, Text, answer
 
 
 def test_a_prompt_with_a_mark_in_front_is_a_command() -> None:
-    command = parse("!git log\n--oneline")
+    command = parse_command("!git log\n--oneline")
     assert command is not None
     assert command.action is not None
     assert (command.action.id, command.argument) == (SHELL, "git log\n--oneline")
-    assert parse(" !not this") is None
+    assert parse_command(" !not this") is None
 
 
 async def test_a_command_runs_is_shown_and_comes_back_from_the_history(start: Starter) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.records.blocks import TodoItem
-from app.commands.registry import by_slash
+from app.commands.registry import find_by_slash
 from app.screens.status import todo_text
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
@@ -57,7 +57,7 @@ U14 = [
 
 @pytest.mark.parametrize("name", U14)
 def test_u14_every_name_that_people_know_is_there(name: str) -> None:
-    assert by_slash(name) is not None
+    assert find_by_slash(name) is not None
 
 
 async def test_status_tells_where_one_is(start: Starter) -> None:

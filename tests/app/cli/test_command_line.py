@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.main import COMMANDS, NOT_HERE
+from app.cli.main import COMMANDS, UNSUPPORTED
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {
@@ -66,7 +66,7 @@ def test_f1_the_version_loads_nothing_heavy() -> None:
     assert printed.startswith("opencode-py ")
 
 
-@pytest.mark.parametrize("word", sorted(NOT_HERE))
+@pytest.mark.parametrize("word", sorted(UNSUPPORTED))
 def test_f5_words_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, word: str) -> None:
     done = answered(tmp_path, word)
     assert (done.returncode, done.stdout) == (2, "")
@@ -76,7 +76,7 @@ def test_f5_words_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, w
 
 
 def test_f5_the_words_of_opencode_are_known() -> None:
-    assert {"serve", "attach", "share", "upgrade", "github"} <= set(NOT_HERE)
+    assert {"serve", "attach", "share", "upgrade", "github"} <= set(UNSUPPORTED)
 
 
 def test_f5_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:

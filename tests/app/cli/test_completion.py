@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.completion import SCRIPTS, known
+from app.cli.completion import SCRIPTS, installed_command_words
 from app.cli.main import COMMANDS
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "completion"]
@@ -25,8 +25,11 @@ def offered(*words: str) -> list[str]:
     typed = " ".join(f"'{word}'" for word in ("opencode-py", *words))
     done = subprocess.run(
         ["bash", "-c", BASH.format(words=typed, at=len(words))],
-        input=SCRIPTS["bash"](known()), capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        input=SCRIPTS["bash"](installed_command_words()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -44,8 +47,8 @@ def test_f4_bash_offers_the_words_of_the_place() -> None:
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_f4_every_word_is_in_every_script(shell: str) -> None:
-    script = SCRIPTS[shell](known())
-    for place in known():
+    script = SCRIPTS[shell](installed_command_words())
+    for place in installed_command_words():
         for word in place.words:
             assert word.text.lstrip("-") in script
     program = shutil.which(shell)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import ConfigError
-from app.cli.runner import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, answer
+from app.cli.runner import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, run_command
 from tests.support.harness import environment
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,13 +62,16 @@ def test_f2_the_code_and_the_sentence_of_each_ending(capsys: pytest.CaptureFixtu
     def stopped(_: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    assert answer(parser(), ["x"], lambda given: len(given.name) - 1) == DONE
+    assert run_command(parser(), ["x"], lambda given: len(given.name) - 1) == DONE
     assert capsys.readouterr().err == ""
-    assert answer(parser(), ["x"], fails) == FAILED
+    assert run_command(parser(), ["x"], fails) == FAILED
     assert capsys.readouterr().err == "The file is broken. Mend it.\n"
-    assert answer(parser(), ["x"], stopped, interrupted="Nothing was kept.") == INTERRUPTED
+    assert (
+        run_command(parser(), ["x"], stopped, interrupted_message="Nothing was kept.")
+        == INTERRUPTED
+    )
     assert capsys.readouterr().err == "Nothing was kept.\n"
-    assert answer(parser(), ["x"], stopped) == INTERRUPTED
+    assert run_command(parser(), ["x"], stopped) == INTERRUPTED
     assert capsys.readouterr().err == ""
-    assert answer(parser(), [], stopped) == USAGE
+    assert run_command(parser(), [], stopped) == USAGE
     assert "usage: opencode-py thing" in capsys.readouterr().err

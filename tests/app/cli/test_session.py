@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
-from app.cli.session_store import table
+from app.cli.session_store import print_table
 from tests.support import records
 from tests.support.installed import Place
 from tests.support.transcripts import history, moved
@@ -76,7 +76,9 @@ def filled(place: Place) -> Place:
 def test_v14_columns_stand_under_their_heads(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    table([("ID", "TITLE", "TEXT"), ("ses_a", "漢字の長い題名", "one"), ("ses_b", "plain", "two")])
+    print_table(
+        [("ID", "TITLE", "TEXT"), ("ses_a", "漢字の長い題名", "one"), ("ses_b", "plain", "two")]
+    )
     lines = capsys.readouterr().out.splitlines()
     ends = ("TEXT", "one", "two")
     starts = {cell_len(line[: line.index(end)]) for line, end in zip(lines, ends, strict=True)}

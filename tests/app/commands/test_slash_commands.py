@@ -4,7 +4,7 @@ import pytest
 
 import app.actions  # noqa: F401 - fills the registry
 from app.commands.keymap import build
-from app.commands.registry import GROUPS, ORDER, action, actions, by_slash, parse
+from app.commands.registry import GROUPS, ORDER, action, actions, find_by_slash, parse_command
 from app.screens.help import help_text
 from app.screens.session.layout import command_entries
 from app.widgets.completion_list import CommandEntry, matching_commands
@@ -29,14 +29,14 @@ from tests.app.conftest import Starter
     ],
 )
 def test_names_that_people_know_run_their_action(typed: str, action_id: str) -> None:
-    command = parse(typed)
+    command = parse_command(typed)
     assert command is not None
     assert command.action is not None
     assert command.action.id == action_id
 
 
 def test_an_argument_comes_after_the_name() -> None:
-    command = parse("/rename  A new [title] ")
+    command = parse_command("/rename  A new [title] ")
     assert command is not None
     assert command.argument == "A new [title]"
 
@@ -45,11 +45,11 @@ def test_an_argument_comes_after_the_name() -> None:
     "text", ["fix it", "/usr/bin is full", "/", "please exit", "/new\nand more", "", "//"]
 )
 def test_other_prompts_are_for_the_model(text: str) -> None:
-    assert parse(text) is None
+    assert parse_command(text) is None
 
 
 def test_an_unknown_command_is_known_to_be_one() -> None:
-    command = parse("/nosuch")
+    command = parse_command("/nosuch")
     assert command is not None
     assert command.action is None
 
@@ -98,7 +98,7 @@ def test_a_name_is_given_once() -> None:
 
     with pytest.raises(ValueError, match=r"session\.other"):
         action("session.other", "Other", "Session", slash=("new",))(run)
-    assert by_slash("new") is not None
+    assert find_by_slash("new") is not None
 
 
 def test_the_list_ranks_names_before_aliases_before_titles() -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.console.stdin_lines import Lines
+from app.console.stdin_lines import StdinLines
 
 
-def lines(*held: str | None, types: bool) -> Lines:
-    made = Lines(types=types)
+def lines(*held: str | None, types: bool) -> StdinLines:
+    made = StdinLines(interactive=types)
     for line in held:
         made.put(line)
     return made
@@ -15,31 +15,37 @@ def lines(*held: str | None, types: bool) -> Lines:
 async def test_m6_a_line_that_was_typed_early_is_the_next_prompt() -> None:
     """It would have allowed everything: a stands for always, and a word may follow."""
     typed = lines("a test is missing, too", "one more", types=True)
-    typed.asks()
+    typed.begin_question()
     typed.put("n")
-    assert await typed.answer() == "n"
+    assert await typed.next_answer() == "n"
     typed.put("and this")
-    typed.asks()
+    typed.begin_question()
     typed.put("y")
-    assert await typed.answer() == "y"
-    prompts = [await typed.prompt() for _ in range(3)]
+    assert await typed.next_answer() == "y"
+    prompts = [await typed.next_prompt() for _ in range(3)]
     assert prompts == ["a test is missing, too", "one more", "and this"]
 
 
 async def test_a_pipe_answers_in_advance() -> None:
     piped = lines("y", types=False)
-    piped.asks()
-    assert await piped.answer() == "y"
+    piped.begin_question()
+    assert await piped.next_answer() == "y"
 
 
 @pytest.mark.parametrize("types", [False, True])
 async def test_the_end_is_the_end_for_all(types: bool) -> None:
     ended = lines(None, types=types)
-    ended.asks()
-    assert [await ended.answer(), await ended.answer(), await ended.prompt()] == [None] * 3
+    ended.begin_question()
+    assert [await ended.next_answer(), await ended.next_answer(), await ended.next_prompt()] == [
+        None
+    ] * 3
 
 
 async def test_what_was_typed_before_the_end_is_still_sent() -> None:
     typed = lines("one", None, types=True)
-    typed.asks()
-    assert [await typed.answer(), await typed.prompt(), await typed.prompt()] == [None, "one", None]
+    typed.begin_question()
+    assert [await typed.next_answer(), await typed.next_prompt(), await typed.next_prompt()] == [
+        None,
+        "one",
+        None,
+    ]

@@ -9,7 +9,7 @@ from agent.records.usage import Usage
 from agent.session.review.costs import Costs, Spent
 from app.screens.base.page import PageScreen
 from app.screens.cost import cost_text
-from app.session.usage import cached_of, spent_of
+from app.session.usage import cache_hit_rate, session_cost
 from app.widgets.status import Status, status_text
 from tests.app.actions.test_context_usage import Host
 from tests.app.conftest import Starter
@@ -83,7 +83,7 @@ def test_r8_the_status_line_counts_sub_agents() -> None:
         subagent_usage=Usage(1_000, 10, 0, 1_000),
         subagent_cost=0.25,
     )
-    assert spent_of(held) == 0.75
-    assert cached_of(held) == 0.75
-    assert spent_of(session()) is None
-    assert cached_of(session()) is None
+    assert session_cost(held) == 0.75
+    assert cache_hit_rate(held) == 0.75
+    assert session_cost(session()) is None
+    assert cache_hit_rate(session()) is None

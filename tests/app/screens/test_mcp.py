@@ -10,9 +10,9 @@ import pytest
 
 from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerStatus, ToolDefinition
 from agent.records.errors import ToolError
-from app.actions.custom_commands import filled
+from app.actions.custom_commands import prompt_arguments
 from app.screens.mcp import McpScreen, ServerScreen, server_row
-from app.session.server_status import Servers, servers_of
+from app.session.server_status import McpSummary, mcp_summary
 from app.widgets.status import Status, status_text
 from tests.agent.mcp.shop import SERVERS
 from tests.app.conftest import Starter, configure
@@ -64,12 +64,12 @@ def test_rows_tell_how_each_server_stands() -> None:
 
 
 def test_u5_the_status_line_names_what_is_ill() -> None:
-    assert servers_of(STANDINGS) == Servers(4, 1, ("github", "shop"))
+    assert mcp_summary(STANDINGS) == McpSummary(4, 1, ("github", "shop"))
     assert "mcp" not in status_text(Status(), 100).plain
-    assert "mcp 2" in status_text(Status(servers=Servers(2, 2)), 100).plain
-    assert "mcp 1/2" in status_text(Status(servers=Servers(2, 1)), 100).plain
-    assert "mcp ✕ shop" in status_text(Status(servers=Servers(2, 1, ("shop",))), 80).plain
-    assert "mcp ✕ 2" in status_text(Status(servers=Servers(2, 0, ("a", "b"))), 80).plain
+    assert "mcp 2" in status_text(Status(servers=McpSummary(2, 2)), 100).plain
+    assert "mcp 1/2" in status_text(Status(servers=McpSummary(2, 1)), 100).plain
+    assert "mcp ✕ shop" in status_text(Status(servers=McpSummary(2, 1, ("shop",))), 80).plain
+    assert "mcp ✕ 2" in status_text(Status(servers=McpSummary(2, 0, ("a", "b"))), 80).plain
 
 
 async def test_the_list_as_a_picture() -> None:
@@ -191,12 +191,12 @@ REVIEW = Prompt(
     ],
 )
 def test_x4_arguments_of_a_prompt(typed: str, given: dict[str, str]) -> None:
-    assert filled(REVIEW, typed) == given
+    assert prompt_arguments(REVIEW, typed) == given
 
 
 def test_x4_a_missing_argument_is_named() -> None:
     with pytest.raises(ToolError, match="review also needs: drawing"):
-        filled(REVIEW, "tone=kind")
+        prompt_arguments(REVIEW, "tone=kind")
 
 
 async def test_x4_a_prompt_is_a_command_and_a_resource_is_named(

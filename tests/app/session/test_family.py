@@ -9,7 +9,7 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
-from app.session.family import Kin
+from app.session.family import SessionFamily
 from app.session.view import SessionView
 from app.theme.themes import DARK, LIGHT
 from app.widgets.breadcrumbs import breadcrumbs_text
@@ -97,7 +97,7 @@ def child(session_id: str, title: str) -> Session:
     return replace(records.session(session_id), title=title, parent_id="ses_1", agent="general")
 
 
-KIN = Kin(
+KIN = SessionFamily(
     child("ses_b", "look for callers"),
     (records.session(),),
     (child("ses_a", "check"), child("ses_b", "look for callers"), child("ses_c", "漢字の仕事")),
@@ -115,10 +115,10 @@ def test_u17_breadcrumbs_are_one_line_at_any_width(width: int) -> None:
 
 
 def test_u12_siblings_go_round() -> None:
-    assert KIN.beside(1) == KIN.siblings[2]
-    assert KIN.beside(-1) == KIN.siblings[0]
-    assert replace(KIN, session=KIN.siblings[2]).beside(1) == KIN.siblings[0]
-    assert replace(KIN, siblings=KIN.siblings[:1]).beside(1) is None
+    assert KIN.sibling(1) == KIN.siblings[2]
+    assert KIN.sibling(-1) == KIN.siblings[0]
+    assert replace(KIN, session=KIN.siblings[2]).sibling(1) == KIN.siblings[0]
+    assert replace(KIN, siblings=KIN.siblings[:1]).sibling(1) is None
 
 
 class Script:

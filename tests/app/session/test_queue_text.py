@@ -3,7 +3,7 @@
 import pytest
 
 from agent.records.messages import Busy, Delivery, Idle, Retry, SessionStatus
-from app.session.queue_text import standing
+from app.session.queue_text import queued_label
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from app.session.queue_text import standing
     ],
 )
 def test_it_says_what_will_happen(status: SessionStatus, delivery: Delivery, said: str) -> None:
-    assert standing(status, delivery) == said
+    assert queued_label(status, delivery) == said

@@ -37,7 +37,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest, Question
 from agent.session.api import SessionSnapshot
-from app.session.view import KEPT, MOST, Change, SessionView
+from app.session.view import KEPT_MESSAGES, MAX_MESSAGES, Change, SessionView
 from tests.support.records import (
     SESSION,
     assistant,
@@ -260,26 +260,26 @@ def test_older_page_goes_before_what_is_held() -> None:
 def test_a_session_that_goes_on_all_day_holds_its_newest_messages() -> None:
     """Q1: flat memory. What was let go of is read again as a page, and events about it change
     nothing until then."""
-    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MOST + 1))
-    view = SessionView(snapshot(*whole[:MOST], older=7))
-    view.let_go()
-    assert len(view.message_ids) == MOST
-    view.apply(MessageUpdated(whole[MOST].message))
-    view.let_go()
-    assert view.message_ids == [held.message.id for held in whole[-KEPT:]]
-    assert view.older == 7 + MOST + 1 - KEPT
+    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MAX_MESSAGES + 1))
+    view = SessionView(snapshot(*whole[:MAX_MESSAGES], older=7))
+    view.trim()
+    assert len(view.message_ids) == MAX_MESSAGES
+    view.apply(MessageUpdated(whole[MAX_MESSAGES].message))
+    view.trim()
+    assert view.message_ids == [held.message.id for held in whole[-KEPT_MESSAGES:]]
+    assert view.older == 7 + MAX_MESSAGES + 1 - KEPT_MESSAGES
     assert view.entry("msg_0000") is None
     assert not view.apply(PartDelta(SESSION, "msg_0000", "msg_0000a", "text", 0, "x")).stale
-    view.prepend(whole[-KEPT - 100 : -KEPT], view.older - 100)
-    assert len(view.message_ids) == KEPT + 100
+    view.prepend(whole[-KEPT_MESSAGES - 100 : -KEPT_MESSAGES], view.older - 100)
+    assert len(view.message_ids) == KEPT_MESSAGES + 100
 
 
 def test_nothing_is_let_go_of_while_something_is_taken_back() -> None:
     """Its place is told by a message that must stay."""
-    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MOST + 1))
+    whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MAX_MESSAGES + 1))
     view = SessionView(snapshot(*whole))
     view.apply(SessionUpdated(replace(session(), undone_at="msg_0003")))
-    view.let_go()
+    view.trim()
     assert view.entry("msg_0002") is not None
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from agent.records.messages import Session
-from app.session.family import Kin
+from app.session.family import SessionFamily
 from app.widgets.breadcrumbs import breadcrumbs_text
 from tests.app.conftest import Starter
 from tests.support import records
@@ -43,7 +43,7 @@ def test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen(width: 
     def named(number: int) -> Session:
         return replace(records.session(f"ses_{number}"), title=f"{WIDE} {number}")
 
-    kin = Kin(named(0), above=(named(1), named(2)), siblings=(named(0), named(3)))
+    kin = SessionFamily(named(0), ancestors=(named(1), named(2)), siblings=(named(0), named(3)))
     shown = breadcrumbs_text(kin, width)
     assert shown.cell_length == width
     assert "…" in shown.plain

@@ -245,9 +245,9 @@ async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
     async with start(env=env) as running:
         assert running.app.scroll_sensitivity_y == 5
         assert running.app.controller.keys.after_leader["c"] == "session.compact"
-        assert running.app.controller.terminal.restore()
+        assert running.app.controller.terminal.restore_sequence()
     async with start(env={**env, "OPENCODE_DISABLE_TERMINAL_TITLE": "1"}) as running:
-        assert not running.app.controller.terminal.restore()
+        assert not running.app.controller.terminal.restore_sequence()
 
 
 async def test_u20_animations_are_off_where_the_settings_say_so(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.screens.copy_mode import CopyModeScreen, CopyTranscript
-from app.tui.clipboard import LARGEST, osc52, writers
+from app.tui.clipboard import MAX_OSC52_BYTES, clipboard_commands, osc52
 from tests.app.conftest import Running, Starter
 from tests.app.screens.test_screens import opened, show_session
 from tests.support import records
@@ -50,7 +50,7 @@ def test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it() -> None:
     ],
 )
 def test_which_tools_are_asked(env: Mapping[str, str], platform: str, first: list[str]) -> None:
-    assert next(iter(writers(env, platform)), []) == first
+    assert next(iter(clipboard_commands(env, platform)), []) == first
 
 
 async def reading(running: Running) -> CopyTranscript:
@@ -153,7 +153,7 @@ async def answer_of(running: Running, text: str) -> None:
     ("size", "said"),
     [
         (10, "Sent 10 characters to the terminal"),
-        (LARGEST, "Sent 74994 characters"),
+        (MAX_OSC52_BYTES, "Sent 74994 characters"),
         (200_000, "Not copied"),
     ],
 )

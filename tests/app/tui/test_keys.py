@@ -131,22 +131,22 @@ def test_fixed_keys_and_unknown_actions_are_refused_with_a_sentence() -> None:
 
 def test_the_leader_waits_for_one_key_and_not_for_long() -> None:
     now = 0.0
-    leader = keymap.Leader(lambda: now)
-    assert not leader.take()
+    leader = keymap.LeaderKey(lambda: now)
+    assert not leader.consume()
     leader.press()
-    assert leader.take()
-    assert not leader.take()
+    assert leader.consume()
+    assert not leader.consume()
     leader.press()
     now = keymap.LEADER_SECONDS + 0.1
-    assert not leader.take()
+    assert not leader.consume()
 
 
 def test_the_leader_waits_as_long_as_the_settings_say() -> None:
     now = 0.0
-    leader = keymap.Leader(lambda: now, seconds=5)
+    leader = keymap.LeaderKey(lambda: now, seconds=5)
     leader.press()
     now = 4.9
-    assert leader.take()
+    assert leader.consume()
 
 
 def test_names_of_the_reference_lead_to_actions_and_unknown_ones_are_told_at_once() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.main import COMMANDS, NOT_HERE, main
+from app.cli.main import COMMANDS, UNSUPPORTED, main
 
 ROOT = Path(__file__).parents[3]
 GUARD = 60.0
@@ -41,7 +41,7 @@ def test_known_words_of_other_programs_are_answered_in_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([word, "--anything"]) == 2
-    assert capsys.readouterr().err.strip() == NOT_HERE[word]
+    assert capsys.readouterr().err.strip() == UNSUPPORTED[word]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_known_words_of_other_programs_are_answered_in_a_sentence(
         (["stauts"], "There is no command and no folder stauts. Did you mean opencode-py stats?"),
         (["sesion", "list", "--json"], "Did you mean opencode-py session?"),
         (["exprot"], "Did you mean opencode-py export?"),
-        (["upgarde"], NOT_HERE["upgrade"]),
+        (["upgarde"], UNSUPPORTED["upgrade"]),
         (["qqq"], "opencode-py --help lists the commands."),
         (["fix", "the", "build"], 'To send a prompt: opencode-py --prompt "…"'),
         (["fix the build"], 'To send a prompt: opencode-py --prompt "…"'),
@@ -109,7 +109,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
         from pathlib import Path
         from agent.records.errors import StoreTooNew
         from app.tui.app import OpencodeApp
-        from app.startup.options import Launch
+        from app.startup.options import LaunchOptions
 
         async def opener(launch, env, ask_trust):
             late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
@@ -118,7 +118,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
             print("loaded", [name for name in late if name in sys.modules])
             raise StoreTooNew("The database is newer than this program.")
 
-        app = OpencodeApp(Launch(directory=Path(".")), {}, opener)
+        app = OpencodeApp(LaunchOptions(directory=Path(".")), {}, opener)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
         print("code", app.return_code, app.controller.last_words)
         """
@@ -138,7 +138,7 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
         from textual.screen import Screen
         from textual.widget import Widget
         from app.tui.app import OpencodeApp
-        from app.startup.options import Launch
+        from app.startup.options import LaunchOptions
 
         watched = {
             Stylesheet.reparse.__code__: "reparsed",
@@ -165,7 +165,7 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
                 self.exit(0)
 
         told = {}
-        app = First(Launch(directory=Path(".")), {}, None)
+        app = First(LaunchOptions(directory=Path(".")), {}, None)
         sys.setprofile(called)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
         late = ("app.tui.controller", "app.actions", "app.widgets.transcript.transcript",

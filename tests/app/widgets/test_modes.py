@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.requests import PermissionMode
-from app.session.permission_mode import Modes
+from app.session.permission_mode import PermissionModeCycle
 from app.widgets.status import Status, status_text
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
@@ -15,11 +15,11 @@ AGENTS = ("build", "plan", "review")
 
 
 def test_m15_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
-    modes = Modes()
+    modes = PermissionModeCycle()
     agent, mode = "review", "ask"
     seen: list[tuple[str, str]] = []
     for _ in range(4):
-        step = modes.step(agent, mode, AGENTS)
+        step = modes.advance(agent, mode, AGENTS)
         agent, mode = step.agent, step.mode
         seen.append((mode, agent))
     assert seen == [
@@ -31,15 +31,15 @@ def test_m15_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
 
 
 def test_m15_without_a_plan_agent_there_is_no_plan_mode() -> None:
-    modes = Modes()
+    modes = PermissionModeCycle()
     assert modes.names(["build"]) == ("ask", "accept edits", "auto")
-    assert modes.step("build", "accept edits", ["build"]).mode == "auto"
+    assert modes.advance("build", "accept edits", ["build"]).mode == "auto"
 
 
 def test_m15_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
-    modes = Modes()
-    assert modes.step("build", "ask", AGENTS, wanted="auto").mode == "auto"
-    step = modes.step("plan", "auto", AGENTS)
+    modes = PermissionModeCycle()
+    assert modes.advance("build", "ask", AGENTS, wanted="auto").mode == "auto"
+    step = modes.advance("plan", "auto", AGENTS)
     assert (step.mode, step.agent) == ("ask", "build")
 
 

@@ -9,8 +9,8 @@ from agent.lsp.records import LspStatus
 from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.events import TodoUpdated
-from app.session.server_status import Languages, Servers, languages_of
-from app.session.view import NOTHING, SessionView
+from app.session.server_status import LspSummary, McpSummary, lsp_summary
+from app.session.view import NO_CHANGE, SessionView
 from app.widgets.sidebar import WIDTH, ChangedFiles, Sidebar, SidebarContent, sidebar_text
 from app.widgets.status import Status
 from app.widgets.status import status_text as status_line
@@ -41,7 +41,7 @@ FULL = SidebarContent(
     cost=0.42,
     todos=TODOS,
     changes={"src/imports/" + "deeply/" * 6 + "reader.py": (4, 2), "a.py": (0, 7), "b.py": (1, 0)},
-    servers=Servers(3, 1, ("漢字の長い名前のサーバーです[/x]", "files")),
+    servers=McpSummary(3, 1, ("漢字の長い名前のサーバーです[/x]", "files")),
     shells=(SHELL,),
 )
 
@@ -91,7 +91,7 @@ def test_changed_files_add_up_over_the_session_and_follow_it() -> None:
         )
     )
     changes = ChangedFiles()
-    changes.update(view, NOTHING)
+    changes.update(view, NO_CHANGE)
     assert changes.files() == {"b.py": (1, 0), "a.py": (2, 1)}
     later = records.assistant("msg_3", edit("prt_3", "msg_3", "a.py", "+more"))
     change = view.prepend((later,), 0)
@@ -155,7 +155,7 @@ def test_u5_language_servers_and_their_errors() -> None:
     def status(name: str, state: str, errors: int = 0, root: str = "/a") -> LspStatus:
         return LspStatus(id=name, root=root, state=state, errors=errors)  # type: ignore[arg-type]
 
-    found = languages_of(
+    found = lsp_summary(
         (
             status("pyright", "ready", 2),
             status("pyright", "ready", 1, "/b"),
@@ -164,12 +164,12 @@ def test_u5_language_servers_and_their_errors() -> None:
             status("old", "ended"),
         )
     )
-    assert found == Languages((("pyright", 3), ("clangd", 0)), ("gopls",))
+    assert found == LspSummary((("pyright", 3), ("clangd", 0)), ("gopls",))
     assert rows(SidebarContent(languages=found)) == [
         "Language servers",
         "● pyright  3 errors",
         "● clangd",
         "✕ gopls",
     ]
-    assert rows(SidebarContent(languages=Languages())) == [""]
+    assert rows(SidebarContent(languages=LspSummary())) == [""]
     assert "lsp ✕ gopls" in status_line(Status(languages=found), 100).plain

@@ -8,10 +8,10 @@ from textual.app import App
 
 from agent.records.messages import ToolPart
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.console.plain import chosen
+from app.console.plain import parse_question_reply
 from app.screens.permission.question import QuestionScreen
 from app.theme.themes import register
-from app.tui.request_dialogs import Asking
+from app.tui.request_dialogs import RequestDialogs
 from tests.app.conftest import Running, Starter, configure
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
@@ -136,7 +136,7 @@ async def test_a_withdrawn_question_closes_without_an_answer() -> None:
     class Queue(App[int]):
         def on_mount(self) -> None:
             register(self)
-            self.asking = Asking(
+            self.asking = RequestDialogs(
                 self,
                 reply=lambda *answer: replies.append(answer),
                 cancel=lambda _: replies.append("cancel"),
@@ -256,7 +256,7 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
 )
 def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
     """U20: ``--plain``."""
-    assert chosen(question, typed) == reply
+    assert parse_question_reply(question, typed) == reply
 
 
 async def test_m8_a_plan_is_agreed_on_and_the_next_agent_stands_below(

@@ -10,7 +10,7 @@ from agent.records.requests import JudgedNeed, Need, PermissionReply, Permission
 from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
-from app.tui.request_dialogs import Asking
+from app.tui.request_dialogs import RequestDialogs
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 
@@ -222,7 +222,7 @@ class Queue(App[int]):
         self.replies: list[tuple[str, str]] = []
         self.cancelled = 0
         self.base = self.screen_stack
-        self.asking = Asking(
+        self.asking = RequestDialogs(
             self, reply=self._reply, cancel=self._cancel, may_show=lambda: True, grace=0
         )
 

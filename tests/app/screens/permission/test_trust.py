@@ -15,7 +15,7 @@ from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
 from app.console.plain import ask_trust
 from app.console.printer import Printer
-from app.console.stdin_lines import Lines
+from app.console.stdin_lines import StdinLines
 from app.screens.permission.trust import TrustScreen
 from app.theme.themes import LIGHT
 from tests.app.conftest import Running, Starter
@@ -260,7 +260,7 @@ async def test_u17_the_answers_are_always_on_the_screen(
 )
 async def test_m9_plain_asks_on_lines(typed: str, answer: str) -> None:
     out = io.StringIO()
-    lines = Lines(types=False)
+    lines = StdinLines(interactive=False)
     lines.put(typed)
     assert await ask_trust(EXAMPLE, Printer(out), lines) == answer
     assert "npx -y @acme/docs-mcp@1.4.0 --root ." in out.getvalue()

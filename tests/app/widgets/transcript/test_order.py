@@ -17,7 +17,7 @@ from agent.records.events import (
     QueueChanged,
 )
 from agent.records.messages import Busy, UserMessage
-from app.session.view import NOTHING, SessionView
+from app.session.view import NO_CHANGE, SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
@@ -133,7 +133,7 @@ def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
     live = Layout(view, PAGE)
     events = list(_events())
     for count in [*frames, len(events)]:
-        change = NOTHING
+        change = NO_CHANGE
         for event in events[:count]:
             change |= view.apply(event)
         events = events[count:]

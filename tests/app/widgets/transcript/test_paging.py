@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from agent.records.events import MessageRemoved, MessageUpdated
 from agent.records.messages import MessageWithParts, TextPart
-from app.session.view import KEPT, MOST, SessionView
+from app.session.view import KEPT_MESSAGES, MAX_MESSAGES, SessionView
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Starter
 from tests.support import records
@@ -210,15 +210,15 @@ async def test_c7_a_session_of_1000_messages_can_be_read_from_its_first(start: S
 
 async def test_what_is_let_go_of_above_moves_nothing_and_is_asked_for_again() -> None:
     """Q1, U3: while the newest is read, messages far above are let go of."""
-    whole = history(MOST // 2 + 10)
+    whole = history(MAX_MESSAGES // 2 + 10)
     app = TranscriptApp(SessionView(snapshot(*whole)))
     async with app.run_test(size=(80, 20)) as pilot:
         await settle(pilot)
         before = painted(app)
         view = app.transcript.view
         assert view is not None
-        view.let_go()
-        assert len(view.message_ids) == KEPT
+        view.trim()
+        assert len(view.message_ids) == KEPT_MESSAGES
         say(app, MessageUpdated(whole[-1].message))
         await settle(pilot)
         assert painted(app) == before
