@@ -50,7 +50,7 @@ def steps(testbed: Testbed) -> list[Row]:
 async def _headless(testbed: Testbed) -> float:
     runtime = await open_runtime(testbed.project, env=testbed.env)
     try:
-        session = await runtime.sessions.directory.create()
+        session = await runtime.sessions.repository.create()
 
         async def turn(text: str) -> None:
             with runtime.bus.subscribe(lambda e: isinstance(e, SessionIdle)) as ends:

@@ -5,22 +5,22 @@ several files or none, ``tracker`` remembers what each session has read and seri
 ``editor`` is what an editor in front of the program offers.
 """
 
-from agent.files.disk import FileStamp, Snapshot, load, replace_file, stamp_of, uninterrupted
+from agent.files.disk import FileContent, FileStamp, load, replace_file, run_to_end, stamp_of
 from agent.files.editor import Editor, EditorRefused
 from agent.files.text import TextFile, decode, detect, is_binary
 from agent.files.tracker import FileTracker
-from agent.files.transaction import Put, Remove, Step, StepFailed, change_all
+from agent.files.transaction import FileStep, FileStepFailed, PutFile, RemoveFile, change_all
 
 __all__ = [
     "Editor",
     "EditorRefused",
+    "FileContent",
     "FileStamp",
+    "FileStep",
+    "FileStepFailed",
     "FileTracker",
-    "Put",
-    "Remove",
-    "Snapshot",
-    "Step",
-    "StepFailed",
+    "PutFile",
+    "RemoveFile",
     "TextFile",
     "change_all",
     "decode",
@@ -28,6 +28,6 @@ __all__ = [
     "is_binary",
     "load",
     "replace_file",
+    "run_to_end",
     "stamp_of",
-    "uninterrupted",
 ]

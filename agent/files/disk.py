@@ -44,7 +44,7 @@ class FileStamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class FileContent:
     """All bytes of a file and the stamp that they had."""
 
     data: bytes
@@ -103,14 +103,14 @@ def stamp_of(data: bytes, info: os.stat_result) -> FileStamp:
     return FileStamp(len(data), info.st_mtime_ns, digest_of(data))
 
 
-def load(path: str, limit: int) -> Snapshot:
+def load(path: str, limit: int) -> FileContent:
     """The whole of a regular file of at most *limit* bytes (``EFBIG`` beyond)."""
     with os.fdopen(open_regular(path), "rb") as file:
         info = os.fstat(file.fileno())
         data = file.read(limit + 1) if info.st_size <= limit else None
     if data is None or len(data) > limit:
         raise OSError(errno.EFBIG, "file too large", path)
-    return Snapshot(data, stamp_of(data, info))
+    return FileContent(data, stamp_of(data, info))
 
 
 IN_PLACE = frozenset({errno.EBUSY, errno.EXDEV})
@@ -194,18 +194,18 @@ def _publish(temporary: Path, target: Path) -> None:
         temporary.rename(target)
 
 
-UNFINISHED = ".*.opencode-py.tmp"
+TEMPORARY_GLOB = ".*.opencode-py.tmp"
 """The names of files that are being written, for what looks at a folder meanwhile (a glob)."""
 
 
-def unfinished(target: Path) -> Path:
+def temporary_path(target: Path) -> Path:
     """Beside *target*, a name that nobody uses: short enough also in four bytes a letter."""
     return target.with_name(f".{target.name[:56]}.{secrets.token_hex(4)}.opencode-py.tmp")
 
 
 def _temporary(target: Path, data: bytes, mode: int) -> Path:
     """A synced file with *data* in the target's folder."""
-    temporary = unfinished(target)
+    temporary = temporary_path(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, mode)
     try:
@@ -259,7 +259,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-async def uninterrupted(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run *function* in a thread to its end, even if the caller is cancelled meanwhile."""
     task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:

@@ -140,7 +140,7 @@ def detect(sample: bytes, *, complete: bool) -> Encoding:
     return Encoding()
 
 
-def look_again(failed: Encoding, window: bytes) -> Encoding:
+def next_encoding(failed: Encoding, window: bytes) -> Encoding:
     """The encoding to try after *failed* met a byte that it has no place for.
 
     *window* is what stands around that byte, ``WINDOW`` bytes to each side: a long file may
@@ -225,7 +225,7 @@ def decode(data: bytes) -> TextFile:
             at = 0
         except UnicodeError as error:
             at = error.start if isinstance(error, UnicodeDecodeError) else 0
-        encoding = look_again(encoding, window(data, at + len(encoding.bom)))
+        encoding = next_encoding(encoding, window(data, at + len(encoding.bom)))
 
 
 def window(data: bytes, at: int) -> bytes:

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 from agent.files.disk import FileStamp
 from agent.files.editor import Editor
 
-REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 """Files remembered for a session; the one read longest ago is forgotten first."""
 
 
@@ -30,7 +30,7 @@ class FileTracker:
         seen = self._seen.setdefault(session_id, {})
         seen.pop(path, None)
         seen[path] = stamp
-        if len(seen) > REMEMBERED:
+        if len(seen) > MAX_REMEMBERED:
             del seen[next(iter(seen))]
 
     def seen(self, session_id: str, path: str) -> FileStamp | None:

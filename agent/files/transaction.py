@@ -12,7 +12,7 @@ from agent.files.disk import FileStamp, replace_file
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutFile:
     """*data* becomes the file at *path* (links resolved). *create*: nothing may be there yet.
     *mode* are its permission bits, None to keep those that it has or would get."""
 
@@ -23,16 +23,16 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class RemoveFile:
     """The file at *path* goes."""
 
     path: str
 
 
-Step = Put | Remove
+FileStep = PutFile | RemoveFile
 
 
-class StepFailed(OSError):
+class FileStepFailed(OSError):
     """The step for *path* failed because of *cause*. All is as it was, but for the paths
     *left*, which could not be brought back."""
 
@@ -40,7 +40,7 @@ class StepFailed(OSError):
         super().__init__(cause.errno, cause.strerror, path)
         self.path = path
         self.cause = cause
-        self.left = tuple(left)
+        self.not_restored = tuple(left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Undo:
     action: Callable[[], object]
 
 
-def change_all(steps: Sequence[Step]) -> dict[str, FileStamp]:
+def change_all(steps: Sequence[FileStep]) -> dict[str, FileStamp]:
     """Take *steps* in order and return the stamps of the files put, by path.
 
     Raises ``StepFailed`` after the steps that worked have been taken back.
@@ -59,19 +59,19 @@ def change_all(steps: Sequence[Step]) -> dict[str, FileStamp]:
     stamps: dict[str, FileStamp] = {}
     for step in steps:
         try:
-            if isinstance(step, Put):
+            if isinstance(step, PutFile):
                 stamps[step.path] = _put(step, undo)
             else:
                 aside.append(_set_aside(step.path, undo))
         except OSError as error:
-            raise StepFailed(step.path, error, _take_back(undo)) from error
+            raise FileStepFailed(step.path, error, _take_back(undo)) from error
     for path in aside:
         with contextlib.suppress(OSError):
             path.unlink()
     return stamps
 
 
-def _put(step: Put, undo: list[_Undo]) -> FileStamp:
+def _put(step: PutFile, undo: list[_Undo]) -> FileStamp:
     path = Path(step.path)
     if step.create:
         missing = [folder for folder in path.parents if not folder.exists()]

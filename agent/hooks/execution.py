@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import cast
 
 from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent
-from agent.process import Capture, Command, Finished, SpillStore, plain, run, shell_argv
+from agent.process import (
+    Capture,
+    Command,
+    FinishedCommand,
+    SpillStore,
+    run,
+    shell_argv,
+    strip_terminal_codes,
+)
 from agent.records.json import Json, JsonObject
 
 _DECISIONS: dict[str, Decision] = {
@@ -173,11 +181,11 @@ async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path)
     )
     capture = Capture(SpillStore(folder / "spill"), max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT)
     done = await run(command, capture)
-    assert isinstance(done, Finished)  # nothing detaches it
+    assert isinstance(done, FinishedCommand)  # nothing detaches it
     if done.timed_out:
         raise HookFailed(f"took longer than {hook.timeout:g} seconds")
     with said.open("rb") as file:
-        reason = plain(file.read(MAX_REASON).decode("utf-8", "replace")).strip()
+        reason = strip_terminal_codes(file.read(MAX_REASON).decode("utf-8", "replace")).strip()
     if done.exit_code == BLOCKING_EXIT_CODE:
         return HookAnswer(decision="deny", reason=reason or "it gave no reason")
     if done.exit_code != 0:

@@ -15,7 +15,7 @@ from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.records import Diagnostic
 from agent.lsp.servers import active_servers
 from agent.lsp.service import LspService
-from agent.process import Capture, Command, Finished, SpillStore, run
+from agent.process import Capture, Command, FinishedCommand, SpillStore, run
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class EditChecks:
             done = await run(command, capture, _unheard)
         except OSError as error:
             return f"The formatter {formatter.id} cannot be started: {error.strerror or error}."
-        if not isinstance(done, Finished) or done.timed_out:
+        if not isinstance(done, FinishedCommand) or done.timed_out:
             return f"The formatter {formatter.id} took longer than {FORMAT_TIMEOUT:.0f} s."
         if done.exit_code != 0:
             said = done.output.text.strip().splitlines()

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
 from agent.records.ids import new_id
 
 GRACE = 0.25
@@ -35,7 +35,7 @@ class ServerProcess:
         self.stdin = process.stdin
         self.stdout = process.stdout
         self._process = process
-        self._tree = Tree(mark, process.pid)
+        self._tree = ProcessTree(mark, process.pid)
         self._last: deque[str] = deque(maxlen=LAST_LINES)
         self._errors = asyncio.create_task(self._read_errors(), name="errors of a language server")
 
@@ -83,12 +83,12 @@ class ServerProcess:
     def memory(self) -> int:
         """Bytes that it and what it started hold; 0 where that cannot be told. Walks the
         process table: to be called in a thread."""
-        return sum(_resident(info.pid) for info in self._tree.look())
+        return sum(_resident(info.pid) for info in self._tree.scan())
 
     async def end(self) -> None:
         """End it and everything it started."""
         if LINUX:
-            await asyncio.to_thread(self._tree.look)
+            await asyncio.to_thread(self._tree.scan)
         await asyncio.to_thread(self._tree.signal_all, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE):

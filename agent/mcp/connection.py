@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.mcp.elicitation import ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
-from agent.process.tree import LINUX, MARKER, Tree
+from agent.process.tree import LINUX, MARKER, ProcessTree
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
@@ -31,7 +31,7 @@ def end_program(mark: str) -> None:
     """End what was started with *mark* in its environment, and all that came of it. Blocks for
     a look at the process table. Elsewhere than on Linux the SDK's own end has to do."""
     if LINUX:
-        tree = Tree(mark, session=-1)
+        tree = ProcessTree(mark, session=-1)
         tree.shell_reaped = True  # there is no group to signal, only processes with the mark
         tree.signal_all(signal.SIGKILL)
 

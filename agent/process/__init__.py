@@ -4,18 +4,18 @@
 left, at program exit. See ``agent.process.run`` for what is promised.
 """
 
-from agent.process.background import Background
-from agent.process.capture import Capture, Captured, Taken, plain
+from agent.process.background import BackgroundShell
+from agent.process.capture import Capture, CapturedOutput, NewOutput, strip_terminal_codes
 from agent.process.environment import (
     child_environment,
     shell,
     shell_argv,
     strict_environment,
 )
-from agent.process.in_terminal import Place, run_in_terminal
-from agent.process.relay import Passing
-from agent.process.run import Command, Finished, Started, kill_all, run, start
-from agent.process.spill import Spilled, SpillStore
+from agent.process.in_terminal import TerminalPlace, run_in_terminal
+from agent.process.relay import EnvironmentFilter
+from agent.process.run import Command, FinishedCommand, RunningCommand, kill_all, run, start
+from agent.process.spill import SpillFile, SpillStore
 from agent.process.terminals import (
     Terminal,
     TerminalCommand,
@@ -28,32 +28,32 @@ from agent.process.terminals import (
 )
 
 __all__ = [
-    "Background",
+    "BackgroundShell",
     "Capture",
-    "Captured",
+    "CapturedOutput",
     "Command",
-    "Finished",
-    "Passing",
-    "Place",
+    "EnvironmentFilter",
+    "FinishedCommand",
+    "NewOutput",
+    "RunningCommand",
+    "SpillFile",
     "SpillStore",
-    "Spilled",
-    "Started",
-    "Taken",
     "Terminal",
     "TerminalCommand",
     "TerminalExit",
     "TerminalLost",
     "TerminalMissing",
+    "TerminalPlace",
     "TerminalRefused",
     "TerminalText",
     "Terminals",
     "child_environment",
     "kill_all",
-    "plain",
     "run",
     "run_in_terminal",
     "shell",
     "shell_argv",
     "start",
     "strict_environment",
+    "strip_terminal_codes",
 ]

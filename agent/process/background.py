@@ -8,11 +8,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from agent.process.capture import Captured, Taken
-from agent.process.run import DRAIN, Started, shielded, signal_name
+from agent.process.capture import CapturedOutput, NewOutput
+from agent.process.run import DRAIN_TIMEOUT, RunningCommand, shielded, signal_name
 
 
-class Background:
+class BackgroundShell:
     """Takes over *started*. *timeout* is in seconds, None without limit.
 
     *on_change* is called when the shell ends. *exit_code* and *signal* are as in
@@ -20,7 +20,7 @@ class Background:
     """
 
     def __init__(
-        self, started: Started, *, timeout: float | None, on_change: Callable[[], None]
+        self, started: RunningCommand, *, timeout: float | None, on_change: Callable[[], None]
     ) -> None:
         self._started = started
         self._timeout = timeout
@@ -31,7 +31,7 @@ class Background:
         self.signal = ""
         self.timed_out = False
         self.killed = False
-        self.captured: Captured | None = None
+        self.captured: CapturedOutput | None = None
         self._took = 0.0
         self._listeners: list[Callable[[], None]] = []
         started.pump.listen(lambda _: self._printed())
@@ -42,7 +42,7 @@ class Background:
         return not self._exited.is_set()
 
     @property
-    def closed(self) -> bool:
+    def finished(self) -> bool:
         """Whether nothing can come any more: the shell has ended, and what it left too."""
         return self.captured is not None
 
@@ -70,12 +70,12 @@ class Background:
         """The end of its output."""
         return self._started.capture.tail()
 
-    def take(self) -> Taken:
+    def take_new(self) -> NewOutput:
         """What it has printed since the last look."""
         self._news.clear()
-        return self._started.capture.take()
+        return self._started.capture.take_new()
 
-    async def exited(self, timeout: float | None) -> bool:
+    async def wait_for_exit(self, timeout: float | None) -> bool:
         """Wait up to *timeout* seconds for the end; whether it came."""
         if self.running:
             waiting = asyncio.ensure_future(self._exited.wait())
@@ -85,7 +85,7 @@ class Background:
                 waiting.cancel()
         return not self.running
 
-    async def news(self, timeout: float) -> None:
+    async def wait_for_output(self, timeout: float) -> None:
         """Wait up to *timeout* seconds for output that was not taken yet, or for the end."""
         events = (self._news, self._exited) if self.running else (self._news,)
         waiting = {asyncio.ensure_future(event.wait()) for event in events}
@@ -102,7 +102,7 @@ class Background:
 
     async def _end(self) -> None:
         await self._started.child.end()
-        await asyncio.wait({self._started.pumping}, timeout=DRAIN)
+        await asyncio.wait({self._started.pumping}, timeout=DRAIN_TIMEOUT)
         self._started.pump.stop()
         await asyncio.wait({self._watching})
 
@@ -112,7 +112,7 @@ class Background:
             self.timed_out = True
             await child.end()
         code = child.reap()
-        await asyncio.wait({pumping}, timeout=DRAIN)
+        await asyncio.wait({pumping}, timeout=DRAIN_TIMEOUT)
         if code is not None:
             self.exit_code = code if code >= 0 else None
             self.signal = signal_name(-code) if code < 0 else ""
@@ -124,5 +124,5 @@ class Background:
         pump.close()
         self.captured = await asyncio.to_thread(self._started.capture.finish)
         self._printed()
-        if not await asyncio.to_thread(child.tree.left):
-            child.forget()
+        if not await asyncio.to_thread(child.tree.has_leftovers):
+            child.unregister()

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from agent.process.spill import Spilled, SpillStore, SpillWriter
+from agent.process.spill import SpillFile, SpillStore, SpillWriter
 
 PENDING = 16 * 1024
 """Characters of an unfinished line that are held back; more is passed on as it is."""
@@ -33,7 +33,7 @@ _LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def plain(text: str) -> str:
+def strip_terminal_codes(text: str) -> str:
     """*text* without terminal sequences and control characters, line ends and tabs kept."""
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
@@ -59,7 +59,7 @@ def _last_overwrite(line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedOutput:
     """A finished output. *text* is all of it if *whole*, else its end.
 
     *lines* and *size* (bytes) count everything. *spill* is the file that holds the whole,
@@ -69,20 +69,20 @@ class Captured:
     text: str
     lines: int
     size: int
-    whole: bool
-    spill: Spilled | None = None
+    complete: bool
+    spill: SpillFile | None = None
     spill_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class NewOutput:
     """What came since the last look. *dropped* characters before it are not held any more.
 
     A line that was not finished then comes again, once it is.
     """
 
     text: str
-    dropped: int = 0
+    lost_characters: int = 0
 
 
 class Capture:
@@ -183,45 +183,45 @@ class Capture:
                 break
             parts.append(text[-missing:])
             missing -= len(text)
-        return plain("".join(reversed(parts))[-TAIL:])
+        return strip_terminal_codes("".join(reversed(parts))[-TAIL:])
 
     @property
     def lines(self) -> int:
         """Lines so far."""
         return self._newlines + (not self._ends_line or bool(self._pending))
 
-    def take(self) -> Taken:
+    def take_new(self) -> NewOutput:
         """What has come since the last ``take``, as a screen would show it."""
         line = self._pending.rstrip("\r")
         new = self._kept_chars - self._taken_chars
         if not new and line == self._taken_line:
-            return Taken("")
+            return NewOutput("")
         held = "".join(self._ring)[-new:] if new else ""
         self._taken_chars, self._taken_line = self._kept_chars, line
-        return Taken(plain(held + line), max(0, new - len(held)))
+        return NewOutput(strip_terminal_codes(held + line), max(0, new - len(held)))
 
-    def finish(self) -> Captured:
+    def finish(self) -> CapturedOutput:
         """End the output and close its spill file."""
         self._accept(self._decoder.decode(b"", final=True))
         self._keep(self._pending.rstrip("\r"))
         self._pending = ""
         spill = self._close_spill() if self._over else None
-        return Captured(
-            text=plain("".join(self._ring)),
+        return CapturedOutput(
+            text=strip_terminal_codes("".join(self._ring)),
             lines=self._newlines + (not self._ends_line),
             size=self._size,
-            whole=not self._over,
+            complete=not self._over,
             spill=spill,
             spill_error=self._error,
         )
 
-    def _close_spill(self) -> Spilled | None:
+    def _close_spill(self) -> SpillFile | None:
         with self._writing:
             self._flush()
             if self._writer is None:
                 return None
             try:
-                return Spilled(str(self._writer.close()), self._writer.left_out)
+                return SpillFile(str(self._writer.close()), self._writer.omitted)
             except OSError as error:
                 self._fail(error)
                 return None

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from agent.process.tree import LINUX, MARKER, Tree, become_subreaper
+from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
 from agent.records.ids import new_id
 
 GRACE = 0.25
@@ -19,11 +19,11 @@ PIPE_SIZE = 256 * 1024
 ROUNDS = 100
 """Looks for survivors after the hard signal, 10 ms apart: what forks meanwhile is found too."""
 
-_trees: dict[str, tuple[Tree, "subprocess.Popen[bytes] | None"]] = {}
+_trees: dict[str, tuple[ProcessTree, "subprocess.Popen[bytes] | None"]] = {}
 """What calls have left, and their shell where that is a child of ours."""
 
 
-class Child:
+class ShellProcess:
     """A running shell. *output* is the reading end of the pipe with all it prints."""
 
     def __init__(self, argv: tuple[str, ...], directory: str, env: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class Child:
             raise
         finally:
             os.close(writing)
-        self.tree = Tree(self._id, self._process.pid)
+        self.tree = ProcessTree(self._id, self._process.pid)
         _trees[self._id] = (self.tree, self._process)
         self._exited = _exit_future(self._process)
 
@@ -80,12 +80,12 @@ class Child:
         """End the shell and everything it started: TERM, a grace, KILL."""
         await end_tree(self.tree, self._lives, lambda: self.reap() is not None)
         await asyncio.wait({self._exited}, timeout=GRACE)
-        self.forget()
+        self.unregister()
 
     def _lives(self) -> bool:
-        return bool(self.tree.look()) if LINUX else self._process.poll() is None
+        return bool(self.tree.scan()) if LINUX else self._process.poll() is None
 
-    def forget(self) -> None:
+    def unregister(self) -> None:
         """Nothing of the call is left: it needs no end at program exit."""
         _trees.pop(self._id, None)
 
@@ -132,11 +132,13 @@ def _exit_future(process: "subprocess.Popen[bytes]") -> asyncio.Future[None]:
     return exited
 
 
-async def end_tree(tree: Tree, lives: Callable[[], bool], reaped: Callable[[], bool]) -> None:
+async def end_tree(
+    tree: ProcessTree, lives: Callable[[], bool], reaped: Callable[[], bool]
+) -> None:
     """End all of *tree*: TERM, a grace, KILL until nothing *lives* and the shell is *reaped*.
     *lives* looks at the process table."""
     # Seen before the signal, so that nothing is lost when its parent dies first.
-    await asyncio.to_thread(tree.look)
+    await asyncio.to_thread(tree.scan)
     alive = await asyncio.to_thread(tree.signal_all, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
     pause = 0.005
@@ -151,20 +153,20 @@ async def end_tree(tree: Tree, lives: Callable[[], bool], reaped: Callable[[], b
         await asyncio.sleep(0.01)
 
 
-def remember(call_id: str, tree: Tree) -> None:
+def register(call_id: str, tree: ProcessTree) -> None:
     """End *tree* with the program, unless it is forgotten before."""
     _trees[call_id] = (tree, None)
 
 
-def forget(call_id: str) -> None:
+def unregister(call_id: str) -> None:
     _trees.pop(call_id, None)
 
 
-def collect() -> None:
+def reap_finished() -> None:
     """Reap what background processes of finished calls left; forget calls that ended whole."""
     for call_id, (tree, process) in list(_trees.items()):
         ended = process is None or process.returncode is not None
-        if ended and not tree.left():
+        if ended and not tree.has_leftovers():
             _trees.pop(call_id, None)
 
 

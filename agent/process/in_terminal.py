@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.process.capture import Capture
-from agent.process.child import GRACE, end_tree, forget, remember
+from agent.process.child import GRACE, end_tree, register, unregister
 from agent.process.pump import Pump
-from agent.process.relay import Passing, Relay
-from agent.process.run import DRAIN, Command, Finished, shielded, signal_name
+from agent.process.relay import EnvironmentFilter, Relay
+from agent.process.run import DRAIN_TIMEOUT, Command, FinishedCommand, shielded, signal_name
 from agent.process.terminals import (
     Terminal,
     TerminalCommand,
@@ -25,7 +25,7 @@ from agent.process.terminals import (
     TerminalRefused,
     Terminals,
 )
-from agent.process.tree import ForeignTree
+from agent.process.tree import ForeignProcessTree
 
 KEPT = 1024 * 1024
 """Bytes of output that a terminal is asked to keep."""
@@ -41,22 +41,22 @@ UNTOLD = "The user's editor did not tell how the command ended."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TerminalPlace:
     """Where a command runs: a terminal of *terminals*, in a session of the user's. *shown* is
     told the terminal's id as soon as there is one."""
 
     terminals: Terminals
     session_id: str
-    shown: Callable[[str], None]
+    on_open: Callable[[str], None]
 
 
 async def run_in_terminal(
-    place: Place,
+    place: TerminalPlace,
     command: Command,
-    passing: Passing,
+    passing: EnvironmentFilter,
     capture: Capture,
     on_output: Callable[[str], None] | None = None,
-) -> Finished:
+) -> FinishedCommand:
     """Run *command*, a bash with the command line as its last word. Its ``env`` is for shells of
     the program's; here *passing* says what it gets of the terminal's.
 
@@ -71,7 +71,7 @@ async def run_in_terminal(
     terminal = await _opened(place, command, relay)
     call = _Call(terminal, relay, capture, on_output)
     try:
-        place.shown(terminal.id)
+        place.on_open(terminal.id)
         left = None if command.timeout is None else began + command.timeout - time.monotonic()
         timed_out = not await call.ended(left)
         if timed_out:
@@ -84,9 +84,9 @@ async def run_in_terminal(
         await shielded(call.close())
 
 
-async def _opened(place: Place, command: Command, relay: Relay) -> Terminal:
+async def _opened(place: TerminalPlace, command: Command, relay: Relay) -> Terminal:
     wanted = TerminalCommand(
-        argv=command.argv, directory=command.directory, env=relay.env, kept=KEPT
+        argv=command.argv, directory=command.directory, env=relay.env, max_output=KEPT
     )
     try:
         async with asyncio.timeout(command.timeout):
@@ -117,10 +117,10 @@ class _Call:
         self._capture = capture
         self._on_output = on_output
         self._pump: Pump | None = None
-        self._tree = ForeignTree(relay.id)
+        self._tree = ForeignProcessTree(relay.id)
         self._exiting = asyncio.create_task(terminal.exit(), name="end of a terminal's command")
         self._hearing = asyncio.create_task(self._hear(), name="output of a terminal's command")
-        remember(relay.id, self._tree)
+        register(relay.id, self._tree)
 
     async def _hear(self) -> None:
         self._pump = Pump(await self._relay.accept(), self._capture, self._on_output)
@@ -132,7 +132,7 @@ class _Call:
         done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._exiting in done and self._hearing not in done:
             # The relay's last words are on their way, or there is none.
-            await asyncio.wait({self._hearing}, timeout=DRAIN)
+            await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
             if self._pump is not None and not self._hearing.done():
                 if self._exiting.exception() is not None:
                     left = None if timeout is None else max(0.0, timeout)
@@ -150,9 +150,9 @@ class _Call:
         await asyncio.wait({killing, self._hearing}, timeout=2 * GRACE)
         await end_tree(self._tree, lambda: bool(self._tree.look()), lambda: True)
         await killing
-        await asyncio.wait({self._hearing}, timeout=DRAIN)
+        await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
 
-    async def finished(self, *, timed_out: bool, began: float) -> Finished:
+    async def finished(self, *, timed_out: bool, began: float) -> FinishedCommand:
         told = await self._told()
         remark = ""
         if self._pump is None:
@@ -166,18 +166,18 @@ class _Call:
                 remark = remark or UNTOLD
         else:
             code, name = status.code, signal_name(status.signal) if status.signal else ""
-        left = self._exiting.done() and await asyncio.to_thread(self._tree.left)
+        left = self._exiting.done() and await asyncio.to_thread(self._tree.has_leftovers)
         background = left or (status is not None and status.left)
         if not background:
-            forget(self._relay.id)
+            unregister(self._relay.id)
         output = await asyncio.to_thread(self._capture.finish)
         if self._pump is not None:
             self._pump.show_last()
-        return Finished(
+        return FinishedCommand(
             exit_code=None if timed_out else code,
             signal=name,
             timed_out=timed_out,
-            background=background,
+            left_running=background,
             duration=time.monotonic() - began,
             output=output,
             remark=remark,
@@ -200,7 +200,7 @@ class _Call:
         except TerminalLost as lost:
             return f"The user's editor did not tell what the command printed: {lost}"
         self._capture.feed(shown.text.encode("utf-8", "replace"))
-        return CUT if shown.cut else ""
+        return CUT if shown.truncated else ""
 
     async def abandon(self) -> None:
         """After a cancel: end everything, show what was printed, keep nothing."""
@@ -211,9 +211,9 @@ class _Call:
                 self._on_output(self._capture.tail())
         else:
             self._pump.stop()
-            await asyncio.wait({self._hearing}, timeout=DRAIN)
+            await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
             self._pump.show_last()
-        forget(self._relay.id)
+        unregister(self._relay.id)
         await asyncio.to_thread(self._capture.discard)
 
     async def close(self) -> None:

@@ -24,18 +24,18 @@ from agent.process.environment import NON_INTERACTIVE, STARTUP_FILES
 from agent.process.tree import MARKER
 from agent.records.ids import new_id
 
-CHILD = Path(__file__).with_name("relay_child.py")
+CHILD_SCRIPT = Path(__file__).with_name("relay_child.py")
 
 SPECIAL = frozenset("$`\\\"'")
 """Characters that bash would expand in the value of ``BASH_ENV``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
+class EnvironmentFilter:
     """Which of a terminal's variables a command gets to see: all but the *dropped* ones, or of
     those just *only*."""
 
-    dropped: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
 
 
@@ -53,12 +53,12 @@ class Relay:
     """The near end: a private folder, and the socket in it. Made in a thread or not, it is used
     from one loop. ``close`` it."""
 
-    def __init__(self, argv: tuple[str, ...], directory: str, passing: Passing) -> None:
+    def __init__(self, argv: tuple[str, ...], directory: str, passing: EnvironmentFilter) -> None:
         """*argv* is a bash with its command as the last word. Raises ``OSError``."""
         self.id = new_id("cal")
         self._folder = Path(tempfile.mkdtemp(prefix="opencode-py-"))
         self._start = self._folder / "start"
-        self._dropped = STARTUP_FILES | passing.dropped
+        self._dropped = STARTUP_FILES | passing.excluded
         self._command = argv[-1]
         self._listening = socket.socket(socket.AF_UNIX)
         self._link: socket.socket | None = None
@@ -135,7 +135,7 @@ class Relay:
 
 
 def _program(folder: Path) -> tuple[str, ...]:
-    return (sys.executable, "-I", "-S", str(CHILD), str(folder))
+    return (sys.executable, "-I", "-S", str(CHILD_SCRIPT), str(folder))
 
 
 def _check(folder: Path) -> None:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agent.process.capture import Capture, Captured
-from agent.process.child import Child, collect, kill_all
+from agent.process.capture import Capture, CapturedOutput
+from agent.process.child import ShellProcess, kill_all, reap_finished
 from agent.process.pump import Pump
 
-__all__ = ["Command", "Finished", "Started", "kill_all", "run", "start"]
+__all__ = ["Command", "FinishedCommand", "RunningCommand", "kill_all", "run", "start"]
 
-DRAIN = 0.2
+DRAIN_TIMEOUT = 0.2
 """Seconds that output may still come after the shell has exited."""
 
 _cleanups: set[asyncio.Task[None]] = set()
@@ -38,7 +38,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedCommand:
     """How a command ended. *exit_code* is None if a signal or the time-out ended it.
 
     *signal* is the signal's name or "". *background* tells that something it started still
@@ -48,20 +48,20 @@ class Finished:
     exit_code: int | None
     signal: str
     timed_out: bool
-    background: bool
+    left_running: bool
     duration: float
-    output: Captured
+    output: CapturedOutput
     remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class RunningCommand:
     """A shell that runs, and the task that moves what it prints into *capture*.
 
     *began* is on the monotonic clock.
     """
 
-    child: Child
+    child: ShellProcess
     pump: Pump
     pumping: asyncio.Task[None]
     capture: Capture
@@ -76,18 +76,18 @@ def _end_with_program() -> None:
 
 async def start(
     command: Command, capture: Capture, on_output: Callable[[str], None] | None = None
-) -> Started:
+) -> RunningCommand:
     """Start *command* and read what it prints. Raises ``OSError`` if it can't start.
 
     *on_output* gets the end of the output (about 4,000 characters), at most ten times a
     second, and once more at the end.
     """
     _end_with_program()
-    await asyncio.to_thread(collect)
-    child = Child(command.argv, command.directory, command.env)
+    await asyncio.to_thread(reap_finished)
+    child = ShellProcess(command.argv, command.directory, command.env)
     pump = Pump(child.output, capture, on_output)
     pumping = asyncio.create_task(pump.run(), name="command output")
-    return Started(child, pump, pumping, capture, time.monotonic())
+    return RunningCommand(child, pump, pumping, capture, time.monotonic())
 
 
 async def run(
@@ -95,7 +95,7 @@ async def run(
     capture: Capture,
     on_output: Callable[[str], None] | None = None,
     detach: asyncio.Event | None = None,
-) -> Finished | Started:
+) -> FinishedCommand | RunningCommand:
     """Run *command*. Raises ``OSError`` if it can't start; a cancel ends all of it first.
 
     *on_output* is as for ``start``. Once *detach* is set, what runs is handed over as it is.
@@ -109,10 +109,10 @@ async def run(
         if not ended:
             await shielded(child.end())
         code = child.reap()
-        await asyncio.wait({pumping}, timeout=DRAIN)
+        await asyncio.wait({pumping}, timeout=DRAIN_TIMEOUT)
         pump.stop()
         await pumping
-        left = await asyncio.to_thread(child.tree.left)
+        left = await asyncio.to_thread(child.tree.has_leftovers)
         output = await asyncio.to_thread(capture.finish)
     except BaseException:
         await shielded(_abandon(child, pump, pumping, capture))
@@ -125,12 +125,12 @@ async def run(
         pump.discard_rest()
     background = left or not pump.ended
     if not background:
-        child.forget()
-    return Finished(
+        child.unregister()
+    return FinishedCommand(
         exit_code=code if ended and code is not None and code >= 0 else None,
         signal=signal_name(-code) if code is not None and code < 0 else "",
         timed_out=not ended,
-        background=background,
+        left_running=background,
         duration=time.monotonic() - started.began,
         output=output,
     )
@@ -143,11 +143,13 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-async def _abandon(child: Child, pump: Pump, pumping: asyncio.Task[None], capture: Capture) -> None:
+async def _abandon(
+    child: ShellProcess, pump: Pump, pumping: asyncio.Task[None], capture: Capture
+) -> None:
     """After a cancel: end everything, show what was printed, keep nothing."""
     try:
         await child.end()
-        await asyncio.wait({pumping}, timeout=DRAIN)
+        await asyncio.wait({pumping}, timeout=DRAIN_TIMEOUT)
     finally:
         pump.stop()
         await asyncio.wait({pumping})

@@ -77,11 +77,11 @@ class _Ring:
 
 
 @dataclass(frozen=True, slots=True)
-class Spilled:
+class SpillFile:
     """A finished spill file; *left_out* bytes of the middle were too many to keep."""
 
     path: str
-    left_out: int = 0
+    omitted: int = 0
 
 
 class SpillWriter:
@@ -96,7 +96,7 @@ class SpillWriter:
         self._done = done
         self._half = per_call // 2
         self._first = 0
-        self.left_out = 0
+        self.omitted = 0
         self._ring: _Ring | None = None
 
     def write(self, data: bytes) -> None:
@@ -122,9 +122,9 @@ class SpillWriter:
         ring = self._ring
         try:
             if ring is not None:
-                self.left_out = max(0, ring.total - self._half)
-                if self.left_out:
-                    self._write(f"\n[{self.left_out:,} bytes were left out here]\n".encode())
+                self.omitted = max(0, ring.total - self._half)
+                if self.omitted:
+                    self._write(f"\n[{self.omitted:,} bytes were left out here]\n".encode())
                 ring.copy_to(self._write)
         finally:
             self._shut()
@@ -184,18 +184,18 @@ class SpillStore:
         with self._lock:
             self._left += self._per_call - size
 
-    def save(self, text: str) -> Spilled:
+    def save(self, text: str) -> SpillFile:
         """Keep *text* in a new file."""
         writer = self.open()
         try:
             for start in range(0, len(text), COPY_CHUNK):
                 writer.write(text[start : start + COPY_CHUNK].encode("utf-8", "replace"))
-            return Spilled(str(writer.close()), writer.left_out)
+            return SpillFile(str(writer.close()), writer.omitted)
         except OSError:
             writer.discard()
             raise
 
-    def place_of(self, text: str) -> str:
+    def save_or_explain(self, text: str) -> str:
         """Keep *text* in a new file; its path, or words that say why there is none."""
         try:
             return self.save(text).path

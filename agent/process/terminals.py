@@ -25,7 +25,7 @@ class TerminalCommand:
     argv: tuple[str, ...]
     directory: str
     env: Mapping[str, str]
-    kept: int
+    max_output: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class TerminalText:
     """What a terminal shows; *cut* if that is not all that was printed."""
 
     text: str
-    cut: bool
+    truncated: bool
 
 
 class Terminal(Protocol):

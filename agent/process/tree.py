@@ -88,7 +88,7 @@ def _has_marker(pid: int, marker: bytes) -> bool:
         return False
 
 
-class Tree:
+class ProcessTree:
     """The processes of one call. *session* is the pid of its shell, which leads the session."""
 
     def __init__(self, call_id: str, session: int) -> None:
@@ -97,7 +97,7 @@ class Tree:
         self._seen: dict[int, int] = {}
         self.shell_reaped = False
 
-    def look(self) -> list[ProcessInfo]:
+    def scan(self) -> list[ProcessInfo]:
         """What lives of the call now, the shell included; dead orphans are reaped.
 
         Walks the process table, so call it in a thread. Empty elsewhere than on Linux.
@@ -123,9 +123,9 @@ class Tree:
                     os.waitpid(info.pid, os.WNOHANG)
         return alive
 
-    def left(self) -> bool:
+    def has_leftovers(self) -> bool:
         """Whether anything but the shell still lives."""
-        return any(info.pid != self._session for info in self.look())
+        return any(info.pid != self._session for info in self.scan())
 
     def signal_group(self, number: signal.Signals) -> None:
         """Signal the shell's group; at once, without a look at the process table."""
@@ -139,7 +139,7 @@ class Tree:
         self.signal_group(number)
         if not LINUX:
             return self._group_lives()
-        alive = self.look()
+        alive = self.scan()
         for info in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(info.pid, number)
@@ -155,7 +155,7 @@ class Tree:
         return True
 
 
-class ForeignTree(Tree):
+class ForeignProcessTree(ProcessTree):
     """What lives of a call that somebody else has started: whoever carries its marker, and what
     came of those, on the whole machine (Linux; elsewhere nothing is found)."""
 

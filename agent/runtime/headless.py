@@ -32,12 +32,12 @@ from agent.session.subagents.last_answer import last_answer
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes (spec 11, F2)."""
 
-NOBODY = (
+NOBODY_TO_ASK = (
     "Nobody is here to answer questions. Decide by what you know, and name the decision and what "
     "else it could have been in your answer."
 )
 
-SERVERS = 10.0
+SERVER_TIMEOUT = 10.0
 """Seconds that MCP servers get to be ready: there is no later turn that could have their tools."""
 
 EMPTY = "The model gave an empty answer."
@@ -68,7 +68,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class HeadlessResult:
     """How the run ended. *answer* is the last text of the turn; *refused* tells what nobody could
     be asked about; *usage* and *cost* are those of all steps, the
     sub-agents' included, None where none was told."""
@@ -81,7 +81,7 @@ class Ending:
     cost: float | None
 
     @property
-    def code(self) -> int:
+    def exit_code(self) -> int:
         match self.outcome:
             case "completed":
                 if self.refused:
@@ -98,13 +98,13 @@ class Ending:
 
 
 @dataclass(slots=True)
-class Headless:
+class HeadlessRun:
     """Runs one prompt. *approved* is what the caller allowed beforehand."""
 
     runtime: Runtime
     approved: tuple[Approval, ...] = ()
     refused: list[str] = field(default_factory=list[str])
-    ending: Ending | None = None
+    result: HeadlessResult | None = None
     _stopped: bool = False
     _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
 
@@ -113,7 +113,7 @@ class Headless:
 
         Raises ``SessionNotFound``.
         """
-        directory = self.runtime.sessions.directory
+        directory = self.runtime.sessions.repository
         if session_id is not None:
             found = await directory.get(session_id)
         elif resume:
@@ -125,7 +125,7 @@ class Headless:
             return await directory.create(agent=self.runtime.config.config.default_agent)
         return await directory.fork(found.id) if fork else found
 
-    async def command(
+    async def command_prompt(
         self, name: str, argument: str, session: Session, base: PromptInput
     ) -> PromptInput:
         """What the slash command *name* sends; what it runs is refused where it would ask.
@@ -148,9 +148,9 @@ class Headless:
             if isinstance(event, PermissionAsked):
                 self._answer(event.request)
 
-    async def servers(self) -> None:
+    async def wait_for_servers(self) -> None:
         """Wait until the MCP servers were tried, for a prompt that is to have their tools."""
-        await self.runtime.mcp.tried(SERVERS)
+        await self.runtime.mcp.tried(SERVER_TIMEOUT)
 
     async def stop(self, session: Session) -> None:
         """Cancel the turn that ``run`` runs, or the one that it is about to begin."""
@@ -177,20 +177,20 @@ class Headless:
                     case PermissionAsked(request=request) if request.root_id in tree:
                         self._answer(request)
                     case QuestionAsked(question=question) if question.root_id in tree:
-                        self.runtime.questions.decline(question.id, NOBODY)
+                        self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
                     case PartUpdated(part=StepFinishPart() as step):
                         self._steps[step.id] = step
                     case SessionIdle() if event.session_id == session.id:
-                        self.ending = await self._ended(session, asked, event)
+                        self.result = await self._ended(session, asked, event)
                     case Resync():
                         for request in self.runtime.permissions.pending(session.id):
                             self._answer(request)
                         for question in self.runtime.questions.pending(session.id):
-                            self.runtime.questions.decline(question.id, NOBODY)
+                            self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
                     case _:
                         pass
                 yield event
-                if self.ending is not None:
+                if self.result is not None:
                     return
         finally:
             subscription.close()
@@ -214,7 +214,7 @@ class Headless:
         if refused:
             self.refused.append(what)
 
-    async def _ended(self, session: Session, asked: str, idle: SessionIdle) -> Ending:
+    async def _ended(self, session: Session, asked: str, idle: SessionIdle) -> HeadlessResult:
         store = self.runtime.store
         messages = await store.messages(session.id)
         ids = [item.message.id for item in messages]
@@ -225,7 +225,7 @@ class Headless:
         error = idle.error
         if idle.outcome == "completed" and not answer:
             error = ErrorInfo("empty", EMPTY)
-        return Ending(
+        return HeadlessResult(
             outcome=idle.outcome,
             answer=answer,
             error=error,

@@ -32,13 +32,13 @@ from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
 from agent.runtime.services import (
-    Opened,
-    add_tools,
-    code_of,
-    hooks_of,
-    named,
-    permissions_of,
-    room_rules,
+    OpenedFolder,
+    add_plugin_tools,
+    code_service,
+    compaction_settings,
+    hook_service,
+    models_and_agents,
+    permission_service,
     tool_deps,
     turn_limits,
 )
@@ -50,14 +50,14 @@ from agent.session.prompt.request_hooks import RequestHooks
 from agent.session.prompt.slash_commands import CommandDeps, Commands
 from agent.session.prompt.system_prompt import Briefing, BriefingDeps
 from agent.session.queue import Queues
-from agent.session.repository import Directory
+from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import Window
-from agent.session.runner import CLOSING
+from agent.session.runner import CLOSE_TIMEOUT
 from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
-from agent.session.turn.turn import StopHook, TurnDeps
+from agent.session.turn.turn import SessionServices, StopHook
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
@@ -91,7 +91,7 @@ class Runtime:
     trust: Trust
     guidance: Guidance
     titles: Titles
-    window: Window
+    context_usage: Window
     shells: Shells
     questions: QuestionService
     queues: Queues
@@ -107,11 +107,11 @@ class Runtime:
         """End running turns and what they started, close connections, write what is left."""
         # What takes longer to end than this is killed, whatever it is doing (L10a).
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(CLOSE_TIMEOUT):
                 started = (self.sessions, self.shells, self.mcp, self.code.servers)
                 await asyncio.gather(*(service.close() for service in started))
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self.session_hooks.close()
         await self.titles.close()
         kill_all()
@@ -128,7 +128,7 @@ async def open_runtime(
     stop_hooks: tuple[StopHook, ...] = (),
     ask_trust: AskTrust | None = None,
     editor: Editor | None = None,
-    holds: bool = True,
+    wait_for_background: bool = True,
     terminals: Terminals | None = None,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
@@ -154,7 +154,7 @@ async def open_runtime(
     try:
         await store.recover()
         return _compose(
-            Opened(
+            OpenedFolder(
                 directory=directory,
                 project=project,
                 paths=paths,
@@ -167,7 +167,7 @@ async def open_runtime(
                 stop_hooks=stop_hooks,
                 plugins=plugins,
                 editor=editor,
-                holds=holds,
+                wait_for_background=wait_for_background,
                 terminals=terminals,
             )
         )
@@ -177,18 +177,18 @@ async def open_runtime(
 
 
 def _turn_deps(
-    opened: Opened,
+    opened: OpenedFolder,
     catalog: Catalog,
     agents: Agents,
     config: Config,
     guidance: Guidance,
-    folder: Directory,
+    folder: SessionRepository,
     hooks: Hooks,
     code: CodeServices,
-) -> TurnDeps:
+) -> SessionServices:
     """What turns work with."""
     bus, store = opened.bus, opened.store
-    permissions = permissions_of(opened, agents, config)
+    permissions = permission_service(opened, agents, config)
     shells, tracing = Shells(bus), Tracing(opened.env)
     questions = QuestionService(bus)
     tools = replace(
@@ -199,7 +199,7 @@ def _turn_deps(
     )
     registry, truncator = build_tools(tools), build_truncator(tools)
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
-    return TurnDeps(
+    return SessionServices(
         bus=bus,
         store=store,
         clients=clients,
@@ -224,24 +224,24 @@ def _turn_deps(
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
-        room=room_rules(config.compaction),
+        compaction=compaction_settings(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
-        holds=opened.holds,
+        wait_for_background=opened.wait_for_background,
     )
 
 
-def _compose(opened: Opened) -> Runtime:
-    catalog, agents, loaded = named(opened)
+def _compose(opened: OpenedFolder) -> Runtime:
+    catalog, agents, loaded = models_and_agents(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
-    folder = Directory(store, agents, str(opened.directory), str(opened.project))
-    hooks, unused = hooks_of(opened, loaded)
+    folder = SessionRepository(store, agents, str(opened.directory), str(opened.project))
+    hooks, unused = hook_service(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
-    code = code_of(opened, config)
+    code = code_service(opened, config)
     deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
     deps = replace(deps, hooks=session_hooks)
-    unused = (*opened.plugins.notices, *unused, *add_tools(opened, deps.registry))
+    unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, deps.registry))
     sessions = SessionService(deps, bus, folder)
     default = config.default_agent
     leaving = plan_tools(sessions, deps.questions, deps.permissions, agents, default)
@@ -264,7 +264,7 @@ def _compose(opened: Opened) -> Runtime:
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
-        window=Window(deps, folder),
+        context_usage=Window(deps, folder),
         notices=(*loaded.notices, *unused, *store.notices),
         hooks=hooks,
         session_hooks=session_hooks,

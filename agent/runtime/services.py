@@ -23,7 +23,7 @@ from agent.provider.catalog.from_config import catalog_from_config, secret_varia
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.session.context.prune import PROTECTED
 from agent.session.guards import TurnLimits
-from agent.session.turn.compactor import RoomRules
+from agent.session.turn.compactor import CompactionSettings
 from agent.session.turn.turn import StopHook
 from agent.store.store import Store
 from agent.tools.registry import Registry, ToolDeps
@@ -35,7 +35,7 @@ from agent.tools.websearch import ENGINES, engine_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedFolder:
     """What is there before any service is."""
 
     directory: Path
@@ -50,11 +50,11 @@ class Opened:
     stop_hooks: tuple[StopHook, ...]
     plugins: Plugins
     editor: Editor | None = None
-    holds: bool = True
+    wait_for_background: bool = True
     terminals: Terminals | None = None
 
 
-def permissions_of(opened: Opened, agents: Agents, config: Config) -> PermissionService:
+def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> PermissionService:
     return PermissionService(
         opened.bus,
         opened.store,
@@ -65,7 +65,7 @@ def permissions_of(opened: Opened, agents: Agents, config: Config) -> Permission
     )
 
 
-def named(opened: Opened) -> tuple[Catalog, Agents, LoadedConfig]:
+def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConfig]:
     """The models and agents. A wrong name is told now, not at the first prompt: one of the
     user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
     loaded = opened.loaded
@@ -96,7 +96,7 @@ def _without(
     return replace(loaded, config=config, notices=(*loaded.notices, notice))
 
 
-def hooks_of(opened: Opened, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ...]]:
+def hook_service(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ...]]:
     """The hooks that count, started with the environment that commands get (H2); and sentences on
     what has no effect. Reads files."""
     found = find_hooks(
@@ -111,7 +111,7 @@ def hooks_of(opened: Opened, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ..
     return Hooks(opened.bus, env, hooks), found.notes
 
 
-def add_tools(opened: Opened, registry: Registry) -> tuple[str, ...]:
+def add_plugin_tools(opened: OpenedFolder, registry: Registry) -> tuple[str, ...]:
     """Put the tools of plugins into the *registry*; sentences on those that cannot be."""
     notes: list[str] = []
     for each in opened.plugins.working:
@@ -131,21 +131,23 @@ def _secrets(config: Config) -> frozenset[str]:
 
 def turn_limits(config: Config) -> TurnLimits:
     return TurnLimits(
-        steps=config.limits.steps,
-        tokens=config.limits.tokens,
-        cost=config.limits.cost,
-        repeats=config.limits.repeats,
-        target=config.limits.target_tokens,
+        max_steps=config.limits.steps,
+        max_tokens=config.limits.tokens,
+        max_cost=config.limits.cost,
+        max_repeats=config.limits.repeats,
+        target_tokens=config.limits.target_tokens,
         auto_compact=config.compaction.auto,
     )
 
 
-def room_rules(given: CompactionConfig) -> RoomRules:
+def compaction_settings(given: CompactionConfig) -> CompactionSettings:
     keep = PROTECTED | {*given.protect}
-    return RoomRules(reserved=given.reserved, prune=given.prune, keep=keep, model=given.model)
+    return CompactionSettings(
+        reserved_tokens=given.reserved, prune=given.prune, protected_tools=keep, model=given.model
+    )
 
 
-def code_of(opened: Opened, config: Config) -> CodeServices:
+def code_service(opened: OpenedFolder, config: Config) -> CodeServices:
     return open_code_services(
         config,
         opened.project,
@@ -156,7 +158,7 @@ def code_of(opened: Opened, config: Config) -> CodeServices:
     )
 
 
-def tool_deps(opened: Opened, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
+def tool_deps(opened: OpenedFolder, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
     search = config.websearch
     return ToolDeps(
         store=opened.store,

@@ -51,15 +51,15 @@ class PromptInput:
     files: tuple[FilePart, ...] = ()
     mentions: tuple[Mention, ...] = ()
     agents: tuple[str, ...] = ()
-    typed: str | None = None
+    display_text: str | None = None
     subtask: Subtask | None = None
-    passing: bool = False
+    one_off: bool = False
     context: str = ""
 
     @property
-    def seen(self) -> str:
+    def visible_text(self) -> str:
         """What the user sees of it."""
-        return self.text if self.typed is None else self.typed
+        return self.text if self.display_text is None else self.display_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ class BackgroundTaskList:
     )
 
     @classmethod
-    def of(cls, children: Iterable[Session], activity: Mapping[str, str]) -> "BackgroundTaskList":
+    def from_children(
+        cls, children: Iterable[Session], activity: Mapping[str, str]
+    ) -> "BackgroundTaskList":
         return cls(
             {
                 child.id: _line(child, child.background_task, activity.get(child.id, ""))

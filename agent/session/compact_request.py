@@ -18,7 +18,7 @@ TAKEN_BACK = (
 )
 
 
-class Compacting:
+class CompactionRequests:
     """Claims a session like a prompt does, so that it can be cancelled like a turn and nothing
     else changes the session meanwhile."""
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, Session
-from agent.session.queue import waits
-from agent.session.usage import noted
+from agent.session.queue import is_queued
+from agent.session.usage import with_model_usage
 from agent.store.store import Store
 
 
-async def settle_undone(store: Store, session_id: str) -> None:
+async def discard_undone(store: Store, session_id: str) -> None:
     """Drop what was taken back in a session, in which a turn is about to begin.
 
     To be called by who has claimed the session: nobody brings it back meanwhile.
@@ -18,14 +18,14 @@ async def settle_undone(store: Store, session_id: str) -> None:
         return
     stored = await store.messages(session.id)
     # What waits came later, be it while this one was claimed: it was never taken back.
-    gone = [m for m in stored if m.message.id >= session.undone_at and not waits(m)]
+    gone = [m for m in stored if m.message.id >= session.undone_at and not is_queued(m)]
     for item in gone:
         await store.remove_message(session.id, item.message.id)
 
     def settled(now: Session) -> Session:
         for item in gone:
             if isinstance(message := item.message, AssistantMessage):
-                now = noted(now, message.model, message.usage, message.cost)
+                now = with_model_usage(now, message.model, message.usage, message.cost)
         return replace(now, undone_at=None, undone_tree=None)
 
     await store.update(session.id, settled)

@@ -25,17 +25,17 @@ class TurnTotals:
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
-    earlier: int = 0
+    earlier_steps: int = 0
 
-    def carried(self) -> "TurnTotals":
+    def carried_over(self) -> "TurnTotals":
         """What a turn begins with that goes on where this one ended."""
-        return replace(self, steps=0, earlier=self.earlier + self.steps)
+        return replace(self, steps=0, earlier_steps=self.earlier_steps + self.steps)
 
-    def beside(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+    def add_extra(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
         """With a model call that was no step of the turn, such as a summary."""
-        return replace(self.add(usage, cost), steps=self.steps)
+        return replace(self.add_step(usage, cost), steps=self.steps)
 
-    def add(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+    def add_step(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
         total = self.cost if cost is None else (self.cost or 0.0) + cost
         used = self.usage + (usage or Usage())
         return replace(self, steps=self.steps + 1, usage=used, cost=total)
@@ -56,12 +56,12 @@ class StepLimit:
     steps: int
 
     def before_step(self, totals: TurnTotals) -> str | None:
-        if totals.steps + totals.earlier > self.steps:
+        if totals.steps + totals.earlier_steps > self.steps:
             return f"Stopped after {self.steps} steps, the limit of this agent."
         return None
 
     def is_last(self, totals: TurnTotals) -> bool:
-        return totals.steps + totals.earlier == self.steps
+        return totals.steps + totals.earlier_steps == self.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +92,20 @@ class TurnLimits:
     """What bounds each turn, children included (spec 1, L2a); None for no limit. *target* is
     no limit but an aim, in output tokens; *repeats* is the threshold of the doom loop (L4)."""
 
-    steps: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-    target: int | None = None
-    repeats: int = DOOM_THRESHOLD
+    max_steps: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    target_tokens: int | None = None
+    max_repeats: int = DOOM_THRESHOLD
     auto_compact: bool = True
 
     def guards(self, agent_steps: int | None) -> tuple[Guard, ...]:
-        given = [s for s in (self.steps, agent_steps) if s is not None]
+        given = [s for s in (self.max_steps, agent_steps) if s is not None]
         guards: list[Guard] = [StepLimit(min(given))] if given else []
-        if self.tokens is not None:
-            guards.append(TokenLimit(self.tokens))
-        if self.cost is not None:
-            guards.append(CostLimit(self.cost))
+        if self.max_tokens is not None:
+            guards.append(TokenLimit(self.max_tokens))
+        if self.max_cost is not None:
+            guards.append(CostLimit(self.max_cost))
         return tuple(guards)
 
 
@@ -147,7 +147,7 @@ class DoomLoop:
         results = {s.result for s in before}
         return all(s.loose == loose for s in before) and len(results) == 1 and None not in results
 
-    def finished(self, call: str, result: str) -> None:
+    def record_result(self, call: str, result: str) -> None:
         """Note what the model read of a call's end."""
         for seen in self._seen:
             if seen.call == call:

@@ -62,7 +62,7 @@ class SessionHooks:
             source = "resume" if session.turns else "startup"
             started = await self._tell("SessionStart", session.id, {"source": source}, source)
             contexts.append(started.context)
-        said = await self._tell("UserPromptSubmit", session.id, {"prompt": prompt.seen})
+        said = await self._tell("UserPromptSubmit", session.id, {"prompt": prompt.visible_text})
         reason = said.stop if said.stop is not None else said.reason
         if said.decision == "deny" or said.stop is not None:
             raise PromptRefused(BLOCKED.format(reason=reason or NO_REASON))

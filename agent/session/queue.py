@@ -30,11 +30,11 @@ class Queues:
         self._entered: dict[str, str] = {}
         self._arriving: set[str] = set()
 
-    def waiting(self, session_id: str) -> tuple[MessageWithParts, ...]:
+    def queued(self, session_id: str) -> tuple[MessageWithParts, ...]:
         return tuple(self._waiting.get(session_id, ()))
 
     def ids(self, session_id: str) -> tuple[str, ...]:
-        return tuple(item.message.id for item in self.waiting(session_id))
+        return tuple(item.message.id for item in self.queued(session_id))
 
     def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
         """Take up what waits in *messages*, if this session was not looked at before."""
@@ -52,16 +52,20 @@ class Queues:
         """
         read = {item.message.id for item in messages}
         self._waiting[session_id] = [
-            *(item for item in messages if waits(item) and item.message.id not in self._arriving),
             *(
                 item
-                for item in self.waiting(session_id)
+                for item in messages
+                if is_queued(item) and item.message.id not in self._arriving
+            ),
+            *(
+                item
+                for item in self.queued(session_id)
                 if item.message.id not in read and item.message.id not in known
             ),
         ]
 
     @contextmanager
-    def arriving(self, item: MessageWithParts) -> Generator[None]:
+    def adding(self, item: MessageWithParts) -> Generator[None]:
         """Queue a message when it was stored inside, and not sooner: a turn that began meanwhile
         would take it up from the store, and once more when it is queued."""
         self._arriving.add(item.message.id)
@@ -95,7 +99,7 @@ class Queues:
         for known in (self._waiting, self._doors, self._entered):
             known.pop(session_id, None)
 
-    async def take(
+    async def dequeue(
         self, session_id: str, *, turn_id: str, after: str, steered: bool, everything: bool
     ) -> list[MessageWithParts]:
         """Move waiting messages into the history, oldest first: all of them, or the steers.
@@ -119,7 +123,7 @@ class Queues:
         move.add_done_callback(self._moving.discard)
         return await asyncio.shield(move)
 
-    async def settle(self) -> None:
+    async def wait_until_moved(self) -> None:
         """Wait for messages that are on their way into the history."""
         if self._moving:
             await asyncio.wait(set(self._moving))
@@ -178,7 +182,7 @@ class Queues:
         self._bus.publish(QueueChanged(session_id, self.ids(session_id)))
 
 
-def waits(item: MessageWithParts) -> bool:
+def is_queued(item: MessageWithParts) -> bool:
     """Whether nobody has taken a message up yet."""
     return isinstance(item.message, UserMessage) and item.message.turn_id is None
 

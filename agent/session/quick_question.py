@@ -22,8 +22,8 @@ from agent.provider.usage import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.records.messages import SessionStatus, UserMessage
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.turn import Turn, TurnDeps
-from agent.session.usage import spend
+from agent.session.turn.turn import SessionServices, Turn
+from agent.session.usage import record_usage
 
 NOTHING = "Nothing was said in this session yet: just ask."
 CUT = "The answer ended before its end."
@@ -37,12 +37,12 @@ QUESTION = (
 )
 
 
-class Asides:
+class QuickQuestions:
     """Asks them."""
 
     def __init__(
         self,
-        deps: TurnDeps,
+        deps: SessionServices,
         files: FileTracker,
         subagents: Subagents,
         clock: Callable[[], float] = time.time,
@@ -76,7 +76,9 @@ class Asides:
             raise ProviderError(ProviderErrorKind.NETWORK, CUT)
         cost = cost_of(end.usage, model.price)
         now = self._clock()
-        await spend(self._deps.update, session_id, end.usage, cost, now, beside=model.full_name)
+        await record_usage(
+            self._deps.update, session_id, end.usage, cost, now, extra_model=model.full_name
+        )
 
     async def _request(self, session_id: str, question: str) -> ModelRequest:
         store = self._deps.store
@@ -84,14 +86,14 @@ class Asides:
         lineage = await lineage_of(store, session)
         turn = Turn(self._deps, session, lineage, self._files, _silent, self._subagents)
         stored = await store.context_messages(session_id, before=session.undone_at)
-        turn.begin_with(stored)
+        turn.load(stored)
         users = [i.message for i in stored if isinstance(i.message, UserMessage)]
         sent = [message for message in users if message.turn_id is not None]
         if not sent:
             raise NothingToDo(NOTHING)
         newest = replace(sent[-1], agent=session.agent, model=session.model or sent[-1].model)
-        turn.leave_queue(newest)
-        setting = await turn.setting(newest)
+        turn.use_request(newest)
+        setting = await turn.settings(newest)
         asked = UserTurn((TextContent(QUESTION.format(question=question)),))
         return ModelRequest(
             model=setting.model,

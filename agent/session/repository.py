@@ -9,14 +9,14 @@ from agent.records.context_parts import ReportPart
 from agent.records.errors import SessionNotFound
 from agent.records.ids import new_id
 from agent.records.messages import CompactionPart, MessageWithParts, Part, Session, UserMessage
-from agent.session.queue import waits
+from agent.session.queue import is_queued
 from agent.store.background_reports import background_report, queued_report
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import close_part
 from agent.store.store import Store
 
 
-class TakingOver:
+class AgentSwitch:
     """Says what agents take over. It knows what was chosen before one with a model of its own came,
     also where no prompt was sent with that."""
 
@@ -71,7 +71,7 @@ FORKED = (
 )
 
 
-class Directory:
+class SessionRepository:
     """Sessions that were opened in *directory*, whose project root is *project*."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Directory:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
-        self.taken_over = TakingOver(agents, store)
+        self.switch_agent = AgentSwitch(agents, store)
         self._path = directory
         self._project = project
         self._clock = clock
@@ -177,7 +177,7 @@ class Directory:
 
     async def set_agent(self, session_id: str, agent: str) -> Session:
         """Have another agent go on, with the model that ``taken_over`` says."""
-        now = await self.taken_over(await self.get(session_id), agent)
+        now = await self.switch_agent(await self.get(session_id), agent)
         return await self.update(
             session_id, lambda s: replace(s, agent=agent, model=now.model, effort=now.effort)
         )
@@ -198,7 +198,7 @@ class Directory:
         now = self._clock()
         new, renamed = new_id("ses"), dict[str, str]()
         # What waits in the source's queue stays there.
-        moved = [_copied(item, new, renamed, now) for item in messages if not waits(item)]
+        moved = [_copied(item, new, renamed, now) for item in messages if not is_queued(item)]
         undone = renamed.get(source.undone_at or "")
         copy = replace(
             source,

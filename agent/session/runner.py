@@ -16,18 +16,18 @@ from agent.files import FileTracker
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
-from agent.session.discard import settle_undone
+from agent.session.discard import discard_undone
 from agent.session.guards import TurnTotals
 from agent.session.subagents.background import continues_after, has_user_message
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.turn import Turn, TurnDeps
+from agent.session.turn.turn import SessionServices, Turn
 from agent.tracing import Tracing
 
-CLOSING = 2.0
+CLOSE_TIMEOUT = 2.0
 """Seconds that program exit waits for running turns (spec 1, L10a)."""
 
-Work = Callable[[Turn, str], Awaitable[TurnEnd]]
+TurnWork = Callable[[Turn, str], Awaitable[TurnEnd]]
 """What a turn does, to its end; it is given the session's id too. Cancelling it leaves the
 clean-up to the runner."""
 
@@ -35,15 +35,15 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Running:
+class RunningTurn:
     """A session's turn. *go_on*: what waits was sent after the cancel, or before it began."""
 
     turn: Turn
-    work: Work
+    work: TurnWork
     loop: "asyncio.Task[TurnEnd] | None" = None
     supervisor: "asyncio.Task[None] | None" = None
     cancelling: bool = False
-    go_on: bool = False
+    start_next: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class RunnerDeps:
     """*turn* is what turns work with, *usual* what one does unless it was started for something
     else."""
 
-    turn: TurnDeps
+    turn: SessionServices
     bus: Bus
     files: FileTracker
     subagents: Subagents
-    usual: Work
+    usual: TurnWork
     clock: Callable[[], float] = time.time
 
 
@@ -67,7 +67,7 @@ class Runner:
         self._deps = deps.turn
         self._bus = deps.bus
         self._clock = deps.clock
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningTurn] = {}
         self._status: dict[str, SessionStatus] = {}
         self._following: set[str] = set()
         self._last: dict[str, tuple[Outcome, TurnTotals]] = {}
@@ -78,7 +78,7 @@ class Runner:
         """Whether a turn runs in any session, or one follows at once on what waits."""
         return bool(self._running or self._following)
 
-    def running(self, session_id: str) -> Running | None:
+    def running(self, session_id: str) -> RunningTurn | None:
         return self._running.get(session_id)
 
     def status(self, session_id: str) -> SessionStatus:
@@ -95,7 +95,7 @@ class Runner:
             self._status[session_id] = status
         self._bus.publish(SessionStatusChanged(session_id, status))
 
-    async def claim(self, session_id: str, work: Work | None = None) -> Running | None:
+    async def claim(self, session_id: str, work: TurnWork | None = None) -> RunningTurn | None:
         """Make the session busy; None if a turn runs already, which will take up the queue.
 
         *work* is what the turn is for, None for the usual. Raises ``SessionBusy`` when another
@@ -113,7 +113,7 @@ class Runner:
             lambda status: self.set_status(session_id, status),
             self._own.subagents,
         )
-        running = Running(turn, work or self._own.usual)
+        running = RunningTurn(turn, work or self._own.usual)
         self._running[session_id] = running
         leased = False
         try:
@@ -130,29 +130,31 @@ class Runner:
         try:
             stored = await self._deps.store.context_messages(session_id, before=record.undone_at)
         except BaseException:
-            await self.disclaim(session_id)
+            await self.unclaim(session_id)
             raise
         self._deps.queues.reload(session_id, stored, known=known)
-        turn.begin_with(stored)
+        turn.load(stored)
         return running
 
-    async def disclaim(self, session_id: str) -> None:
+    async def unclaim(self, session_id: str) -> None:
         """Make the session idle again: the turn that was to run never began. A prompt that came
         meanwhile and relied on it gets one of its own."""
         running = self._running.pop(session_id, None)
         if self.status(session_id) != Idle():
             self.set_status(session_id, Idle())
-        await self.rest(session_id)
-        if running is not None and running.go_on and self._deps.queues.ids(session_id):
-            await self.go_on(session_id)
+        await self.release_if_idle(session_id)
+        if running is not None and running.start_next and self._deps.queues.ids(session_id):
+            await self.start_queued(session_id)
 
-    def launch(self, session_id: str, running: Running) -> None:
-        running.go_on = running.go_on and running.cancelling  # else it takes up what waits
+    def launch(self, session_id: str, running: RunningTurn) -> None:
+        running.start_next = (
+            running.start_next and running.cancelling
+        )  # else it takes up what waits
         running.supervisor = asyncio.create_task(
             self._supervise(session_id, running), name=f"supervisor of {running.turn.id}"
         )
 
-    async def _supervise(self, session_id: str, running: Running) -> None:
+    async def _supervise(self, session_id: str, running: RunningTurn) -> None:
         """Run the loop in a task of its own, then clean up, whatever happened to it (L10)."""
         turn = running.turn
         self.set_status(session_id, Busy(turn.started))
@@ -170,11 +172,11 @@ class Runner:
             await asyncio.wait([running.loop])
         await _undisturbed(asyncio.create_task(self._finish(session_id, running)))
 
-    async def _finish(self, session_id: str, running: Running) -> None:
+    async def _finish(self, session_id: str, running: RunningTurn) -> None:
         end = await self._end(session_id, running)
         await self._settle(session_id, running, end)
 
-    async def _end(self, session_id: str, running: Running) -> TurnEnd:
+    async def _end(self, session_id: str, running: RunningTurn) -> TurnEnd:
         """The turn's end, after its teardown. The one boundary of a turn for any fault (A7)."""
         loop = running.loop
         assert loop is not None  # set by the supervisor before it waits
@@ -199,9 +201,9 @@ class Runner:
             end = TurnEnd("failed", "error", fault)
         return end
 
-    async def _settle(self, session_id: str, running: Running, end: TurnEnd) -> None:
+    async def _settle(self, session_id: str, running: RunningTurn, end: TurnEnd) -> None:
         """Store the last facts, say that the turn is over, go on with what waits."""
-        await self._deps.queues.settle()
+        await self._deps.queues.wait_until_moved()
         store = self._deps.store
         for last in (
             store.flush,
@@ -225,10 +227,12 @@ class Runner:
         self._last[session_id] = (end.outcome, used)
         queues = self._deps.queues
         waits = bool(queues.ids(session_id))
-        if (waits and running.go_on) or continues_after(queues, session_id, end.outcome):
-            await self.go_on(session_id, None if has_user_message(queues, session_id) else used)
+        if (waits and running.start_next) or continues_after(queues, session_id, end.outcome):
+            await self.start_queued(
+                session_id, None if has_user_message(queues, session_id) else used
+            )
 
-    async def wake(self, session_id: str) -> None:
+    async def start_on_report(self, session_id: str) -> None:
         """Begin a turn with a report that waits, unless the one before was stopped by the user or
         by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
         for the limits of the new one."""
@@ -236,11 +240,11 @@ class Runner:
         if not continues_after(self._deps.queues, session_id, outcome):
             return
         if (running := self._running.get(session_id)) is None:
-            await self.go_on(session_id, used)
+            await self.start_queued(session_id, used)
         elif running.supervisor is None:
-            running.go_on = True
+            running.start_next = True
 
-    async def rest(self, session_id: str) -> None:
+    async def release_if_idle(self, session_id: str) -> None:
         """Give a session free in which nothing goes on any more."""
         if session_id not in self._running:
             await self._release(session_id)
@@ -250,7 +254,7 @@ class Runner:
         if not self._own.subagents.background_tasks.running(session_id):
             await self._deps.store.release_lease(session_id)
 
-    async def go_on(self, session_id: str, used: TurnTotals | None = None) -> bool:
+    async def start_queued(self, session_id: str, used: TurnTotals | None = None) -> bool:
         """Start a turn on what still waits, true if one began; if that fails, it goes on waiting
         and the bus is told."""
         self._following.add(session_id)
@@ -266,16 +270,16 @@ class Runner:
         if following is None:
             return False
         if used is not None:
-            following.turn.totals = used.carried()
+            following.turn.totals = used.carried_over()
         self.launch(session_id, following)
         return True
 
     async def _settled(self, session_id: str) -> None:
         """Drop what was taken back, which is claimed; given free again if that fails."""
         try:
-            await settle_undone(self._deps.store, session_id)
+            await discard_undone(self._deps.store, session_id)
         except BaseException:
-            await self.disclaim(session_id)
+            await self.unclaim(session_id)
             raise
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
@@ -293,7 +297,7 @@ class Runner:
             return stopped
         if running.cancelling:
             return True
-        running.cancelling, running.go_on = True, False
+        running.cancelling, running.start_next = True, False
         self.set_status(session_id, Busy(running.turn.started, cancelling=True))
         self._deps.permissions.cancel_session(session_id)
         self._deps.questions.cancel_session(session_id)
@@ -314,10 +318,10 @@ class Runner:
             await self.cancel(session_id)
         tasks = [r.supervisor for r in self._running.values() if r.supervisor is not None]
         if tasks:
-            await asyncio.wait(tasks, timeout=CLOSING)
+            await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT)
 
 
-async def _traced(tracing: Tracing, running: Running, session_id: str) -> TurnEnd:
+async def _traced(tracing: Tracing, running: RunningTurn, session_id: str) -> TurnEnd:
     with tracing.span(
         "invoke_agent",
         gen_ai__operation__name="invoke_agent",

@@ -21,21 +21,21 @@ from agent.records.events import (
 )
 from agent.records.messages import SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
-from agent.session.compact_request import Compacting
-from agent.session.discard import settle_undone
+from agent.session.compact_request import CompactionRequests
+from agent.session.discard import discard_undone
 from agent.session.prompt.attachments import Mentions
 from agent.session.prompt.user_message import remembered, user_message
-from agent.session.quick_question import Asides
-from agent.session.repository import Directory
+from agent.session.quick_question import QuickQuestions
+from agent.session.repository import SessionRepository
 from agent.session.runner import Runner, RunnerDeps
 from agent.session.subagents.background import BackgroundTaskDeps, BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop import run_turn
-from agent.session.turn.turn import TurnDeps
+from agent.session.turn.turn import SessionServices
 from agent.session.undo import Undo
-from agent.session.user_shell import OwnCommands
+from agent.session.user_shell import UserShell
 
-PAGE = 400
+PAGE_SIZE = 400
 """Messages that a front end gets when it attaches; older ones are asked for."""
 
 
@@ -43,11 +43,15 @@ class SessionService:
     """Prompts, cancels and describes the sessions of one folder."""
 
     def __init__(
-        self, deps: TurnDeps, bus: Bus, directory: Directory, clock: Callable[[], float] = time.time
+        self,
+        deps: SessionServices,
+        bus: Bus,
+        repository: SessionRepository,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._deps = deps
         self._bus = bus
-        self._directory = directory
+        self._directory = repository
         self._clock = clock
         self._files = FileTracker(deps.editor)
         self._mentions = Mentions(deps.registry, self._files, deps.permissions)
@@ -55,11 +59,11 @@ class SessionService:
         self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
         background_tasks = self._subagents.background_tasks
         self._undo = Undo(
-            deps.store, deps.snapshots, directory, self, background_tasks, self._runner
+            deps.store, deps.snapshots, repository, self, background_tasks, self._runner
         )
-        self._compacting = Compacting(deps.store, self._runner)
-        self._own_commands = OwnCommands(deps, self._runner, self._files, directory, clock)
-        self._asides = Asides(deps, self._files, self._subagents, clock)
+        self._compacting = CompactionRequests(deps.store, self._runner)
+        self._own_commands = UserShell(deps, self._runner, self._files, repository, clock)
+        self._asides = QuickQuestions(deps, self._files, self._subagents, clock)
 
     def _new_subagents(self) -> Subagents:
         deps = self._deps
@@ -68,8 +72,8 @@ class SessionService:
             bus=self._bus,
             queues=deps.queues,
             truncator=deps.pipeline.truncator,
-            wake=lambda session_id: self._runner.wake(session_id),  # noqa: PLW0108 - made later
-            rest=lambda session_id: self._runner.rest(session_id),  # noqa: PLW0108 - made later
+            wake=lambda session_id: self._runner.start_on_report(session_id),  # noqa: PLW0108 - made later
+            rest=lambda session_id: self._runner.release_if_idle(session_id),  # noqa: PLW0108 - made later
             clock=self._clock,
         )
         return Subagents(
@@ -82,7 +86,7 @@ class SessionService:
         )
 
     @property
-    def directory(self) -> Directory:
+    def repository(self) -> SessionRepository:
         """Creating, listing, renaming, forking and deleting sessions."""
         return self._directory
 
@@ -105,7 +109,7 @@ class SessionService:
         if self._deps.hooks is not None:
             prompt = await self._deps.hooks.prompted(session, prompt)
         name = prompt.agent or session.agent
-        session = await self._directory.taken_over(session, name)
+        session = await self._directory.switch_agent(session, name)
         agent = self._deps.agents.find(name)
         default = self._deps.catalog.default_model()
         item = user_message(session, prompt, default, self._clock(), agent)
@@ -118,10 +122,10 @@ class SessionService:
         claimed = await self._runner.claim(session_id)
         try:
             if claimed is not None:
-                await settle_undone(self._deps.store, session_id)
-            if prompt.seen.strip():
-                await self._deps.store.add_prompt_history(prompt.seen, session.directory)
-            with self._deps.queues.arriving(item):
+                await discard_undone(self._deps.store, session_id)
+            if prompt.visible_text.strip():
+                await self._deps.store.add_prompt_history(prompt.visible_text, session.directory)
+            with self._deps.queues.adding(item):
                 await self._deps.store.update(
                     session_id,
                     lambda s: remembered(s, message, prompt, self._clock()),
@@ -130,17 +134,19 @@ class SessionService:
                 )
         except BaseException:
             if claimed is not None:
-                await self._runner.disclaim(session_id)
+                await self._runner.unclaim(session_id)
             raise
         if claimed is not None:
             self._runner.launch(session_id, claimed)
         # The turn that was to take it up may have ended while it was stored.
-        elif not await self._runner.go_on(session_id) and (
+        elif not await self._runner.start_queued(session_id) and (
             running := self._runner.running(session_id)
         ):
             # Sent after the cancel: it is what the user wants next (L10). And what was to take it
             # up may never begin.
-            running.go_on = running.go_on or running.cancelling or running.supervisor is None
+            running.start_next = (
+                running.start_next or running.cancelling or running.supervisor is None
+            )
         return message.id
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
@@ -163,17 +169,17 @@ class SessionService:
         return self._undo
 
     @property
-    def compacting(self) -> Compacting:
+    def compaction(self) -> CompactionRequests:
         """Summing a session up because the user asks for it."""
         return self._compacting
 
     @property
-    def own_commands(self) -> OwnCommands:
+    def user_shell(self) -> UserShell:
         """Commands that the user runs in a session."""
         return self._own_commands
 
     @property
-    def asides(self) -> Asides:
+    def quick_questions(self) -> QuickQuestions:
         """Questions beside the work, which leave nothing behind."""
         return self._asides
 
@@ -188,12 +194,12 @@ class SessionService:
         """
         subscription = self._bus.subscribe(lambda event: concerns(event, session_id))
         try:
-            return subscription, await self.snapshot(session_id, max(PAGE, loaded))
+            return subscription, await self.snapshot(session_id, max(PAGE_SIZE, loaded))
         except BaseException:
             subscription.close()
             raise
 
-    async def snapshot(self, session_id: str, limit: int = PAGE) -> SessionSnapshot:
+    async def snapshot(self, session_id: str, limit: int = PAGE_SIZE) -> SessionSnapshot:
         store = self._deps.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
@@ -209,7 +215,7 @@ class SessionService:
             questions=self._deps.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             older=page.older,
-            background_tasks=BackgroundTaskList.of(
+            background_tasks=BackgroundTaskList.from_children(
                 await store.children(session_id),
                 self._subagents.background_tasks.activity(session_id),
             ),

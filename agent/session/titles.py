@@ -20,8 +20,8 @@ from agent.records.events import Event, SessionStatusChanged
 from agent.records.messages import Busy, Session, TextPart, UserMessage
 from agent.session.prompt.templates import template
 from agent.session.prompt.title import title_of
-from agent.session.repository import Directory
-from agent.session.usage import noted
+from agent.session.repository import SessionRepository
+from agent.session.usage import with_model_usage
 from agent.store.store import Store
 
 MAX_PROMPT = 4_000
@@ -43,7 +43,7 @@ class Titles:
         self,
         bus: Bus,
         store: Store,
-        directory: Directory,
+        directory: SessionRepository,
         catalog: Catalog,
         clients: ClientPool,
         small_model: str | None,
@@ -127,7 +127,7 @@ class Titles:
             usage = now.usage + answer.usage if answer.usage else now.usage
             # A name that the user gave meanwhile stays.
             named = title if now.title == session.title else now.title
-            now = noted(now, model.full_name, answer.usage, spent)
+            now = with_model_usage(now, model.full_name, answer.usage, spent)
             return replace(now, title=named, usage=usage, cost=cost)
 
         await self._directory.update(session.id, change)

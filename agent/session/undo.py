@@ -22,8 +22,8 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.session.queue import waits
-from agent.session.repository import Directory
+from agent.session.queue import is_queued
+from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
 from agent.session.snapshots.changes import Changes, edits_of, ends_of, patches_in, with_children
 from agent.session.snapshots.snapshots import Snapshots
@@ -41,8 +41,8 @@ class UndoFile:
     it since, so that it is left alone."""
 
     path: str
-    now: str
-    touched: bool = False
+    effect: str
+    modified_since: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class UndoPlan:
     text: str
     messages: int
     files: tuple[UndoFile, ...] = ()
-    uncovered: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
-    why: str = ""
+    not_restorable: tuple[str, ...] = ()
+    nested_repositories: tuple[str, ...] = ()
+    reason: str = ""
     tree: str = ""
 
 
@@ -69,7 +69,7 @@ class Undo:
         self,
         store: Store,
         snapshots: Snapshots,
-        directory: Directory,
+        repository: SessionRepository,
         sessions: Sessions,
         background_tasks: BackgroundTasks,
         runner: Runner,
@@ -78,7 +78,7 @@ class Undo:
         self._store = store
         self._background_tasks = background_tasks
         self._snapshots = snapshots
-        self._directory = directory
+        self._directory = repository
         self._sessions = sessions
 
     @property
@@ -114,20 +114,20 @@ class Undo:
             text=_text(gone[0]),
             messages=len(gone),
             files=files,
-            uncovered=tuple(sorted(({b.path for b in edits_of(done)} | {*large}) - covered)),
-            apart=apart,
-            why=self._snapshots.why,
+            not_restorable=tuple(sorted(({b.path for b in edits_of(done)} | {*large}) - covered)),
+            nested_repositories=apart,
+            reason=self._snapshots.why,
             tree=tree,
         )
 
     async def undo(
-        self, plan: UndoPlan, *, files: bool, conversation: bool, touched: bool = False
+        self, plan: UndoPlan, *, files: bool, conversation: bool, overwrite: bool = False
     ) -> tuple[str, ...]:
         """Do *plan*: take back *files*, the *conversation*, or both; *touched* also overwrites
         what somebody else changed since. Returns the files that could not be taken back."""
         async with self._held(plan.session_id) as session:
             return await self._undone(
-                plan, session, files=files, conversation=conversation, touched=touched
+                plan, session, files=files, conversation=conversation, touched=overwrite
             )
 
     async def _undone(
@@ -136,7 +136,7 @@ class Undo:
         current = await self._snapshots.take() if files and plan.files else None
         failed: tuple[str, ...] = ()
         if files and plan.tree:
-            paths = tuple(f.path for f in plan.files if touched or not f.touched)
+            paths = tuple(f.path for f in plan.files if touched or not f.modified_since)
             failed = await self._snapshots.restore(plan.tree, paths)
         if conversation:
             tree = session.undone_tree if session.undone_at else current
@@ -158,7 +158,7 @@ class Undo:
         if session.undone_at is None:
             return None
         messages = await self._store.messages(session_id)
-        hidden = [m for m in messages if m.message.id >= session.undone_at and not waits(m)]
+        hidden = [m for m in messages if m.message.id >= session.undone_at and not is_queued(m)]
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
         back = [m for m in hidden if following is None or m.message.id < following]
         later = [m for m in hidden if following is not None and m.message.id >= following]
@@ -187,7 +187,7 @@ class Undo:
         try:
             yield await self._store.session(session_id)
         finally:
-            await self._runner.disclaim(session_id)
+            await self._runner.unclaim(session_id)
 
     async def _idle(self, session_id: str) -> Session:
         if self._sessions.status(session_id) != Idle():
@@ -212,7 +212,7 @@ class Undo:
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:
     at = session.undone_at
-    return [m for m in messages if (at is None or m.message.id < at) and not waits(m)]
+    return [m for m in messages if (at is None or m.message.id < at) and not is_queued(m)]
 
 
 def _is_prompt(item: MessageWithParts) -> bool:

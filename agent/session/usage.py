@@ -6,32 +6,32 @@ from dataclasses import replace
 from agent.records.errors import SessionNotFound
 from agent.records.messages import Session, SideUsage, Usage
 
-Update = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
+UpdateSession = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
 """Replaces a session's record (``Directory.update``)."""
 
 
-async def spend(
-    update: Update,
+async def record_usage(
+    update: UpdateSession,
     session_id: str,
     usage: Usage | None,
     cost: float | None,
     now: float,
     *,
-    beside: str = "",
+    extra_model: str = "",
 ) -> None:
     """Add a model call to its session, and to the sessions that it works for, nearest first.
     *beside* is the model of a call of which no message is kept."""
 
     def own(session: Session) -> Session:
-        if beside:
-            session = noted(session, beside, usage, cost)
+        if extra_model:
+            session = with_model_usage(session, extra_model, usage, cost)
         total = session.usage + usage if usage else session.usage
-        return replace(session, usage=total, cost=plus(session.cost, cost), updated=now)
+        return replace(session, usage=total, cost=add_costs(session.cost, cost), updated=now)
 
     def below(session: Session) -> Session:
         total = session.subagent_usage + usage if usage else session.subagent_usage
         return replace(
-            session, subagent_usage=total, subagent_cost=plus(session.subagent_cost, cost)
+            session, subagent_usage=total, subagent_cost=add_costs(session.subagent_cost, cost)
         )
 
     session = await update(session_id, own)
@@ -42,18 +42,20 @@ async def spend(
             return
 
 
-def noted(session: Session, model: str, usage: Usage | None, cost: float | None) -> Session:
+def with_model_usage(
+    session: Session, model: str, usage: Usage | None, cost: float | None
+) -> Session:
     """*session* that knows which model a call was of that it has no message of. Its sums stay."""
     if usage is None and cost is None:
         return session
     held = {each.model: each for each in session.side_usage}
     before = held.get(model, SideUsage(model=model, usage=Usage()))
     total = before.usage + usage if usage else before.usage
-    held[model] = SideUsage(model=model, usage=total, cost=plus(before.cost, cost))
+    held[model] = SideUsage(model=model, usage=total, cost=add_costs(before.cost, cost))
     return replace(session, side_usage=tuple(held.values()))
 
 
-def plus(one: float | None, other: float | None) -> float | None:
+def add_costs(one: float | None, other: float | None) -> float | None:
     """The sum of two costs, of which either may be unknown; None where both are."""
     if one is None or other is None:
         return other if one is None else one

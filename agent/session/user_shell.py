@@ -17,14 +17,14 @@ from agent.records.errors import SessionBusy
 from agent.records.ids import new_id
 from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import Need, PermissionReply
-from agent.session.discard import settle_undone
+from agent.session.discard import discard_undone
 from agent.session.guards import DoomLoop
 from agent.session.prompt.title import title_of
-from agent.session.repository import Directory
+from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
 from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.turn import Turn, TurnDeps
+from agent.session.turn.turn import SessionServices, Turn
 from agent.tools.core.base import ToolContext
 
 WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
@@ -32,21 +32,21 @@ STOPPED = "Stopped by the user."
 TOOL = "bash"
 
 
-class OwnCommands:
+class UserShell:
     """Runs them. Nobody is asked: the user wrote the command."""
 
     def __init__(
         self,
-        deps: TurnDeps,
+        deps: SessionServices,
         runner: Runner,
         files: FileTracker,
-        directory: Directory,
+        repository: SessionRepository,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._deps = deps
         self._runner = runner
         self._files = files
-        self._directory = directory
+        self._directory = repository
         self._clock = clock
 
     async def start(self, session_id: str, command: str) -> None:
@@ -63,11 +63,11 @@ class OwnCommands:
         if claimed is None:
             raise SessionBusy(WORKS)
         try:
-            await settle_undone(self._deps.store, session_id)
+            await discard_undone(self._deps.store, session_id)
             await self._deps.store.add_prompt_history(f"!{command}", session.directory)
             await self._directory.update(session_id, lambda s: _titled(s, command))
         except BaseException:
-            await self._runner.disclaim(session_id)
+            await self._runner.unclaim(session_id)
             raise
         self._runner.launch(session_id, claimed)
 
@@ -89,7 +89,7 @@ class OwnCommands:
             call_id=new_id("cal"),
             tool=TOOL,
         )
-        turn.leave_queue(message)
+        turn.use_request(message)
         await self._deps.store.save(message, part)
         executor = self._executor(session, message)
         executor.submit(executor.announce(part), json.dumps({"command": command}))
@@ -129,7 +129,7 @@ class OwnCommands:
             ExecutorDeps(
                 store=self._deps.store,
                 pipeline=self._deps.pipeline,
-                doom=DoomLoop(self._deps.limits.repeats),
+                doom=DoomLoop(self._deps.limits.max_repeats),
                 context=context,
                 ask_repeat=not_repeated,
                 clock=self._clock,

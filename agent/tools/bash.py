@@ -14,11 +14,11 @@ from agent.permission.shell.analysis import bash_needs, read_only
 from agent.process import (
     Capture,
     Command,
-    Finished,
-    Passing,
-    Place,
-    Started,
+    EnvironmentFilter,
+    FinishedCommand,
+    RunningCommand,
     TerminalMissing,
+    TerminalPlace,
     TerminalRefused,
     child_environment,
     run,
@@ -129,10 +129,10 @@ class BashSettings:
             return strict_environment(inherited, self.secret_names, self.kept)
         return child_environment(inherited, self.secret_names)
 
-    def passing(self) -> Passing:
+    def passing(self) -> EnvironmentFilter:
         """What a command in somebody else's terminal sees of the variables there."""
         only = frozenset(self.environment()) if self.strict else None
-        return Passing(dropped=frozenset(self.secret_names), only=only)
+        return EnvironmentFilter(excluded=frozenset(self.secret_names), only=only)
 
 
 class BashTool:
@@ -229,7 +229,7 @@ class BashTool:
             done = await self._in_front(command, capture, ctx)
         except OSError as error:
             return _not_started(call, error)
-        if isinstance(done, Started):
+        if isinstance(done, RunningCommand):
             return await self._left(call, done, ctx)
         output = self._truncator.apply_captured(
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
@@ -238,13 +238,13 @@ class BashTool:
 
     async def _in_front(
         self, command: Command, capture: Capture, ctx: ToolContext
-    ) -> Finished | Started:
+    ) -> FinishedCommand | RunningCommand:
         """Run in a terminal of the user's editor where there is one, else in a shell here."""
         size = len(command.argv[-1].encode("utf-8", "replace"))
         # BASH_ENV, by which a command stays ours in a terminal, is bash's alone.
         bash = Path(command.argv[0]).name == "bash"
         if ctx.terminals is not None and bash and size <= MAX_IN_TERMINAL:
-            place = Place(ctx.terminals, ctx.root_id, ctx.placed)
+            place = TerminalPlace(ctx.terminals, ctx.root_id, ctx.placed)
             passing = self._settings.passing()
             try:
                 return await run_in_terminal(place, command, passing, capture, ctx.progress)
@@ -255,7 +255,7 @@ class BashTool:
         with self._shells.detachable(ctx) as detach:
             return await run(command, capture, ctx.progress, detach)
 
-    async def _left(self, call: BashPlan, started: Started, ctx: ToolContext) -> Result:
+    async def _left(self, call: BashPlan, started: RunningCommand, ctx: ToolContext) -> Result:
         """Leave what was *started* to the background, and tell how to go on with it."""
         info = self._shells.adopt(
             started,
@@ -333,7 +333,7 @@ def _not_started(call: BashPlan, error: OSError) -> Result:
     return Result(text, blocks=(block,), facts=("not started",), failed=True)
 
 
-def _ending(call: BashPlan, done: Finished) -> tuple[str, ...]:
+def _ending(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
     """How the command ended, where that was not simply well."""
     notes: list[str] = []
     if done.timed_out:
@@ -345,7 +345,7 @@ def _ending(call: BashPlan, done: Finished) -> tuple[str, ...]:
         notes.append(f"Ended by {done.signal}.")
     elif done.exit_code:
         notes.append(f"Exit code {done.exit_code}.")
-    if done.background:
+    if done.left_running:
         notes.append(
             "A background process of this command still runs. It goes on until the program "
             "ends; its further output is not kept."
@@ -353,7 +353,7 @@ def _ending(call: BashPlan, done: Finished) -> tuple[str, ...]:
     return (*notes, *((done.remark,) if done.remark else ()), *call.notes)
 
 
-def _result(call: BashPlan, done: Finished, output: Truncated) -> Result:
+def _result(call: BashPlan, done: FinishedCommand, output: Truncated) -> Result:
     notes = _ending(call, done)
     printed = output.text.rstrip("\n") or "(no output)"
     text = "\n".join((printed, *([""] if notes else []), *(f"({note})" for note in notes)))

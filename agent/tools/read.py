@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.files import FileStamp, Snapshot, load
+from agent.files import FileContent, FileStamp, load
 from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
@@ -192,9 +192,9 @@ def _held(target: ToolPath, size: int, ctx: ToolContext) -> Loaded | None:
     return in_editor(target, load(target.real, MAX_HELD), ctx)
 
 
-def _stored(held: Loaded) -> Snapshot:
+def _stored(held: Loaded) -> FileContent:
     """What the file will be once its user saves it."""
-    return Snapshot(held.file.encode(held.file.text), held.stamp)
+    return FileContent(held.file.encode(held.file.text), held.stamp)
 
 
 def _record(target: ToolPath, page: Page, ctx: ToolContext) -> None:

@@ -172,7 +172,7 @@ class OpenSession:
     async def compact(self, focus: str) -> SessionIdle:
         """Sum the session up and wait until that is done."""
         with self._waiting.new() as prompt:
-            await self.runtime.sessions.compacting.start(self.session.id, focus)
+            await self.runtime.sessions.compaction.start(self.session.id, focus)
             prompt.message_id = ""
             return await self._end(prompt)
 
@@ -190,7 +190,7 @@ class OpenSession:
 
     async def send_options(self) -> None:
         """Tell which agent, model and effort hold now, and which there are."""
-        self.session = await self.runtime.sessions.directory.get(self.session.id)
+        self.session = await self.runtime.sessions.repository.get(self.session.id)
         await self.client.session_update(
             self.session.id,
             ConfigOptionUpdate(
@@ -277,7 +277,7 @@ class OpenSession:
         )
         if part.usage is None or not model.context_limit:
             return
-        session = await self.runtime.sessions.directory.get(self.session.id)
+        session = await self.runtime.sessions.repository.get(self.session.id)
         costs = [each for each in (session.cost, session.subagent_cost) if each is not None]
         await self.client.session_update(
             self.session.id,

@@ -94,7 +94,7 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
 async def set_option(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
     """Set an option; gives the session as it is then. Raises ``AgentNotFound``,
     ``ModelNotFound``, and ``RequestError`` for an option or effort that there is not."""
-    directory = runtime.sessions.directory
+    directory = runtime.sessions.repository
     session = await directory.get(session_id)
     model = session.model or runtime.catalog.default_model()
     match option, value:

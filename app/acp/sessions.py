@@ -128,13 +128,13 @@ class OpenSessions:
         """A new session of *cwd*. Raises what ``Folders.open`` raises, as the next ones do."""
         runtime = await self._folders.open(cwd, servers)
         default = runtime.config.config.default_agent
-        session = await runtime.sessions.directory.create(agent=default)
+        session = await runtime.sessions.repository.create(agent=default)
         return self._add(runtime, session)
 
     async def fork(self, cwd: str, session_id: str, servers: McpServers | None) -> OpenSession:
         """A copy of a session. Raises ``SessionNotFound`` too."""
         runtime = await self._folders.open(cwd, servers)
-        session = await runtime.sessions.directory.fork(session_id)
+        session = await runtime.sessions.repository.fork(session_id)
         opened = self._add(runtime, session)
         await opened.replay(await runtime.store.messages(session.id), send=False)
         return opened
@@ -147,7 +147,7 @@ class OpenSessions:
         Raises ``SessionNotFound``, and ``ConfigError`` for one of another folder.
         """
         runtime = await self._folders.open(cwd, servers)
-        session = await runtime.sessions.directory.get(session_id)
+        session = await runtime.sessions.repository.get(session_id)
         if Path(session.directory) != runtime.directory:
             raise ConfigError(f"The session {session_id} belongs to {session.directory}.")
         await self.close_one(session_id)

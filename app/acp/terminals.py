@@ -57,7 +57,7 @@ class ClientTerminals:
                 args=arguments,
                 env=[EnvVariable(name=name, value=value) for name, value in command.env.items()],
                 cwd=command.directory,
-                output_byte_limit=command.kept,
+                output_byte_limit=command.max_output,
             )
         except RequestError as error:
             said = error_sentence(error)

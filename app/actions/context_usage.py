@@ -26,7 +26,7 @@ async def compact(context: ActionContext, argument: str) -> None:
     if session is None:
         context.notify(NONE_OPEN)
         return
-    await context.live.runtime.sessions.compacting.start(session.id, argument)
+    await context.live.runtime.sessions.compaction.start(session.id, argument)
 
 
 @action("session.context", "What fills the context", "Session", slash=("context",))
@@ -35,7 +35,7 @@ async def contents(context: ActionContext, argument: str) -> None:
     del argument
     live = context.live
     open_id = live.session.id if live.session is not None else None
-    found = await live.runtime.window.contents(open_id, live.model, live.agent)
+    found = await live.runtime.context_usage.contents(open_id, live.model, live.agent)
     await show_dialog(context.app, PageScreen("Context", partial(context_usage_text, found)))
 
 

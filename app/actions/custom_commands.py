@@ -71,7 +71,7 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
             text = text_of(answer.pieces).strip()
             if not text:
                 raise ToolError(f"The MCP server {server} gave an empty prompt.")
-            return replace(base, text=text, typed=typed)
+            return replace(base, text=text, display_text=typed)
 
         try:
             await context.live.send(typed, make=make)

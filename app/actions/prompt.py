@@ -87,7 +87,7 @@ async def shell(context: ActionContext, argument: str) -> None:
     live = context.live
     session = await live.ensure_session()
     try:
-        await live.runtime.sessions.own_commands.start(session.id, command)
+        await live.runtime.sessions.user_shell.start(session.id, command)
     except SessionBusy:
         if not context.prompt.text:
             context.prompt.set_text(f"!{command}")
@@ -103,7 +103,7 @@ async def quick_question(context: ActionContext, argument: str) -> None:
     elif session is None:
         context.notify("Nothing was said yet: just ask.")
     else:
-        answer = context.live.runtime.sessions.asides.ask(session.id, argument.strip())
+        answer = context.live.runtime.sessions.quick_questions.ask(session.id, argument.strip())
         await show_dialog(
             context.app,
             QuickQuestionScreen(argument.strip(), answer, context.app.copy_to_clipboard),

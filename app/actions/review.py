@@ -69,7 +69,7 @@ async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
         else:
             following = ids.index(at) + 1
             at = ids[following] if following < len(ids) else None
-    copy = await runtime.sessions.directory.fork(chosen.session_id, at)
+    copy = await runtime.sessions.repository.fork(chosen.session_id, at)
     await context.live.open(copy.id)
     if words and not context.prompt.text:
         context.prompt.set_text(words)

@@ -55,7 +55,7 @@ async def sessions(context: ActionContext, argument: str) -> None:
 
 async def open_copy(context: ActionContext, session_id: str, at_message: str | None = None) -> None:
     """Go on in a copy of a session: all of it, or what stands before *at_message*."""
-    copy = await context.live.runtime.sessions.directory.fork(session_id, at_message)
+    copy = await context.live.runtime.sessions.repository.fork(session_id, at_message)
     await context.live.open(copy.id)
     context.notify("This is a copy. The session it was made from stays as it is.")
 
@@ -70,7 +70,7 @@ async def rename(context: ActionContext, argument: str) -> None:
         context.app, TextScreen("Name this session", session.title)
     )
     if title:
-        await context.live.runtime.sessions.directory.rename(session.id, title)
+        await context.live.runtime.sessions.repository.rename(session.id, title)
 
 
 @action("session.fork", "Go on in a copy of the session", "Session", slash=("fork",))

@@ -28,7 +28,7 @@ async def undo(context: ActionContext, argument: str) -> None:
     if choice is None:
         return
     failed = await service.undo(
-        plan, files=choice.files, conversation=choice.conversation, touched=choice.overwrite
+        plan, files=choice.files, conversation=choice.conversation, overwrite=choice.overwrite
     )
     if choice.conversation:
         context.prompt.set_text(plan.text)

@@ -157,7 +157,7 @@ class PlainConsole:
             text += line[:-1] + "\n"
 
     async def _open_first(self) -> None:
-        directory = self._runtime.sessions.directory
+        directory = self._runtime.sessions.repository
         session: Session | None = None
         if self._launch.session is not None:
             session = await directory.get(self._launch.session)
@@ -179,7 +179,7 @@ class PlainConsole:
         """One line of the user's: a command or a prompt."""
         name, _, argument = text.partition(" ")
         argument = argument.strip()
-        directory = self._runtime.sessions.directory
+        directory = self._runtime.sessions.repository
         match name:
             case "":
                 pass
@@ -205,7 +205,7 @@ class PlainConsole:
 
     async def _choose(self, what: str, name: str) -> None:
         session = await self._ensure()
-        directory = self._runtime.sessions.directory
+        directory = self._runtime.sessions.repository
         if what == "/model":
             full_name = self._runtime.catalog.model(name).full_name
             self._session = await directory.set_model(session.id, full_name)
@@ -215,7 +215,7 @@ class PlainConsole:
 
     async def _ensure(self) -> Session:
         if self._session is None:
-            session = await self._runtime.sessions.directory.create(
+            session = await self._runtime.sessions.repository.create(
                 agent=self._launch.agent or self._runtime.config.config.default_agent,
                 model=self._launch.model,
                 effort=self._launch.effort,
@@ -272,7 +272,7 @@ class PlainConsole:
     async def _tell_standing(self) -> None:
         """Who works next, what is asked about, and what the session has cost by now (U20)."""
         runtime, held = self._runtime, self._session
-        session = await runtime.sessions.directory.get(held.id) if held is not None else None
+        session = await runtime.sessions.repository.get(held.id) if held is not None else None
         model = (session.model if session is not None else None) or self._launch.model
         agent = session.agent if session is not None else self._launch.agent
         self._printer.line(

@@ -58,25 +58,25 @@ class UndoScreen(Dialog[UndoChoice | None]):
         files = count(len(plan.files), "file") if plan.files else "no file"
         yield Content.styled(f"{count(plan.messages, 'message')} and {files}", "$tone-muted")
         for file in plan.files:
-            left = file.touched and not self._touched
-            tone = "$tone-warn" if file.touched else "$tone-muted"
-            what = "was changed since: left alone" if left else file.now
+            left = file.modified_since and not self._touched
+            tone = "$tone-warn" if file.modified_since else "$tone-muted"
+            what = "was changed since: left alone" if left else file.effect
             yield Content.assemble(f"  {sanitize_line(file.path)}  ", (what, tone))
-        for path in plan.uncovered:
+        for path in plan.not_restorable:
             yield Content.assemble(
                 f"  {sanitize_line(path)}  ", ("cannot be taken back", "$tone-warn")
             )
-        for path in plan.apart:
+        for path in plan.nested_repositories:
             told = "a repository of its own, not taken back"
             yield Content.assemble(f"  {sanitize_line(path)}  ", (told, "$tone-warn"))
-        if plan.why:
-            yield Content.styled(sanitize(plan.why), "$tone-warn")
+        if plan.reason:
+            yield Content.styled(sanitize(plan.reason), "$tone-warn")
 
     def _keys(self) -> Content:
         hints = [("enter", "take back")]
         if self._plan.files:
             hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
-        if any(file.touched for file in self._plan.files):
+        if any(file.modified_since for file in self._plan.files):
             hints.append(("o", "keep those" if self._touched else "overwrite those too"))
         hints.append(("esc", "nothing"))
         parts: list[tuple[str, str]] = []

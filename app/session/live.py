@@ -141,7 +141,7 @@ class LiveSession:
             self._held = (self.model, self._effort)
             self._model = runtime.catalog.model(own.model).full_name
             self._effort = self._effort or own.effort
-        directory = runtime.sessions.directory
+        directory = runtime.sessions.repository
         wanted: Session | None = None
         if launch.session is not None:
             wanted = await directory.get(launch.session)
@@ -229,7 +229,7 @@ class LiveSession:
             await self.use_model(*held)
         self._agent = name
         if self.session is not None:
-            await self.runtime.sessions.directory.set_agent(self.session.id, name)
+            await self.runtime.sessions.repository.set_agent(self.session.id, name)
         self._changed(Change(other=True), ())
 
     async def use_model(self, model: str, effort: str | None = None) -> None:
@@ -237,14 +237,14 @@ class LiveSession:
         model = self.runtime.catalog.model(model).full_name
         self._model, self._effort = model, effort
         if self.session is not None:
-            await self.runtime.sessions.directory.set_model(self.session.id, model, effort)
+            await self.runtime.sessions.repository.set_model(self.session.id, model, effort)
         self._changed(Change(other=True), ())
 
     async def ensure_session(self) -> Session:
         """The open session, or a new one."""
         if self.session is not None:
             return self.session
-        session = await self.runtime.sessions.directory.create(
+        session = await self.runtime.sessions.repository.create(
             agent=self.agent, model=self.model, effort=self.effort
         )
         await self._attach(session.id)

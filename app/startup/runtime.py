@@ -35,5 +35,5 @@ async def load_runtime(
         overrides=overrides,
         auto=launch.auto,
         ask_trust=ask_trust,
-        holds=wait_for_subagents,
+        wait_for_background=wait_for_subagents,
     )

@@ -140,7 +140,7 @@ class Controller:
         self.finding.start()
         self.tasks.spawn(warm(runtime, self.live.model, self._show), "getting ready")
         self.main.prompt.set_history(await runtime.store.prompt_history())
-        self._recent = tuple(await runtime.sessions.directory.list(limit=3))
+        self._recent = tuple(await runtime.sessions.repository.list(limit=3))
         self._show()
         self._place = await read_workspace(self._launch.directory, self._env.get("HOME", ""))
         self._show()

@@ -67,7 +67,7 @@ async def test_a_turn_survives_faults_of_a_provider(tmp_path: Path, api: str, fa
         runtime = await open_runtime(folder, env=environment(home))
         try:
             with runtime.bus.subscribe(lambda e: isinstance(e, SessionIdle)) as ends:
-                session = await runtime.sessions.directory.create(title="a title")
+                session = await runtime.sessions.repository.create(title="a title")
                 sent = PromptInput(text="find the files with glob")
                 await runtime.sessions.prompt(session.id, sent)
                 idle = await anext(aiter(ends))

@@ -36,7 +36,7 @@ class Worker:
                 self._changed.set()
 
     async def new(self) -> str:
-        return (await self._service.directory.create()).id
+        return (await self._service.repository.create()).id
 
     async def prompt(self, session: str, text: str, delivery: str) -> str:
         sent = PromptInput(text=text, delivery=delivery)  # type: ignore[arg-type]
@@ -54,22 +54,26 @@ class Worker:
         )
 
     async def fork(self, session: str) -> str:
-        return (await self._service.directory.fork(session)).id
+        return (await self._service.repository.fork(session)).id
 
     async def undo(self, session: str) -> dict[str, Any] | None:
         plan = await self._service.undo.plan(session)
         if plan is None:
             return None
         failed = await self._service.undo.undo(plan, files=True, conversation=True)
-        left = [f.path for f in plan.files if f.touched]
-        return {"text": plan.text, "left": [*failed, *left, *plan.uncovered], "why": plan.why}
+        left = [f.path for f in plan.files if f.modified_since]
+        return {
+            "text": plan.text,
+            "left": [*failed, *left, *plan.not_restorable],
+            "why": plan.reason,
+        }
 
     async def redo(self, session: str) -> list[str] | None:
         failed = await self._service.undo.redo(session)
         return None if failed is None else list(failed)
 
     async def compact(self, session: str) -> None:
-        await self._service.compacting.start(session)
+        await self._service.compaction.start(session)
 
     async def delete(self, session: str) -> None:
         await self._service.delete(session)

@@ -101,7 +101,7 @@ class Harness:
                 await self._arrived.wait()
 
     async def session(self) -> Session:
-        return await self.runtime.sessions.directory.create()
+        return await self.runtime.sessions.repository.create()
 
     async def send(self, session: Session, text: str, **more: object) -> str:
         return await self.runtime.sessions.prompt(session.id, PromptInput(text=text, **more))
@@ -174,7 +174,11 @@ async def open_harness(
     async with ModelServer(chunk=chunk) as server:
         write_config(home, config_for(server, api=api, options=options, **settings))
         runtime = await open_runtime(
-            folder, env=environment(home), stop_hooks=stop_hooks, editor=editor, holds=holds
+            folder,
+            env=environment(home),
+            stop_hooks=stop_hooks,
+            editor=editor,
+            wait_for_background=holds,
         )
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()

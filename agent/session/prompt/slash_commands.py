@@ -104,12 +104,12 @@ class Commands:
         made = replace(
             base,
             text=text,
-            typed=f"/{name} {argument}".strip(),
+            display_text=f"/{name} {argument}".strip(),
             mentions=typed,
             agents=agents_in(argument, [each.name for each in self._deps.agents.callable()]),
             model=command.model or base.model,
             effort=command.effort or (None if command.model else base.effort),
-            passing=True,
+            one_off=True,
         )
         if self._apart(command):
             description = " ".join(command.description.split()[:6]) or f"The command /{name}"

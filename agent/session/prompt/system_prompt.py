@@ -163,7 +163,7 @@ class Briefing:
         told |= {item.message.id for item in compacted(history)}
         read = [await deps.store.message(each) for each in sorted(pinned - told)]
         found = [item for item in read if item is not None]
-        said = await asyncio.to_thread(late_pins, found, deps.spills.place_of)
+        said = await asyncio.to_thread(late_pins, found, deps.spills.save_or_explain)
         return {each: said.get(each, "") for each in sorted(pinned)}
 
     def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:

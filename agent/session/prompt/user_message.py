@@ -53,7 +53,7 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
             synthetic=synthetic,
         )
 
-    yield text(prompt.seen, synthetic=False)
+    yield text(prompt.visible_text, synthetic=False)
     if prompt.subtask is not None:
         yield SubtaskPart(
             id=new_id("prt"),
@@ -63,7 +63,7 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
             description=prompt.subtask.description,
             prompt=prompt.subtask.prompt,
         )
-    elif prompt.typed is not None:
+    elif prompt.display_text is not None:
         yield text(prompt.text, synthetic=True)
     if prompt.context:
         yield text(prompt.context, synthetic=True)
@@ -78,7 +78,7 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
 
 def remembered(session: Session, message: UserMessage, prompt: PromptInput, now: float) -> Session:
     """*session* as it stands after a prompt: its title, and what the next prompt takes over."""
-    titled = replace(session, title=session.title or title_of(prompt.seen), updated=now)
-    if prompt.passing:
+    titled = replace(session, title=session.title or title_of(prompt.visible_text), updated=now)
+    if prompt.one_off:
         return titled
     return replace(titled, agent=message.agent, model=message.model, effort=message.effort)

@@ -13,9 +13,9 @@ from agent.session.context.estimate import tokens
 from agent.session.context.gauge import Gauge
 from agent.session.context.step_settings import TurnSetting
 from agent.session.prompt.environment import one_line, sections_of, words_of
-from agent.session.repository import Directory
+from agent.session.repository import SessionRepository
 from agent.session.subagents.subagents import lineage_of
-from agent.session.turn.turn import TurnDeps
+from agent.session.turn.turn import SessionServices
 
 Group = Literal["system", "tools", "messages", "output"]
 
@@ -156,7 +156,7 @@ def _scaled(sources: Sequence[Source], used: int, whole: int) -> tuple[Source, .
 class Window:
     """Tells what fills the window of a session of *folder*."""
 
-    def __init__(self, deps: TurnDeps, folder: Directory) -> None:
+    def __init__(self, deps: SessionServices, folder: SessionRepository) -> None:
         self._deps = deps
         self._folder = folder
 
@@ -176,8 +176,10 @@ class Window:
             stored = await deps.store.context_messages(session_id, before=session.undone_at)
             conversation = Conversation(item for item in stored if _is_sent(item))
             told = conversation.all
-        setting = deps.setting(agent, model, told, callers)
-        gauge = Gauge(session_id or "", conversation, deps.calibration, deps.room.reserved)
+        setting = deps.step_settings(agent, model, told, callers)
+        gauge = Gauge(
+            session_id or "", conversation, deps.calibration, deps.compaction.reserved_tokens
+        )
         servers = {tool.spec.name: tool.spec.server for tool in deps.registry}
         return await asyncio.to_thread(contents_of, setting, conversation, gauge, servers)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
 from agent.records.usage import Usage
-from agent.session.usage import plus
+from agent.session.usage import add_costs
 from agent.store.store import Store
 
 Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]
@@ -31,7 +31,7 @@ class Spent:
 
     def __add__(self, other: "Spent") -> "Spent":
         usage = self.usage + other.usage
-        return Spent(usage, plus(self.cost, other.cost), self.unpriced or other.unpriced)
+        return Spent(usage, add_costs(self.cost, other.cost), self.unpriced or other.unpriced)
 
     @property
     def nothing(self) -> bool:

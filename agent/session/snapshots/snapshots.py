@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from agent.files.disk import UNFINISHED
+from agent.files.disk import TEMPORARY_GLOB
 from agent.session.snapshots.repository import keep_index, own_name, pass_over, put, set_up, to_be_made
 
 T = TypeVar("T")
@@ -232,7 +232,7 @@ class Snapshots:
         """Pass over files that another call is writing just now, and the program's own data where
         it lies in the project: it changes with every word, and undoing that would take its store
         back."""
-        pass_over(self._git, UNFINISHED)
+        pass_over(self._git, TEMPORARY_GLOB)
         data = self._git.parent.parent.resolve()
         project = Path(self._project).resolve()
         if data.is_relative_to(project) and data != project:

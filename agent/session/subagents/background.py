@@ -152,7 +152,7 @@ class BackgroundTasks:
 
     async def take_report(self, session_id: str, child_id: str) -> ReportPart | None:
         """The report of a sub-agent that waits in a session, which waits no more."""
-        for item in self._deps.queues.waiting(session_id):
+        for item in self._deps.queues.queued(session_id):
             report = report_in(item)
             if report is not None and report.child_id == child_id:
                 await self._deps.queues.remove(session_id, item.message.id)
@@ -223,7 +223,7 @@ class BackgroundTasks:
             done = replace(task, state=report.outcome, ended=now, facts=facts)
             return replace(session, background_task=done)
 
-        with self._deps.queues.arriving(MessageWithParts(message, (report, told))):
+        with self._deps.queues.adding(MessageWithParts(message, (report, told))):
             await self._deps.store.update(job.child.id, ended, message, report, told)
         return report.outcome
 
@@ -263,7 +263,7 @@ def report_in(item: MessageWithParts) -> ReportPart | None:
 
 def continues_after(queues: Queues, session_id: str, outcome: Outcome) -> bool:
     """Whether what waits in a session begins a turn by itself after one that ended so."""
-    waits = any(begins_turn(item) for item in queues.waiting(session_id))
+    waits = any(begins_turn(item) for item in queues.queued(session_id))
     return waits and outcome in {"completed", "failed"}
 
 
@@ -278,7 +278,7 @@ def has_user_message(queues: Queues, session_id: str) -> bool:
     """Whether a message of the user waits in a session."""
     return any(
         isinstance(item.message, UserMessage) and not item.message.synthetic
-        for item in queues.waiting(session_id)
+        for item in queues.queued(session_id)
     )
 
 

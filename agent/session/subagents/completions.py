@@ -11,7 +11,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
-from agent.session.usage import Update, spend
+from agent.session.usage import UpdateSession, record_usage
 from agent.tools.core.base import Completion
 
 THINKING = 2_000
@@ -30,7 +30,7 @@ class Completions:
 
     catalog: Catalog
     clients: ClientPool
-    update: Update
+    update: UpdateSession
     small_model: str | None = None
     clock: Callable[[], float] = time.time
 
@@ -74,7 +74,7 @@ class SessionCompleter:
         )
         answer = await complete(self.deps.clients.client_for(model), request, "answer")
         cost = cost_of(answer.usage, model.price)
-        await spend(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
+        await record_usage(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
         self.spent(answer.usage or Usage(), cost)
         return answer.text
 

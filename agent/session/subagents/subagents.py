@@ -27,7 +27,7 @@ from agent.records.messages import (
 )
 from agent.session.api import PromptInput
 from agent.session.context.compaction import is_request
-from agent.session.repository import Directory
+from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
 from agent.session.subagents.outcomes import WHY, result_of, why_ended
 from agent.store.store import Store
@@ -78,7 +78,7 @@ class Subagents:
         sessions: Sessions,
         store: Store,
         bus: Bus,
-        directory: Directory,
+        directory: SessionRepository,
         agents: Agents,
         background_tasks: BackgroundTasks,
         clock: Callable[[], float] = time.time,

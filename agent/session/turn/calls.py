@@ -17,7 +17,7 @@ from agent.session.prompt.system_prompt import Briefing
 from agent.session.subagents.completions import Completions
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
-from agent.session.usage import plus
+from agent.session.usage import add_costs
 from agent.store.store import Store
 from agent.tools.core.base import Aftercare, BeforeChange, ToolContext
 from agent.tools.pipeline import Pipeline
@@ -70,7 +70,7 @@ class TurnCalls:
     def used(self, usage: Usage, cost: float | None) -> None:
         """Note what was taken beside the turn's own steps."""
         before, known = self._children
-        self._children = (before + usage, plus(known, cost))
+        self._children = (before + usage, add_costs(known, cost))
 
     def executor(self, message: AssistantMessage, conversation: Conversation) -> StepExecutor:
         """The executor of the step *message*; *conversation* is what stands before it."""

@@ -56,14 +56,14 @@ from agent.tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoomRules:
+class CompactionSettings:
     """What the settings say: *reserved* tokens of the window are kept for the answer (None: the
     rule of C1); whether old outputs are pruned; those of the tools *keep* never are; the *model*
     that sums up (None: that of the agent ``compaction``, else the session's)."""
 
-    reserved: int | None = None
+    reserved_tokens: int | None = None
     prune: bool = True
-    keep: frozenset[str] = PROTECTED
+    protected_tools: frozenset[str] = PROTECTED
     model: str | None = None
 
 
@@ -80,7 +80,7 @@ class RoomDeps:
     registry: Registry
     spills: SpillStore
     calibration: Calibration
-    rules: RoomRules
+    rules: CompactionSettings
     spend: Callable[[Usage | None, float | None], Awaitable[None]]
     set_status: Callable[[SessionStatus], None]
     retry: RetryPolicy = DEFAULT_POLICY
@@ -89,7 +89,7 @@ class RoomDeps:
     hooks: SessionHooks | None = None
 
 
-class Room:
+class Compactor:
     """*since* is when the turn began; *callers* are the agents above the session's, nearest
     first."""
 
@@ -106,13 +106,13 @@ class Room:
         self._callers = callers
         self._conversation = conversation
         self._since = since
-        self.gauge = Gauge(session.id, conversation, deps.calibration, deps.rules.reserved)
+        self.gauge = Gauge(session.id, conversation, deps.calibration, deps.rules.reserved_tokens)
 
     async def prune(self, setting: TurnSetting) -> bool:
         """Leave old tool outputs out; false when too little would be won (C2)."""
         if not self._deps.rules.prune:
             return False
-        factor, keep = self.gauge.factor(setting), self._deps.rules.keep
+        factor, keep = self.gauge.factor(setting), self._deps.rules.protected_tools
         visible = self._conversation.visible
         chosen = prunable(visible, self.gauge.limits(setting), keep=keep, factor=factor)
         if not chosen:
@@ -196,7 +196,7 @@ class Room:
         words = tokens(marker.summary) + tokens(marker.pins)
         fixed = factor * (self.gauge.overhead(setting) + words)
         most = min(budget.usable / 2, budget.usable * 3 / 4 - fixed)
-        chosen = excess(tail, max(0.0, most), keep=self._deps.rules.keep, factor=factor)
+        chosen = excess(tail, max(0.0, most), keep=self._deps.rules.protected_tools, factor=factor)
         shortened = await self._shortened(chosen) if chosen else []
         parts = {part.id: part for part in shortened}
         left = [replace(m, parts=tuple(parts.get(p.id, p) for p in m.parts)) for m in tail]
@@ -260,4 +260,4 @@ class Room:
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),
         )
-        return await asyncio.to_thread(pinned_text, pins, most, self._deps.spills.place_of)
+        return await asyncio.to_thread(pinned_text, pins, most, self._deps.spills.save_or_explain)

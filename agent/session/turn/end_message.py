@@ -5,10 +5,10 @@ from dataclasses import replace
 from agent.records.ids import new_id
 from agent.records.messages import AssistantMessage, UserMessage
 from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.step import STOPPED
+from agent.session.turn.step import INTERRUPTED
 
 
-def ending(
+def end_message(
     end: TurnEnd, step: AssistantMessage | None, newest: UserMessage, turn_id: str, now: float
 ) -> AssistantMessage | None:
     """The message to be stored, None where *step*, the turn's last, tells all. A turn that failed
@@ -32,4 +32,4 @@ def ending(
     told = step is not None and (step.error is not None or step.finish == "stop")
     if end.outcome != "cancelled" or told:
         return None
-    return replace(empty, error=STOPPED, interrupted=True)
+    return replace(empty, error=INTERRUPTED, interrupted=True)

@@ -263,7 +263,7 @@ class StepExecutor:
             # The step's own end fails on the same store and tells; ending calls goes on.
             log.exception("the end of a call of %s could not be stored", slot.part.tool)
         finally:
-            self._deps.doom.finished(slot.part.id, result_text(slot.part)[0])
+            self._deps.doom.record_result(slot.part.id, result_text(slot.part)[0])
             if not slot.done.done():
                 slot.done.set_result(outcome)
             self._after(slot, outcome)

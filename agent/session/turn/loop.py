@@ -97,7 +97,7 @@ async def _newest(
 async def _one_step(
     host: TurnHost, session_id: str, state: LoopState, newest: UserMessage
 ) -> TurnEnd | tuple[LoopState, UserMessage]:
-    setting = await host.setting(newest)
+    setting = await host.settings(newest)
     for guard in setting.guards:
         sentence = guard.before_step(state.totals)
         if sentence is not None:
@@ -106,7 +106,7 @@ async def _one_step(
     if isinstance(roomy, TurnEnd):
         return roomy
     if roomy is not state:  # after a compaction the session's block is another one
-        state, setting = roomy, await host.setting(newest)
+        state, setting = roomy, await host.settings(newest)
     last = any(isinstance(g, StepLimit) and g.is_last(state.totals) for g in setting.guards)
     if last:
         newest = await host.nudge(SUM_UP, newest)
@@ -122,11 +122,11 @@ async def _one_step(
         session_id=session_id,
     )
     result = await host.run_step(step, setting, request)
-    totals = state.totals.add(result.usage, result.cost).beside(*result.children)
+    totals = state.totals.add_step(result.usage, result.cost).add_extra(*result.children)
     host.totals = totals
     state = replace(state, totals=totals)
     if last and result.error is None:
-        limit = ErrorInfo("limit", LAST_STEP.format(steps=totals.steps + totals.earlier - 1))
+        limit = ErrorInfo("limit", LAST_STEP.format(steps=totals.steps + totals.earlier_steps - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)
     if result.error is not None and result.error.kind is ProviderErrorKind.OVERFLOW:
         return await _overflowed(host, setting, state, result, newest)
@@ -144,13 +144,13 @@ async def _make_room(
     host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
 ) -> TurnEnd | LoopState:
     """Prune, then compact before a step that would not fit (spec 2, C1)."""
-    gauge = host.room.gauge
+    gauge = host.compactor.gauge
     budget = gauge.budget(setting)
     if budget is None or state.relief == "compacted" or gauge.used(setting) < budget.usable:
         return state
     if not setting.auto_compact:
         return TurnEnd("limit_reached", error=ErrorInfo("context", NO_ROOM))
-    if await host.room.prune(setting) and gauge.used(setting) < budget.usable:
+    if await host.compactor.prune(setting) and gauge.used(setting) < budget.usable:
         return state
     return await _compacted(host, setting, state, newest)
 
@@ -160,18 +160,18 @@ async def _compacted(
 ) -> TurnEnd | LoopState:
     """Sum up what is old. Twice in a row without getting below the limit is enough (C6)."""
     try:
-        usage, cost = await host.room.compact(setting, newest)
+        usage, cost = await host.compactor.compact(setting, newest)
     except ProviderError as error:
         text = NO_SUMMARY.format(why=error.message)
         overflow = error.kind is ProviderErrorKind.OVERFLOW
         return TurnEnd(
             "failed", "error", ErrorInfo(error.kind, error.message if overflow else text)
         )
-    budget, used = host.room.gauge.budget(setting), host.room.gauge.used(setting)
+    budget, used = host.compactor.gauge.budget(setting), host.compactor.gauge.used(setting)
     fruitless = state.fruitless + 1 if budget is not None and used >= budget.usable else 0
     if fruitless >= MAX_FRUITLESS:
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
-    return replace(state, totals=state.totals.beside(usage, cost), fruitless=fruitless)
+    return replace(state, totals=state.totals.add_extra(usage, cost), fruitless=fruitless)
 
 
 async def _overflowed(
@@ -187,8 +187,8 @@ async def _overflowed(
     if state.relief == "compacted":
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
     await host.drop(_assistant(result))
-    host.room.gauge.refused(setting)
-    if state.relief == "none" and await host.room.prune(setting):
+    host.compactor.gauge.refused(setting)
+    if state.relief == "none" and await host.compactor.prune(setting):
         return replace(state, reason=Reason.PRUNE_RETRY, relief="pruned"), newest
     shorter = await _compacted(host, setting, state, newest)
     if isinstance(shorter, TurnEnd):
@@ -235,7 +235,7 @@ def _output_cap(host: TurnHost, setting: TurnSetting, state: LoopState) -> int:
     cap = state.max_output or default_output(setting.model)
     if setting.model.context_limit is None:
         return cap
-    left = setting.model.context_limit - host.room.gauge.used(setting)
+    left = setting.model.context_limit - host.compactor.gauge.used(setting)
     return min(cap, max(LEAST_OUTPUT, left))
 
 

@@ -14,7 +14,7 @@ from agent.records.messages import (
 )
 from agent.session.context.step_settings import TurnSetting
 from agent.session.guards import TurnTotals
-from agent.session.turn.compactor import Room
+from agent.session.turn.compactor import Compactor
 from agent.session.turn.step import Step, StepResult
 
 
@@ -78,10 +78,10 @@ class TurnHost(Protocol):
         the turn may end before they have."""
         ...
 
-    async def setting(self, newest: UserMessage) -> TurnSetting: ...
+    async def settings(self, newest: UserMessage) -> TurnSetting: ...
 
     @property
-    def room(self) -> Room:
+    def compactor(self) -> Compactor:
         """Measures the conversation and makes it shorter."""
         ...
 

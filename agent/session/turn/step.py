@@ -36,7 +36,7 @@ CUT_OFF = (
     "Do it in smaller pieces, each well below the limit."
 )
 
-STOPPED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
+INTERRUPTED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
 """What is kept of work that the user stopped."""
 
 
@@ -267,7 +267,7 @@ class Step:
             finish="error" if error else None,
             usage=end.usage,
             cost=cost,
-            error=error or STOPPED,
+            error=error or INTERRUPTED,
             interrupted=error is None,
         )
         await self._deps.store.save(self._message)

@@ -35,19 +35,19 @@ from agent.session.context.step_settings import TurnSetting
 from agent.session.guards import TurnLimits, TurnTotals
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.system_prompt import Briefing, block_of, useful
-from agent.session.queue import Queues, waits
+from agent.session.queue import Queues, is_queued
 from agent.session.snapshots.change_tracker import ChangeTracker, Trackers
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.background import used_by
 from agent.session.subagents.completions import Completions
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import CallDeps, TurnCalls
-from agent.session.turn.compactor import Room, RoomDeps, RoomRules
-from agent.session.turn.end_message import ending
+from agent.session.turn.compactor import CompactionSettings, Compactor, RoomDeps
+from agent.session.turn.end_message import end_message
 from agent.session.turn.loop_state import TurnEnd
 from agent.session.turn.step import Step, StepDeps, StepResult
 from agent.session.turn.subtask import SubtaskClient, subtasks_due
-from agent.session.usage import Update, noted, spend
+from agent.session.usage import UpdateSession, record_usage, with_model_usage
 from agent.store.store import Store
 from agent.tools.core.base import Aftercare
 from agent.tools.core.questions import QuestionService
@@ -64,7 +64,7 @@ StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnDeps:
+class SessionServices:
     """The services a turn works with. *holds*: no turn ends before what it left to the background;
     where a user sits before it that holds for sub-agents only, whose reports nobody else gets."""
 
@@ -79,12 +79,12 @@ class TurnDeps:
     queues: Queues
     briefing: Briefing
     completions: Completions
-    update: Update
+    update: UpdateSession
     registry: Registry
     shells: Shells
     snapshots: Snapshots
     spills: SpillStore
-    room: RoomRules = field(default_factory=RoomRules)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
     calibration: Calibration = field(default_factory=Calibration)
     retry: RetryPolicy = DEFAULT_POLICY
     tracing: Tracing = field(default_factory=lambda: Tracing({}))
@@ -96,9 +96,9 @@ class TurnDeps:
     terminals: Terminals | None = None
     trackers: Trackers = field(default_factory=Trackers)
     clock: Callable[[], float] = field(default=time.time)
-    holds: bool = True
+    wait_for_background: bool = True
 
-    def setting(
+    def step_settings(
         self,
         agent_name: str,
         model_name: str,
@@ -119,7 +119,7 @@ class TurnDeps:
             tools=self.registry.schemas(offered) if model.tools else (),
             guards=self.limits.guards(agent.max_steps),
             temperature=agent.temperature,
-            target_tokens=self.limits.target,
+            target_tokens=self.limits.target_tokens,
             auto_compact=self.limits.auto_compact,
         )
 
@@ -129,7 +129,7 @@ class Turn:
 
     def __init__(
         self,
-        deps: TurnDeps,
+        deps: SessionServices,
         session: Session,
         lineage: Lineage,
         files: FileTracker,
@@ -152,7 +152,7 @@ class Turn:
             catalog=deps.catalog,
             briefing=deps.briefing,
             completions=deps.completions,
-            repeats=deps.limits.repeats,
+            repeats=deps.limits.max_repeats,
             before_change=self._before_change,
             saved=partial(deps.trackers.saved, lineage.root_id),
             aftercare=deps.aftercare,
@@ -168,7 +168,7 @@ class Turn:
         self._newest: UserMessage | None = None
         self._briefed = ""
 
-    def _new_room(self) -> Room:
+    def _new_room(self) -> Compactor:
         deps = self._deps
         needed = RoomDeps(
             store=deps.store,
@@ -180,7 +180,7 @@ class Turn:
             registry=deps.registry,
             spills=deps.spills,
             calibration=deps.calibration,
-            rules=deps.room,
+            rules=deps.compaction,
             spend=self._add_usage,
             set_status=self._set_status,
             retry=deps.retry,
@@ -188,22 +188,22 @@ class Turn:
             hooks=deps.hooks,
         )
         callers = self._lineage.callers
-        return Room(needed, self._session, callers, self._conversation, self.started)
+        return Compactor(needed, self._session, callers, self._conversation, self.started)
 
     @property
-    def room(self) -> Room:
+    def compactor(self) -> Compactor:
         return self._room
 
     def turns(self) -> tuple[RequestTurn, ...]:
         return self._conversation.turns()
 
-    def begin_with(self, stored: list[MessageWithParts]) -> None:
+    def load(self, stored: list[MessageWithParts]) -> None:
         """Start from the session's messages as they stand, those that wait left out."""
-        self._conversation.renew([item for item in stored if not waits(item)])
+        self._conversation.renew([item for item in stored if not is_queued(item)])
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
         history = self._conversation.all
-        taken = await self._deps.queues.take(
+        taken = await self._deps.queues.dequeue(
             self._session.id,
             turn_id=self.id,
             after=history[-1].message.id if history else "",
@@ -218,15 +218,15 @@ class Turn:
         return users
 
     async def reports(self) -> list[UserMessage]:
-        holds = self._deps.holds or self._lineage.callers
+        holds = self._deps.wait_for_background or self._lineage.callers
         while holds and self._background_tasks.running(self._session.id):
             await self._background_tasks.wait_for_message(self._session.id)
             if taken := await self.take_queued(first=False, ending=True):
-                self.totals = self.totals.beside(*self._calls.take_children())
+                self.totals = self.totals.add_extra(*self._calls.take_children())
                 return taken
         return []
 
-    async def setting(self, newest: UserMessage) -> TurnSetting:
+    async def settings(self, newest: UserMessage) -> TurnSetting:
         deps = self._deps
         callers = self._lineage.callers
         if newest.id != self._briefed:
@@ -234,10 +234,10 @@ class Turn:
             told = await deps.briefing.tell(self._session, newest, history, callers)
             self._conversation.renew(told)
             self._briefed = newest.id
-        now = deps.setting(newest.agent, newest.model, self._conversation.all, callers)
+        now = deps.step_settings(newest.agent, newest.model, self._conversation.all, callers)
         return replace(now, effort=newest.effort)
 
-    def leave_queue(self, newest: UserMessage) -> None:
+    def use_request(self, newest: UserMessage) -> None:
         """The turn is about *newest*, which was told all: what waits or comes meanwhile stays
         in the queue, and the turn after this one takes it up."""
         self._newest, self._briefed = newest, newest.id
@@ -250,8 +250,8 @@ class Turn:
             return TurnEnd("completed")
         model = self._session.model or newest.model
         newest = replace(newest, agent=self._session.agent, model=model)
-        self.leave_queue(newest)
-        setting = await self.setting(newest)
+        self.use_request(newest)
+        setting = await self.settings(newest)
         try:
             await self._room.compact(setting, newest, auto=False, focus=focus)
         except ProviderError as error:
@@ -313,7 +313,7 @@ class Turn:
             await self._tracker.after_step(message)
 
     async def _add_usage(self, used: Usage | None, spent: float | None) -> None:
-        await spend(self._deps.update, self._session.id, used, spent, self._deps.clock())
+        await record_usage(self._deps.update, self._session.id, used, spent, self._deps.clock())
 
     async def nudge(self, text: str, after: UserMessage) -> UserMessage:
         message = replace(
@@ -340,7 +340,8 @@ class Turn:
     async def drop(self, message: AssistantMessage) -> None:
         await self._deps.store.remove_message(message.session_id, message.id)
         await self._deps.update(
-            message.session_id, lambda s: noted(s, message.model, message.usage, message.cost)
+            message.session_id,
+            lambda s: with_model_usage(s, message.model, message.usage, message.cost),
         )
         self._conversation.drop(message.id)
 
@@ -372,7 +373,7 @@ class Turn:
 
     async def _take_overtaken(self) -> None:
         if not await self.take_queued(first=True, ending=True):
-            await self._deps.queues.settle()  # what was on its way as the cancel came
+            await self._deps.queues.wait_until_moved()  # what was on its way as the cancel came
             stored = (m.message for m in await self._deps.store.context_messages(self._session.id))
             own = [m for m in stored if isinstance(m, UserMessage) and m.turn_id == self.id]
             self._newest = own[-1] if own else None
@@ -384,6 +385,6 @@ class Turn:
         stored = await self._deps.store.message(self._step.message_id) if self._step else None
         step = stored.message if stored is not None else None
         last = step if isinstance(step, AssistantMessage) else None
-        message = ending(end, last, self._newest, self.id, self._deps.clock())
+        message = end_message(end, last, self._newest, self.id, self._deps.clock())
         if message is not None:
             await self._deps.store.save(message)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.process import Captured, Spilled, SpillStore
+from agent.process import CapturedOutput, SpillFile, SpillStore
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
@@ -139,11 +139,13 @@ class Truncator:
         size = len(text.encode("utf-8", "replace"))
         return self._cut(text, keep, (count_lines(text), size), (spill, error), self.limits)
 
-    def apply_captured(self, captured: Captured, *, note_lines: int, note_bytes: int) -> Truncated:
+    def apply_captured(
+        self, captured: CapturedOutput, *, note_lines: int, note_bytes: int
+    ) -> Truncated:
         """The tail of a command's output, with room left for notes of the given size."""
         limits = self.limits.less(lines=note_lines, bytes=note_bytes)
         spill, error = captured.spill, captured.spill_error
-        if captured.whole:
+        if captured.complete:
             if fits(captured.text, limits):
                 return Truncated(captured.text)
             spill, error = self._save(captured.text)
@@ -151,7 +153,7 @@ class Truncator:
             captured.text, "tail", (captured.lines, captured.size), (spill, error), limits
         )
 
-    def _save(self, text: str) -> tuple[Spilled | None, str]:
+    def _save(self, text: str) -> tuple[SpillFile | None, str]:
         try:
             return self.spills.save(text), ""
         except OSError as error:
@@ -162,7 +164,7 @@ class Truncator:
         text: str,
         keep: Keep,
         whole: tuple[int, int],
-        spilled: tuple[Spilled | None, str],
+        spilled: tuple[SpillFile | None, str],
         limits: Limits,
     ) -> Truncated:
         """*whole* is lines and bytes of everything, *spilled* the file or why there is none."""
@@ -175,13 +177,13 @@ class Truncator:
 
 
 def _notice(
-    keep: Keep, shown: int, whole: tuple[int, int], spilled: tuple[Spilled | None, str]
+    keep: Keep, shown: int, whole: tuple[int, int], spilled: tuple[SpillFile | None, str]
 ) -> str:
     spill, error = spilled
     lines, size = whole
     end = "first" if keep == "head" else "last"
     if spill is not None:
-        kept = f"All but {spill.left_out:,} bytes of its middle" if spill.left_out else "All of it"
+        kept = f"All but {spill.omitted:,} bytes of its middle" if spill.omitted else "All of it"
         rest = (
             f"{kept} is in {spill.path}: read that file with offset and limit, or search it "
             "with grep, rather than printing it again."

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import cast
 
-from agent.process import plain
+from agent.process import strip_terminal_codes
 from agent.records.json import Json, JsonObject
 
 OUTPUT_LINES = 40
@@ -90,7 +90,7 @@ def _output(output: JsonObject) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    lines = plain(text).rstrip("\n").split("\n")
+    lines = strip_terminal_codes(text).rstrip("\n").split("\n")
     shown: list[str] = []
     room = OUTPUT_CHARS
     for line in lines[:OUTPUT_LINES]:

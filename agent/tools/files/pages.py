@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
-from agent.files.text import SAMPLE, WINDOW, Encoding, look_again
+from agent.files.text import SAMPLE, WINDOW, Encoding, next_encoding
 from agent.records.errors import ToolError
 from agent.tools.files.media import describe, is_binary_kind
 
@@ -74,7 +74,7 @@ def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Ev
                 break
             except UnicodeDecodeError:
                 file.seek(max(0, source.failed_at - WINDOW))
-                encoding = look_again(encoding, file.read(2 * WINDOW))
+                encoding = next_encoding(encoding, file.read(2 * WINDOW))
     _check_offset(scan, shown, end=end)
     return _page(scan, encoding, info, source.digest.hexdigest() if end else None, end=end)
 

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.files import FileStamp, Put, Remove, Step, StepFailed, change_all, uninterrupted
+from agent.files import (
+    FileStamp,
+    FileStep,
+    FileStepFailed,
+    PutFile,
+    RemoveFile,
+    change_all,
+    run_to_end,
+)
 from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
 from agent.tools.core.base import ToolContext
@@ -72,16 +80,16 @@ class FileChange:
         if self.moves:
             yield self.target, self.replaced
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[FileStep, ...]:
         """What is to be done on disk."""
         if self.after is None:
-            return (Remove(self.source.path),)
+            return (RemoveFile(self.source.path),)
         file = None if self.before is None else self.before.file
         data = encode_text(file, self.after, self.target.shown)
         if not self.moves:
-            return (Put(self.target.real, data, create=self.before is None),)
-        put = Put(self.target.real, data, create=self.replaced is None, mode=self.mode)
-        return put, Remove(self.source.path)
+            return (PutFile(self.target.real, data, create=self.before is None),)
+        put = PutFile(self.target.real, data, create=self.replaced is None, mode=self.mode)
+        return put, RemoveFile(self.source.path)
 
     def with_hunks(self, accepted: frozenset[int]) -> "FileChange | None":
         """The change with only the *accepted* hunks (numbered over the patch), None if that
@@ -294,7 +302,7 @@ async def write_patch(changes: tuple[FileChange, ...], ctx: ToolContext) -> tupl
     except ToolError as error:
         raise await _none_of_it(error, done, ctx) from None
     try:
-        stamps = await uninterrupted(_on_disk, steps, _names(rest))
+        stamps = await run_to_end(_on_disk, steps, _names(rest))
     except ToolError as error:
         raise await _none_of_it(error, done, ctx) from None
     for real, stamp in stamps.items():
@@ -348,15 +356,15 @@ def _names(changes: Sequence[FileChange]) -> dict[str, str]:
     }
 
 
-def _on_disk(steps: Sequence[Step], names: Mapping[str, str]) -> dict[str, FileStamp]:
+def _on_disk(steps: Sequence[FileStep], names: Mapping[str, str]) -> dict[str, FileStamp]:
     """Take all *steps*. Raises ``ToolError`` with everything as it was."""
     try:
         return change_all(steps)
-    except StepFailed as failed:
+    except FileStepFailed as failed:
         told = explain(failed.cause, names[failed.path], "changed").message
-        if not failed.left:
+        if not failed.not_restored:
             raise ToolError(f"{told} No file of the patch was changed.") from None
-        left = ", ".join(names[path] for path in failed.left)
+        left = ", ".join(names[path] for path in failed.not_restored)
         raise ToolError(
             f"{told} The changes made before were taken back, but not in {left}: look at what "
             "is there now."

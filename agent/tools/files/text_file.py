@@ -12,14 +12,14 @@ from pathlib import Path, PurePath
 from agent.files import (
     Editor,
     EditorRefused,
+    FileContent,
     FileStamp,
-    Snapshot,
     TextFile,
     decode,
     is_binary,
     load,
     replace_file,
-    uninterrupted,
+    run_to_end,
 )
 from agent.files.disk import digest_of
 from agent.records.errors import ToolError
@@ -65,7 +65,7 @@ def load_text(target: ToolPath, ctx: ToolContext | None = None) -> Loaded | None
     return Loaded(decode(snapshot.data), snapshot.stamp)
 
 
-def load_bytes(target: ToolPath) -> Snapshot | None:
+def load_bytes(target: ToolPath) -> FileContent | None:
     """The bytes at *target*, None if nothing is there. Raises ``ToolError``. Blocks."""
     refuse_system(target)
     try:
@@ -134,7 +134,7 @@ def writer(target: ToolPath, ctx: ToolContext) -> Editor | None:
     return editor if editor is not None and editor.writes else None
 
 
-def in_editor(target: ToolPath, snapshot: Snapshot, ctx: ToolContext) -> Loaded | None:
+def in_editor(target: ToolPath, snapshot: FileContent, ctx: ToolContext) -> Loaded | None:
     """The text of *target* where the user's editor holds another one than the disk, else None.
 
     Asked only for files in UTF-8: what an editor gives for others cannot be told from a text that
@@ -193,7 +193,7 @@ async def write_back(
         if editor is not None and in_utf8(decode(data)):
             stamp, text = await _through(editor, target, data, ctx, create=create)
         else:
-            stamp, text = await uninterrupted(_replace, target, data, create=create), None
+            stamp, text = await run_to_end(_replace, target, data, create=create), None
     except FileExistsError:
         raise ToolError(
             f"{target.shown} was made by someone else meanwhile. Read it first. "
@@ -224,7 +224,7 @@ async def _through(
             f"The user's editor did not write {target.shown}: {refused} "
             "Don't write it in another way; say what is left to do."
         ) from None
-    return await uninterrupted(_settled, target, data, before)
+    return await run_to_end(_settled, target, data, before)
 
 
 def _ready(target: ToolPath, *, create: bool) -> bytes | None:
@@ -252,7 +252,7 @@ def _settled(target: ToolPath, data: bytes, before: bytes | None) -> tuple[FileS
     return now.stamp, decode(now.data).text
 
 
-def _same_text(now: Snapshot, data: bytes) -> bool:
+def _same_text(now: FileContent, data: bytes) -> bool:
     return plain(decode(now.data).text) == plain(decode(data).text)
 
 

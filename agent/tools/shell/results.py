@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from agent.process import Taken
+from agent.process import NewOutput
 from agent.records.background import ShellInfo
 from agent.records.blocks import ShellBlock
 from agent.tools.core.truncate import Limits, count_lines, cut
@@ -45,11 +45,11 @@ def describe_shell(info: ShellInfo) -> str:
             return f"{info.id} ended with exit code {info.exit_code} after {took}."
 
 
-def shell_output(taken: Taken, notes: tuple[str, ...]) -> str:
+def shell_output(taken: NewOutput, notes: tuple[str, ...]) -> str:
     """What came since the last look, and *notes*."""
     dropped = (
-        [f"[{taken.dropped:,} characters before this were dropped: they came too fast.]"]
-        if taken.dropped
+        [f"[{taken.lost_characters:,} characters before this were dropped: they came too fast.]"]
+        if taken.lost_characters
         else []
     )
     text = taken.text.rstrip("\n") or "(no new output)"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from agent.bus import Bus
-from agent.process import Background, Started, Taken
+from agent.process import BackgroundShell, NewOutput, RunningCommand
 from agent.records.background import ShellInfo
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
@@ -28,7 +28,7 @@ MOST_KEPT = 50
 @dataclass(slots=True)
 class _Shell:
     info: ShellInfo
-    background: Background
+    background: BackgroundShell
 
 
 class Shells:
@@ -58,7 +58,7 @@ class Shells:
 
     def adopt(
         self,
-        started: Started,
+        started: RunningCommand,
         ctx: ToolContext,
         *,
         command: str,
@@ -77,7 +77,9 @@ class Shells:
             directory=directory,
             started=self._clock() - (time.monotonic() - started.began),
         )
-        background = Background(started, timeout=timeout, on_change=lambda: self._changed(shell_id))
+        background = BackgroundShell(
+            started, timeout=timeout, on_change=lambda: self._changed(shell_id)
+        )
         self._shells[shell_id] = _Shell(info, background)
         self._bus.publish(ShellChanged(info.session_id, info))
         return info
@@ -101,11 +103,11 @@ class Shells:
             signal=background.signal,
         )
         self._bus.publish(ShellChanged(shell.info.session_id, shell.info))
-        ended = [key for key, held in self._shells.items() if held.background.closed]
+        ended = [key for key, held in self._shells.items() if held.background.finished]
         for key in ended[:-MOST_KEPT]:
             del self._shells[key]
 
-    def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, Background]:
+    def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, BackgroundShell]:
         """A shell of the session tree *root_id*. Raises ``ToolError`` with those there are."""
         own = {key: s for key, s in self._shells.items() if s.info.root_id == root_id}
         shell = own.get(shell_id.strip())
@@ -119,7 +121,7 @@ class Shells:
 
     async def exited(self, shell_id: str, timeout: float) -> bool:
         """Wait up to *timeout* seconds for the end of a shell (it must exist)."""
-        return await self._shells[shell_id].background.exited(timeout)
+        return await self._shells[shell_id].background.wait_for_exit(timeout)
 
     def info(self, shell_id: str) -> ShellInfo:
         """The shell as it stands now (it must exist)."""
@@ -138,26 +140,26 @@ class Shells:
     def leaves(self, shell_id: str) -> bool:
         """Whether a shell has ended, but something that it started still holds its output."""
         background = self._shells[shell_id].background
-        return not background.running and not background.closed
+        return not background.running and not background.finished
 
     def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]:
         """Call *listener* when a shell has printed or ended, until what is returned is called."""
         shell = self._shells.get(shell_id)
         return shell.background.listen(listener) if shell is not None else lambda: None
 
-    async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, Taken]:
+    async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, NewOutput]:
         """What is new of a shell, after waiting up to *wait* seconds for anything."""
         _, background = self.get(shell_id, root_id)
-        taken = background.take()
-        if not taken.text and not background.closed and wait > 0:
-            await background.news(wait)
-            taken = background.take()
+        taken = background.take_new()
+        if not taken.text and not background.finished and wait > 0:
+            await background.wait_for_output(wait)
+            taken = background.take_new()
         return self.info(shell_id), taken
 
     async def kill(self, shell_id: str) -> bool:
         """End a shell and what it has left; false if none of that id runs."""
         shell = self._shells.get(shell_id)
-        if shell is None or shell.background.closed:
+        if shell is None or shell.background.finished:
             return False
         await shell.background.kill()
         return True

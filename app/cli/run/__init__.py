@@ -16,7 +16,7 @@ from app.startup import gc
 if TYPE_CHECKING:
     from agent.records.events import Event
     from agent.records.messages import Session
-    from agent.runtime.headless import Ending, Headless
+    from agent.runtime.headless import HeadlessResult, HeadlessRun
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
     from app.cli.run.signals import RunSignals
@@ -34,14 +34,14 @@ class Writer(Protocol):
 
     def take(self, event: "Event") -> None: ...
 
-    def end(self, ending: "Ending") -> None: ...
+    def end(self, ending: "HeadlessResult") -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
     """What a turn begins with."""
 
-    headless: "Headless"
+    headless: "HeadlessRun"
     session: "Session"
     prompt: "PromptInput"
 
@@ -164,17 +164,17 @@ async def _made_ready(
     given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
 ) -> "PreparedRun":
     """Everything that comes before the turn. What is to be closed is put on *opened*."""
-    from agent.runtime.headless import Approval, Headless  # brings the harness
+    from agent.runtime.headless import Approval, HeadlessRun  # brings the harness
     from app.cli.run.prompt_input import prompt_of  # as above
 
     runtime = await _open(given)
     opened.push_async_callback(runtime.close)
-    headless = Headless(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
+    headless = HeadlessRun(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
     for notice in runtime.notices:
         report(notice, 0)
     session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
     prompt = await prompt_of(given, message, piped, headless, session)
-    await headless.servers()
+    await headless.wait_for_servers()
     return PreparedRun(headless, session, prompt)
 
 
@@ -210,11 +210,11 @@ async def _turn(given: argparse.Namespace, ready: "PreparedRun", stopping: "RunS
     async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
         async for event in events:
             writer.take(event)
-    ending = headless.ending
+    ending = headless.result
     if ending is None:  # the bus was closed under us
         return report("The run was cut off.", 1)
     writer.end(ending)
-    return ending.code if stopping.code is None else stopping.code
+    return ending.exit_code if stopping.code is None else stopping.code
 
 
 def _writer(given: argparse.Namespace) -> Writer:

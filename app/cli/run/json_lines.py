@@ -49,7 +49,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.requests import PermissionRequest
-from agent.runtime.headless import Ending
+from agent.runtime.headless import HeadlessResult
 
 VERSION = 1
 
@@ -116,7 +116,7 @@ class JsonLines:
             case _:
                 pass
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: HeadlessResult) -> None:
         self._line(
             "end",
             self._session,
@@ -126,7 +126,7 @@ class JsonLines:
             refused=list(ending.refused),
             usage=asdict(ending.usage) if ending.usage else None,
             cost=ending.cost,
-            code=ending.code,
+            code=ending.exit_code,
         )
 
     def _text(self, part: TextPart | ReasoningPart) -> None:

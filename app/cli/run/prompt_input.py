@@ -6,14 +6,14 @@ from pathlib import Path
 
 from agent.commands import parse_slash, unknown_command
 from agent.records.messages import Session
-from agent.runtime.headless import Headless
+from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in
 from agent.session.prompt.templates import init_prompt
 
 
 async def prompt_of(
-    given: Namespace, message: str, piped: str, headless: Headless, session: Session
+    given: Namespace, message: str, piped: str, headless: HeadlessRun, session: Session
 ) -> PromptInput:
     """The prompt for *session*. What *message* names with an @ is attached, and a command that
     it begins with is done; nothing of what is *piped* in counts as either.
@@ -42,7 +42,7 @@ async def prompt_of(
     known = {each.name for each in await runtime.commands.all()}
     if name not in known:
         raise unknown_command(name, (*known, "init"))
-    made = await headless.command(name, join_texts(argument, piped), session, base)
+    made = await headless.command_prompt(name, join_texts(argument, piped), session, base)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 
 

@@ -4,7 +4,7 @@ from typing import TextIO
 
 from agent.records.events import Event, PartDelta, PartUpdated, SessionIdle
 from agent.records.messages import Session, TextPart
-from agent.runtime.headless import Ending
+from agent.runtime.headless import HeadlessResult
 from app.console.printer import Printer
 from app.text.sanitize import sanitize
 
@@ -42,7 +42,7 @@ class TextWriter:
         named = event.part.session_id if isinstance(event, PartUpdated) else ""
         return (named or getattr(event, "session_id", "")) == self._session
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: HeadlessResult) -> None:
         if self._answer is not None:
             self._answer.end_line()
         elif ending.answer:

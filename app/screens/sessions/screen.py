@@ -92,7 +92,7 @@ class SessionsScreen(Picker):
     async def _read(self) -> None:
         """Read the list as it is now; the bar stays on its row."""
         wanted = self._wanted
-        lines = await self._runtime.sessions.directory.lines(
+        lines = await self._runtime.sessions.repository.lines(
             everywhere=wanted.everywhere, archived=wanted.archived
         )
         # What was typed meanwhile only filters; other switches are read for on their own.
@@ -119,7 +119,7 @@ class SessionsScreen(Picker):
                 wanted = self._wanted
                 hits: Sequence[SessionHit] = ()
                 if len(wanted.typed) >= MIN_SEARCH or not wanted.typed.isascii():
-                    hits = await self._runtime.sessions.directory.search(
+                    hits = await self._runtime.sessions.repository.search(
                         wanted.typed, everywhere=wanted.everywhere, archived=wanted.archived
                     )
                 near = await similar_titles(wanted.typed, self._lines)
@@ -192,12 +192,12 @@ class SessionsScreen(Picker):
 
     def action_pin(self) -> None:
         if (line := self._line()) is not None:
-            directory = self._runtime.sessions.directory
+            directory = self._runtime.sessions.repository
             self._do(directory.pin(line.id, pinned=not line.pinned), "pinning a session")
 
     def action_archive(self) -> None:
         if (line := self._line()) is not None:
-            directory = self._runtime.sessions.directory
+            directory = self._runtime.sessions.repository
             work = directory.archive(line.id, archived=not line.archived)
             self._do(work, "archiving a session")
 
@@ -234,4 +234,4 @@ class SessionsScreen(Picker):
     async def _ask_name(self, line: "SessionListItem") -> None:
         title = await show_dialog(app_of(self), TextScreen("Name this session", line.title))
         if title is not None:
-            await self._runtime.sessions.directory.rename(line.id, title)
+            await self._runtime.sessions.repository.rename(line.id, title)

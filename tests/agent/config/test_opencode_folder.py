@@ -129,7 +129,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
                 answer(Text("Done.")),
             )
             runtime.permissions.mode = "auto"
-            session = await runtime.sessions.directory.create(agent="review")
+            session = await runtime.sessions.repository.create(agent="review")
             base = PromptInput(text="/test shop", agent="review", model=MODEL)
             prompt = await runtime.commands.prompt("test", "shop", session, base)
             await runtime.sessions.prompt(session.id, prompt)
@@ -281,7 +281,7 @@ async def test_a_folder_that_was_set_up_for_claude_code_works_unchanged(tmp_path
                 ),
                 answer(Text("Done.")),
             )
-            session = await runtime.sessions.directory.create(agent="build")
+            session = await runtime.sessions.repository.create(agent="build")
             prompt = await runtime.commands.prompt("git/fix", "12", session, PromptInput(text=""))
             await runtime.sessions.prompt(session.id, prompt)
             await runtime.sessions.wait(session.id)

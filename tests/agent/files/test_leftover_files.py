@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.disk import UNFINISHED, replace_file, unfinished
+from agent.files.disk import TEMPORARY_GLOB, replace_file, temporary_path
 from agent.files.left import AFTER, LEFT, clear
 
 KILLED = """
@@ -33,7 +33,7 @@ def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Pa
     target.write_text("old")
     killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
     assert killed.returncode < 0
-    [left] = tmp_path.glob(UNFINISHED)
+    [left] = tmp_path.glob(TEMPORARY_GLOB)
     clear(tmp_path, time.time())
     replace_file(str(target), b"next")  # it may be another's that is being written
     assert left.exists()
@@ -43,7 +43,7 @@ def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["a", "x" * 200, "\u4f60" * 60, "two\nlines", ".hidden"])
 def test_every_name_that_is_written_is_known(tmp_path: Path, name: str) -> None:
-    assert LEFT.fullmatch(unfinished(tmp_path / name).name)
+    assert LEFT.fullmatch(temporary_path(tmp_path / name).name)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_a_person_may_have_made_stays(tmp_path: Path, name: str) -> None:
 def test_only_files_go(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.touch()
-    link, folder, good = (unfinished(tmp_path / name) for name in ("link", "folder", "good"))
+    link, folder, good = (temporary_path(tmp_path / name) for name in ("link", "folder", "good"))
     link.symlink_to(kept)
     folder.mkdir()
     good.touch()
@@ -77,7 +77,7 @@ def test_only_files_go(tmp_path: Path) -> None:
 
 def test_an_old_text_is_no_old_file(tmp_path: Path) -> None:
     """It has the times of the file that it replaces for a moment."""
-    writing = unfinished(tmp_path / "notes.txt")
+    writing = temporary_path(tmp_path / "notes.txt")
     writing.touch()
     os.utime(writing, (1.0, 1.0))
     clear(tmp_path, time.time())
@@ -87,7 +87,7 @@ def test_an_old_text_is_no_old_file(tmp_path: Path) -> None:
 def test_a_write_clears_its_folder(tmp_path: Path) -> None:
     target = tmp_path / "notes.txt"
     target.write_text("old")
-    left = unfinished(target)
+    left = temporary_path(target)
     left.touch()
     replace_file(str(target), b"new", clear=lambda folder: clear(folder, later()))
     assert not left.exists()

@@ -87,7 +87,7 @@ async def test_p2_a_plugins_hook_gives_a_summary_other_sections(tmp_path):
         session = await harness.session()
         await harness.turn(session, "Hi")
         before = len(harness.events)
-        await harness.runtime.sessions.compacting.start(session.id)
+        await harness.runtime.sessions.compaction.start(session.id)
         assert (await harness.idle(session, after=before)).outcome == "completed"
         asked = harness.server.requests[1]
         system = json.dumps(asked.body["messages"][0])

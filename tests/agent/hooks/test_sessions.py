@@ -91,14 +91,14 @@ async def test_h1_a_summary_gets_what_hooks_add_or_is_refused(tmp_path, script):
         await harness.turn(session, "Hi")
         (tmp_path / "no").touch()
         before = len(harness.events)
-        await harness.runtime.sessions.compacting.start(session.id)
+        await harness.runtime.sessions.compaction.start(session.id)
         end = await harness.idle(session, after=before)
         assert end.error is not None
         assert "A hook refused the summary" in end.error.message
         assert len(harness.server.requests) == 1
         (tmp_path / "no").unlink()
         before = len(harness.events)
-        await harness.runtime.sessions.compacting.start(session.id, "the names")
+        await harness.runtime.sessions.compaction.start(session.id, "the names")
         assert (await harness.idle(session, after=before)).outcome == "completed"
         sent = json.dumps(harness.server.requests[1].body["messages"])
         assert "the names" in sent

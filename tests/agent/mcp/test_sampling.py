@@ -9,7 +9,7 @@ import pytest
 from agent.records.blocks import TextBlock
 from agent.records.events import PermissionReplied
 from agent.records.messages import Completed
-from agent.runtime.headless import Headless
+from agent.runtime.headless import HeadlessRun
 from agent.session.api import PromptInput
 from agent.session.subagents.completions import Completions
 from tests.agent.mcp.shop import SERVERS
@@ -69,7 +69,7 @@ async def test_x4_a_prompt_is_shown_asked_about_answered_and_paid(tmp_path: Path
         assert not body.get("tools")
         said = await told(harness, session)
         assert (said["content"]["text"], said["model"]) == ("Softer.", MODEL)
-        spent = await harness.runtime.sessions.directory.get(session.id)
+        spent = await harness.runtime.sessions.repository.get(session.id)
         assert spent.cost == pytest.approx(2.0)
 
 
@@ -111,9 +111,9 @@ async def test_x4_with_nobody_there_a_rule_is_needed(tmp_path: Path, allowed: bo
     async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
         answers = (answer(Text("Softer."), Tokens(1, 1)),) if allowed else ()
         harness.server.script(call(), *answers, answer(Text("done")))
-        headless = Headless(harness.runtime)
+        headless = HeadlessRun(harness.runtime)
         session = await headless.session(resume=False, session_id=None, fork=False)
-        await headless.servers()
+        await headless.wait_for_servers()
         async for _ in headless.run(session, PromptInput(text="go")):
             pass
         said = await told(harness, session)
@@ -154,7 +154,7 @@ async def test_the_small_model_answers(tmp_path: Path, small: str | None, name: 
     async with open_harness(tmp_path) as harness:
         runtime = harness.runtime
         completions = Completions(
-            runtime.catalog, runtime.clients, runtime.sessions.directory.update, small
+            runtime.catalog, runtime.clients, runtime.sessions.repository.update, small
         )
         assert completions.of("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
 
@@ -196,7 +196,7 @@ async def test_x4_a_hint_counts_where_it_is_plain(
     async with open_harness(tmp_path, provider=lambda _: {"other": other}) as harness:
         runtime = harness.runtime
         completions = Completions(
-            runtime.catalog, runtime.clients, runtime.sessions.directory.update
+            runtime.catalog, runtime.clients, runtime.sessions.repository.update
         )
         completer = completions.of("ses_1", "openai/gpt-5.4", lambda *_: None)
         assert completer.hinted(hints).model == name

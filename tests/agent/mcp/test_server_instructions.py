@@ -32,7 +32,9 @@ async def test_a_servers_words_are_told_as_its_own(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "go")
         prompt = system(harness.server.requests[0].body)
-        contents = await harness.runtime.window.contents(session.id, "scripted/model-1", "build")
+        contents = await harness.runtime.context_usage.contents(
+            session.id, "scripted/model-1", "build"
+        )
     assert QUOTED in prompt
     assert "neither from the person nor from their project" in prompt
     assert [name for name, _ in sections_of(prompt)] == ["environment", "mcp"]
@@ -47,7 +49,9 @@ async def test_words_are_counted_with_the_servers_tools(tmp_path: Path) -> None:
         folder.mkdir()
         async with trusted(folder, mcp=saying(words)) as harness:
             await connected(harness, "shop")
-            contents = await harness.runtime.window.contents(None, "scripted/model-1", "build")
+            contents = await harness.runtime.context_usage.contents(
+                None, "scripted/model-1", "build"
+            )
         (size,) = [one.tokens for one in contents.of("tools") if one.name.startswith("shop (")]
         sizes.append(size)
     assert sizes[1] - sizes[0] > 500

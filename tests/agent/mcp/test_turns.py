@@ -11,7 +11,7 @@ import pytest
 from agent.config.loading import load_config
 from agent.records.events import McpChanged
 from agent.records.messages import Completed, Failed
-from agent.runtime.headless import Headless
+from agent.runtime.headless import HeadlessRun
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
 from tests.agent.mcp.shop import SERVERS
@@ -121,13 +121,13 @@ async def test_with_nobody_there_the_servers_are_waited_for(tmp_path: Path) -> N
     settings = {"mcp": {"shop": SHOP}, "permission": {"shop_*": "allow"}}
     async with open_harness(tmp_path, **settings) as harness:
         harness.server.script(answer(Call("shop_echo", {"text": "hi"})), answer(Text("done")))
-        headless = Headless(harness.runtime)
+        headless = HeadlessRun(harness.runtime)
         session = await headless.session(resume=False, session_id=None, fork=False)
-        await headless.servers()
+        await headless.wait_for_servers()
         async for _ in headless.run(session, PromptInput(text="go")):
             pass
-        assert headless.ending is not None
-        assert headless.ending.code == 0
+        assert headless.result is not None
+        assert headless.result.exit_code == 0
         assert "shop_echo" in tool_names(harness.server.requests[0].body)
 
 
@@ -176,7 +176,7 @@ def test_the_forms_of_other_programs_are_read(tmp_path: Path) -> None:
 async def test_c11_a_server_is_one_source_of_the_window(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"shop": SHOP}) as harness:
         await connected(harness, "shop")
-        contents = await harness.runtime.window.contents(None, "scripted/model-1", "build")
+        contents = await harness.runtime.context_usage.contents(None, "scripted/model-1", "build")
     names = [source.name for source in contents.of("tools")]
     servers = [source for source in contents.of("tools") if "MCP server" in source.name]
     assert [source.name.split(" (")[0] for source in servers] == ["shop"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.process import Capture, SpillStore, Taken, plain
+from agent.process import Capture, NewOutput, SpillStore, strip_terminal_codes
 
 
 @pytest.fixture
@@ -79,21 +79,21 @@ def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
     assert done.text.endswith("999\n")
     assert done.spill is None
     assert done.spill_error
-    assert not done.whole
+    assert not done.complete
 
 
 def test_what_is_taken_comes_once(spills: SpillStore) -> None:
     live = capture(spills)
     live.feed(b"one\n10%\r20%")
-    assert live.take() == Taken("one\n20%")
-    assert live.take() == Taken("")
+    assert live.take_new() == NewOutput("one\n20%")
+    assert live.take_new() == NewOutput("")
     live.feed(b"\r30%\ntwo\n")
-    assert live.take() == Taken("30%\ntwo\n")
-    assert live.take() == Taken("")
+    assert live.take_new() == NewOutput("30%\ntwo\n")
+    assert live.take_new() == NewOutput("")
     live.feed(b"three")
     live.finish()
-    assert live.take() == Taken("three")
-    assert live.take() == Taken("")
+    assert live.take_new() == NewOutput("three")
+    assert live.take_new() == NewOutput("")
 
 
 def test_a_flood_is_dropped_from_the_front_of_what_is_taken(spills: SpillStore) -> None:
@@ -101,8 +101,8 @@ def test_a_flood_is_dropped_from_the_front_of_what_is_taken(spills: SpillStore) 
     text = "".join(f"line {n}\n" for n in range(100_000))
     for at in range(0, len(text), 5_000):
         live.feed(text[at : at + 5_000].encode())
-    taken = live.take()
-    assert taken.dropped + len(taken.text) == len(text)
+    taken = live.take_new()
+    assert taken.lost_characters + len(taken.text) == len(text)
     assert text.endswith(taken.text)
     assert 0 < len(taken.text) < 100_000
     live.discard()
@@ -126,7 +126,7 @@ def test_spill_without_gap_is_whole(tmp_path: Path) -> None:
     assert 100 < len(text.encode()) < 200
     saved = store.save(text)
     assert Path(saved.path).read_text() == text
-    assert saved.left_out == 0
+    assert saved.omitted == 0
 
 
 def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
@@ -195,4 +195,4 @@ def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
     ],
 )
 def test_plain(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert strip_terminal_codes(text) == shown

@@ -88,9 +88,9 @@ async def pid_in(path: Path) -> int:
 async def test_output_and_exit_code_of_both_streams(tmp_path: Path, spills: SpillStore) -> None:
     done = await run(command("echo out; echo err >&2; exit 3", tmp_path), capture(spills))
     assert (done.output.text, done.exit_code, done.signal) == ("out\nerr\n", 3, "")
-    assert done.output.whole
+    assert done.output.complete
     assert not done.timed_out
-    assert not done.background
+    assert not done.left_running
     assert not spills.folder.exists()
 
 
@@ -144,7 +144,7 @@ async def test_a_background_child_does_not_hold_the_call(
     done = await run(command(text, tmp_path), capture(spills))
     pid = await pid_in(tmp_path / "pid")
     assert "done" in done.output.text
-    assert done.background
+    assert done.left_running
     assert alive(pid)
     kill_all()
     assert not alive(pid)
@@ -283,7 +283,7 @@ async def test_a_flood_is_bounded_and_leaves_the_loop_free(
     assert grown < 100 * 1024 * 1024
     spill = done.output.spill
     assert spill is not None
-    assert spill.left_out == done.output.size - 64 * 1024 * 1024
+    assert spill.omitted == done.output.size - 64 * 1024 * 1024
     check_spill(Path(spill.path))
 
 

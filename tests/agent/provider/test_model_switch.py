@@ -50,7 +50,7 @@ async def test_r4_the_model_may_change_from_turn_to_turn(tmp_path: Path, effort:
                 answer(*thoughts, read, read),
                 answer(Opaque("c2VjcmV0"), Reason(f"<end {number} of {model}>"), Text("Done.")),
             )
-            await harness.runtime.sessions.directory.set_model(session.id, model, effort)
+            await harness.runtime.sessions.repository.set_model(session.id, model, effort)
             assert (await harness.turn(session, f"look {number}")).outcome == "completed"
             said = str(harness.server.requests[-1].body)
             for before, other in enumerate(ORDER[: number + 1]):

@@ -41,7 +41,7 @@ async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> Non
             answer(Opaque("c2VjcmV0"), Text("Done."), Tokens(prompt=70, cached=30, completion=5)),
         )
         session = await harness.session()
-        await harness.runtime.sessions.directory.set_model(session.id, MODEL, "low")
+        await harness.runtime.sessions.repository.set_model(session.id, MODEL, "low")
         idle = await harness.turn(session, "read it")
         assert idle.outcome == "completed"
         await harness.turn(session, "again")

@@ -62,7 +62,7 @@ def test_m8_bash_that_the_settings_deny_is_not_offered_to_the_plan_agent() -> No
 
 
 async def planning(harness: Harness) -> Session:
-    return await harness.runtime.sessions.directory.create(agent="plan")
+    return await harness.runtime.sessions.repository.create(agent="plan")
 
 
 async def test_m8_plan_edits_nothing_but_its_plan_file_which_is_asked_about(

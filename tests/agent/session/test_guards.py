@@ -32,7 +32,7 @@ def test_l4_near_duplicates_count_when_results_are_equal() -> None:
     doom = DoomLoop()
     for number in ("1", "2"):
         doom.observe(number, "bash", {"command": f"sleep {number}"})
-        doom.finished(number, "exit 1")
+        doom.record_result(number, "exit 1")
     assert doom.observe("3", "bash", {"command": "sleep  3"})
 
 
@@ -40,7 +40,7 @@ def test_l4_near_duplicates_with_other_results_are_progress() -> None:
     doom = DoomLoop()
     for number in ("1", "2"):
         doom.observe(number, "read", {"file_path": "a", "offset": int(number)})
-        doom.finished(number, f"page {number}")
+        doom.record_result(number, f"page {number}")
     assert not doom.observe("3", "read", {"file_path": "a", "offset": 3})
 
 
@@ -66,7 +66,7 @@ def test_l2_the_step_limit_leaves_a_last_step_to_sum_up() -> None:
 
 
 def test_l2a_tokens_and_cost() -> None:
-    totals = TurnTotals().add(Usage(input=900, output=100), 0.5).add(Usage(), None)
+    totals = TurnTotals().add_step(Usage(input=900, output=100), 0.5).add_step(Usage(), None)
     assert totals == TurnTotals(2, Usage(input=900, output=100), 0.5)
     assert TokenLimit(1_000).before_step(totals)
     assert TokenLimit(1_001).before_step(totals) is None

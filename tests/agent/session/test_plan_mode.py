@@ -91,7 +91,7 @@ async def test_m8_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -
     agents = {"plan": {"model": "other/thinker"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(answer(Text("Hello.")), answer(Text("A plan.")))
-        directory = harness.runtime.sessions.directory
+        directory = harness.runtime.sessions.repository
         session = await harness.session()
         await harness.turn(session, "Hello.")
         session = await directory.set_agent(session.id, "plan")
@@ -108,7 +108,7 @@ async def test_m8_a_model_that_was_chosen_before_comes_back_though_nothing_was_a
     agents = {"plan": {"model": "other/thinker"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(answer(Text("Hello.")))
-        directory = harness.runtime.sessions.directory
+        directory = harness.runtime.sessions.repository
         session = await harness.session()
         await harness.turn(session, "Hello.")
         await directory.set_model(session.id, "other/worker", "high")
@@ -122,7 +122,7 @@ async def test_m8_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Pa
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(*(answer(Text(word)) for word in ("Hello.", "A plan.", "Done.")))
         session = await harness.session()
-        await harness.runtime.sessions.directory.set_model(session.id, "other/worker")
+        await harness.runtime.sessions.repository.set_model(session.id, "other/worker")
         for agent in ("build", "plan", "build"):
             before = len(harness.events)
             await harness.send(session, "Go on.", agent=agent)

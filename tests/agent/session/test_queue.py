@@ -34,7 +34,7 @@ def prompt(text: str) -> MessageWithParts:
 
 async def waiting(store: Store, queues: Queues, *items: MessageWithParts) -> None:
     for item in items:
-        with queues.arriving(item):
+        with queues.adding(item):
             await store.save(item.message, *item.parts)
 
 
@@ -52,14 +52,14 @@ async def test_l3_what_comes_while_a_take_is_cancelled_stands_behind_it(store: S
     newest = new_id("msg")
     late = prompt("third")
     taking = asyncio.create_task(
-        queues.take(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
+        queues.dequeue(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
     )
     await asyncio.sleep(0)
     taking.cancel()
     await asyncio.wait([taking])
-    await queues.settle()
+    await queues.wait_until_moved()
     await waiting(store, queues, late)
-    await queues.take(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
+    await queues.dequeue(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
     assert await taken_up(store) == ["first", "second", "third"]
 
 
@@ -70,13 +70,15 @@ async def test_l3_takes_that_overlap_keep_the_order(store: Store) -> None:
     await store.save(second.message, *second.parts)
 
     async def take() -> None:
-        await queues.take(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
+        await queues.dequeue(
+            SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True
+        )
 
     taking = asyncio.create_task(take())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert queues.ids(SESSION.id) == ()  # the first is on its way
-    with queues.arriving(second):
+    with queues.adding(second):
         pass
     await asyncio.gather(taking, take())
     assert await taken_up(store) == ["first", "second"]
@@ -98,7 +100,7 @@ async def test_l3_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store
 async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Store) -> None:
     queues = Queues(store, Bus())
     item = prompt("sent")
-    with queues.arriving(item):
+    with queues.adding(item):
         await store.save(item.message, *item.parts)
         queues.reload(SESSION.id, await store.context_messages(SESSION.id), known=())
         assert queues.ids(SESSION.id) == ()  # the turn would give it another id
@@ -107,7 +109,7 @@ async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: 
 
 async def test_l3_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
     queues = Queues(store, Bus())
-    with pytest.raises(OSError, match="full"), queues.arriving(prompt("lost")):
+    with pytest.raises(OSError, match="full"), queues.adding(prompt("lost")):
         raise OSError("full")
     assert queues.ids(SESSION.id) == ()
 
@@ -132,9 +134,9 @@ async def test_l10_what_is_cancelled_before_it_began_leaves_what_waits(
     assert len(waits) == 1
     before = len(harness.events)
     if work == "compaction":
-        await sessions.compacting.start(session.id)
+        await sessions.compaction.start(session.id)
     else:
-        await sessions.own_commands.start(session.id, "true")
+        await sessions.user_shell.start(session.id, "true")
     await sessions.cancel(session.id)
     assert (await harness.idle(session, after=before)).outcome == "cancelled"
     assert harness.runtime.queues.ids(session.id) == waits

@@ -11,7 +11,9 @@ from tests.support.script import Call, Cut, Failure, Hold, Text, Tokens, answer
 
 
 async def asked(harness: Harness, session, question: str) -> str:
-    return "".join([p async for p in harness.runtime.sessions.asides.ask(session.id, question)])
+    return "".join(
+        [p async for p in harness.runtime.sessions.quick_questions.ask(session.id, question)]
+    )
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -26,10 +28,10 @@ async def test_it_leaves_no_trace_and_costs_what_it_cost(tmp_path: Path, api: st
         )
         await harness.turn(session, "look around")
         before = await harness.messages(session)
-        used = (await harness.runtime.sessions.directory.get(session.id)).usage
+        used = (await harness.runtime.sessions.repository.get(session.id)).usage
         assert await asked(harness, session, "why?") == "because you asked"
         assert await harness.messages(session) == before
-        after = (await harness.runtime.sessions.directory.get(session.id)).usage
+        after = (await harness.runtime.sessions.repository.get(session.id)).usage
         assert (after.input - used.input, after.output - used.output) == (120, 7)
         await harness.turn(session, "go on")
         assert "why?" not in json.dumps(harness.server.requests[-1].body)

@@ -275,7 +275,7 @@ async def test_d6_a_fork_of_a_compacted_session_is_sent_as_its_source_is(harness
         await harness.turn(session, f"question {number}")
     harness.server.script(OVERFLOW, answer(Text("the summary")), answer(Text("fits")))
     await harness.turn(session, "last")
-    copy = await harness.runtime.sessions.directory.fork(session.id)
+    copy = await harness.runtime.sessions.repository.fork(session.id)
     for one in (session, copy):
         harness.server.script(answer(Text("x")))
         await harness.turn(one, "the same")
@@ -287,7 +287,7 @@ async def test_d6_a_fork_in_mid_turn_has_nothing_open(harness: Harness) -> None:
     session = await harness.session()
     await harness.send(session, "go")
     await harness.until(runs)
-    copy = await harness.runtime.sessions.directory.fork(session.id)
+    copy = await harness.runtime.sessions.repository.fork(session.id)
     await harness.runtime.sessions.cancel(session.id)
     await harness.idle(session)
     (tool,) = await harness.tools(copy)

@@ -71,7 +71,7 @@ async def test_a_name_that_the_user_gave_stays(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "first words")
         await hold.reached.wait()
-        await harness.runtime.sessions.directory.rename(session.id, "Mine")
+        await harness.runtime.sessions.repository.rename(session.id, "Mine")
         hold.gate.set()
         await harness.until(
             lambda e: isinstance(e, SessionUpdated) and e.session.usage.input == 107

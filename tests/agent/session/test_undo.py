@@ -65,11 +65,13 @@ async def test_d5_undo_and_redo_bring_files_and_words_back(
         undo = harness.runtime.sessions.undo
         made = await plan(harness, session)
         assert (made.text, made.messages) == ("second", 3)
-        assert [(f.path, f.now, f.touched) for f in made.files] == [("a.txt", "goes back", False)]
+        assert [(f.path, f.effect, f.modified_since) for f in made.files] == [
+            ("a.txt", "goes back", False)
+        ]
         assert await undo.undo(made, files=True, conversation=True) == ()
         assert files(harness.folder) == states[1]
         made = await plan(harness, session)
-        assert {f.path: f.now for f in made.files} == {
+        assert {f.path: f.effect for f in made.files} == {
             "new.txt": "is deleted",
             "old.txt": "comes back",
         }
@@ -119,11 +121,13 @@ async def test_d5_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path
         (harness.folder / "theirs").write_text("changed by hand\n")
         (harness.folder / "unrelated").write_text("by hand too\n")
         made = await plan(harness, session)
-        assert {f.path: f.touched for f in made.files} == {"mine": False, "theirs": True}
+        assert {f.path: f.modified_since for f in made.files} == {"mine": False, "theirs": True}
         await harness.runtime.sessions.undo.undo(made, files=True, conversation=False)
         assert sorted(files(harness.folder)) == ["theirs", "unrelated"]
         assert (harness.folder / "theirs").read_text() == "changed by hand\n"
-        await harness.runtime.sessions.undo.undo(made, files=True, conversation=False, touched=True)
+        await harness.runtime.sessions.undo.undo(
+            made, files=True, conversation=False, overwrite=True
+        )
         assert sorted(files(harness.folder)) == ["unrelated"]
 
 
@@ -170,12 +174,14 @@ async def test_u01_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> 
         command = f"{flood} > new.bin; echo y >> 'old [1].bin'; {flood} >> grown.log; touch made"
         await turn(harness, session, "go", bash(command))
         made = await plan(harness, session)
-        assert made.uncovered == ("new.bin", "old [1].bin")
-        assert {f.path: f.now for f in made.files} == {
+        assert made.not_restorable == ("new.bin", "old [1].bin")
+        assert {f.path: f.effect for f in made.files} == {
             "made": "is deleted",
             "grown.log": "comes back",
         }
-        await harness.runtime.sessions.undo.undo(made, files=True, conversation=True, touched=True)
+        await harness.runtime.sessions.undo.undo(
+            made, files=True, conversation=True, overwrite=True
+        )
         assert (harness.folder / "grown.log").read_text() == "small\n"
         kept = sum(p.stat().st_size for p in (harness.home / "data").rglob("*") if p.is_file())
         assert kept < 2_000_000
@@ -194,7 +200,7 @@ async def test_u07_what_a_nested_repository_hides_is_told(tmp_path: Path) -> Non
         harness.server.script(answer(Call("write", write)), answer(Text("done")))
         await harness.turn(session, "go")
         made = await plan(harness, session)
-        assert {f.path for f in made.files} | set(made.uncovered) == {"sub/x.txt"}
+        assert {f.path for f in made.files} | set(made.not_restorable) == {"sub/x.txt"}
 
 
 async def test_u07_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Path) -> None:
@@ -216,7 +222,7 @@ async def test_u07_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path:
         await turn(harness, session, "go", bash(changing))
         made = await plan(harness, session)
         assert [file.path for file in made.files] == ["made.txt"]
-        assert made.apart == ("sub",)
+        assert made.nested_repositories == ("sub",)
         await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
         assert not (harness.folder / "made.txt").exists()
         assert (harness.folder / "sub" / "x.txt").read_text() == "two\n"
@@ -317,7 +323,7 @@ async def test_d6_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> N
         session = await harness.session()
         for number in ("one", "two", "three"):
             await turn(harness, session, number, bash(f"touch {number}"))
-        undo, directory = harness.runtime.sessions.undo, harness.runtime.sessions.directory
+        undo, directory = harness.runtime.sessions.undo, harness.runtime.sessions.repository
         made = await plan(harness, session)
         await undo.undo(made, files=True, conversation=True)
         copy = await directory.fork(session.id)

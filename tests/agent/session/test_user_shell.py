@@ -15,7 +15,7 @@ from tests.support.script import Call, Hold, Text, answer
 
 async def ran(harness: Harness, session, command: str) -> ToolPart:
     before = len(harness.events)
-    await harness.runtime.sessions.own_commands.start(session.id, command)
+    await harness.runtime.sessions.user_shell.start(session.id, command)
     await harness.idle(session, after=before)
     return own(await harness.parts(session))
 
@@ -57,7 +57,7 @@ async def test_nobody_is_asked_and_the_agents_rules_do_not_bind_the_user(tmp_pat
 async def test_it_is_cancelled_like_a_turn_and_keeps_what_it_printed(harness: Harness) -> None:
     session = await harness.session()
     before = len(harness.events)
-    await harness.runtime.sessions.own_commands.start(session.id, "echo begun; sleep 60")
+    await harness.runtime.sessions.user_shell.start(session.id, "echo begun; sleep 60")
 
     def printed(event: Event) -> bool:
         part = getattr(event, "part", None)
@@ -85,11 +85,11 @@ async def test_it_waits_for_no_turn_and_what_waits_stays_in_the_queue(harness: H
     await harness.send(session, "go")
     await hold.reached.wait()
     with pytest.raises(SessionBusy, match="when it is done"):
-        await harness.runtime.sessions.own_commands.start(session.id, "true")
+        await harness.runtime.sessions.user_shell.start(session.id, "true")
     hold.gate.set()
     await harness.idle(session, after=before)
     before = len(harness.events)
-    await harness.runtime.sessions.own_commands.start(session.id, "sleep 60")
+    await harness.runtime.sessions.user_shell.start(session.id, "sleep 60")
     await harness.send(session, "sent meanwhile")
     waiting = harness.runtime.queues.ids(session.id)
     assert len(waiting) == 1
@@ -107,7 +107,7 @@ async def test_the_listing_and_the_history_know_it(harness: Harness) -> None:
     session = await harness.session()
     await ran(harness, session, "echo hi")
     runtime = harness.runtime
-    assert (await runtime.sessions.directory.get(session.id)).title == "! echo hi"
+    assert (await runtime.sessions.repository.get(session.id)).title == "! echo hi"
     assert (await runtime.store.prompt_history())[0] == "!echo hi"
 
 

@@ -249,7 +249,7 @@ async def test_decode(tmp_path: Path) -> None:
         for part in (names, lines, listed):
             assert "bad\ufffd.txt" in output(part)
         assert isinstance(written.state, Completed | Failed)
-        session = (await harness.runtime.sessions.directory.list())[0]
+        session = (await harness.runtime.sessions.repository.list())[0]
         harness.server.script(answer(Text("still here")))
         assert (await harness.turn(session, "and now?")).outcome == "completed"
         assert _valid(harness)

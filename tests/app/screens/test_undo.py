@@ -21,10 +21,10 @@ PLAN = UndoPlan(
     files=(
         UndoFile("src/reader.py", "goes back"),
         UndoFile("src/new.py", "is deleted"),
-        UndoFile("src/theirs.py", "comes back", touched=True),
+        UndoFile("src/theirs.py", "comes back", modified_since=True),
     ),
-    uncovered=("vendor/lib/x.c",),
-    apart=("sub",),
+    not_restorable=("vendor/lib/x.c",),
+    nested_repositories=("sub",),
 )
 
 
@@ -47,7 +47,9 @@ async def test_d5_each_key_gives_its_choice(keys: list[str], outcome: UndoChoice
 
 
 async def test_d5_without_files_only_the_conversation_can_go_back() -> None:
-    host = Host(UndoScreen(replace(PLAN, files=(), uncovered=(), why="There is no git here.")))
+    host = Host(
+        UndoScreen(replace(PLAN, files=(), not_restorable=(), reason="There is no git here."))
+    )
     async with host.run_test() as pilot:
         await pilot.press("f")
         await pilot.pause()

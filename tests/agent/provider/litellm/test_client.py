@@ -82,7 +82,7 @@ async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: 
             assert harness.runtime.catalog.model(model).api == "litellm"
             thoughts = (Reason(f"<thought {number} of {model}>"), Text(f"I look, {number}."))
             harness.server.script(answer(*thoughts, read, read), answer(Text("Done.")))
-            await harness.runtime.sessions.directory.set_model(session.id, model, None)
+            await harness.runtime.sessions.repository.set_model(session.id, model, None)
             assert (await harness.turn(session, f"look {number}")).outcome == "completed"
             said = str(harness.server.requests[-1].body)
             for before, other in enumerate(ORDER[: number + 1]):

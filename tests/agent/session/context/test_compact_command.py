@@ -28,7 +28,7 @@ async def test_c5_what_the_user_asked_for_does_not_go_on(harness: Harness) -> No
     session = await two_turns(harness)
     harness.server.script(SUMMARY)
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id, "the colour of the door")
+    await harness.runtime.sessions.compaction.start(session.id, "the colour of the door")
     assert (await harness.idle(session, after=before)).outcome == "completed"
     assert len(harness.server.requests) == 3
     assert "the colour of the door" in json.dumps(harness.server.requests[-1].body)
@@ -49,7 +49,7 @@ async def test_c5_it_is_refused_while_a_turn_runs_and_when_there_is_nothing(
     harness: Harness,
 ) -> None:
     session = await harness.session()
-    start = harness.runtime.sessions.compacting.start
+    start = harness.runtime.sessions.compaction.start
     with pytest.raises(NothingToDo):
         await start(session.id)
     hold = Hold()
@@ -74,7 +74,7 @@ async def test_l10_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> No
     hold = Hold()
     harness.server.script(answer(Text("## Goal"), hold))
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.runtime.sessions.compaction.start(session.id)
     await hold.reached.wait()
     status = harness.runtime.sessions.status(session.id)
     assert isinstance(status, Busy)
@@ -91,7 +91,7 @@ async def test_l3_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness
     hold = Hold()
     harness.server.script(answer(Text("## Goal\nso far"), hold), answer(Text("the answer")))
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.runtime.sessions.compaction.start(session.id)
     await hold.reached.wait()
     await harness.send(session, "one more thing")
     hold.gate.set()
@@ -107,7 +107,7 @@ async def test_c6_a_summary_that_fails_is_told_and_changes_nothing(harness: Harn
     stored = await harness.messages(session)
     harness.server.script(Failure(401, '{"error": {"message": "bad key"}}'))
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.runtime.sessions.compaction.start(session.id)
     idle = await harness.idle(session, after=before)
     assert idle.outcome == "failed"
     assert idle.error is not None
@@ -126,4 +126,4 @@ async def test_d5_what_is_taken_back_is_not_summed_up(harness: Harness) -> None:
     assert plan is not None
     await undo.undo(plan, files=False, conversation=True)
     with pytest.raises(NothingToDo, match="/redo"):
-        await harness.runtime.sessions.compacting.start(session.id)
+        await harness.runtime.sessions.compaction.start(session.id)

@@ -13,7 +13,7 @@ SUMMARY = answer(Text("## Goal\nso far"))
 async def compact(harness: Harness, session) -> None:
     harness.server.script(SUMMARY)
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.runtime.sessions.compaction.start(session.id)
     await harness.idle(session, after=before)
 
 

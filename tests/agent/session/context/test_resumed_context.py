@@ -24,7 +24,7 @@ async def talk(harness: Harness, session: Session, numbers: range) -> None:
 async def compact(harness: Harness, session: Session) -> None:
     harness.server.script(SUMMARY)
     before = len(harness.events)
-    await harness.runtime.sessions.compacting.start(session.id)
+    await harness.runtime.sessions.compaction.start(session.id)
     await harness.idle(session, after=before)
 
 

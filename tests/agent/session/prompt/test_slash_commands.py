@@ -129,16 +129,16 @@ async def test_k7_an_agent_named_with_at_is_handed_the_work(tmp_path):
 
 
 async def test_m11_where_nobody_is_a_command_that_would_ask_is_refused(tmp_path):
-    from agent.runtime.headless import Approval, Headless
+    from agent.runtime.headless import Approval, HeadlessRun
 
     rules = {"bash": {"*": "ask"}}
     async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
         session = await harness.session()
         base = PromptInput(text="")
         with pytest.raises(CommandError, match="/state was not sent"):
-            await Headless(harness.runtime).command("state", "x", session, base)
-        allowed = Headless(harness.runtime, (Approval.parse("bash:echo *"),))
-        prompt = await allowed.command("state", "fine", session, base)
+            await HeadlessRun(harness.runtime).command_prompt("state", "x", session, base)
+        allowed = HeadlessRun(harness.runtime, (Approval.parse("bash:echo *"),))
+        prompt = await allowed.command_prompt("state", "fine", session, base)
         assert "The state is fine" in prompt.text
 
 

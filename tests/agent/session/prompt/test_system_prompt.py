@@ -271,7 +271,7 @@ async def test_c9_a_restart_and_a_fork_send_the_same_bytes(tmp_path: Path) -> No
         write(harness.folder, {"AGENTS.md": "CHANGED-WORD"})
         await harness.turn(session, "two")
         sent = harness.server.requests[-1].body["messages"]
-        fork = await harness.runtime.sessions.directory.fork(session.id)
+        fork = await harness.runtime.sessions.repository.fork(session.id)
         await harness.turn(fork, "three")
         assert harness.server.requests[-1].body["messages"][: len(sent)] == sent
         again = await open_runtime(harness.folder, env=environment(harness.home))

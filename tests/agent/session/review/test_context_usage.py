@@ -8,7 +8,7 @@ from tests.support.script import Call, Text, Tokens, answer
 
 
 async def of(harness: Harness, session):
-    return await harness.runtime.window.contents(session.id, "scripted/model-1", "build")
+    return await harness.runtime.context_usage.contents(session.id, "scripted/model-1", "build")
 
 
 async def test_c11_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
     tmp_path: Path,
 ) -> None:
     async with trusted(tmp_path, {"AGENTS.md": "Use tabs.\n" * 300}) as harness:
-        before = await harness.runtime.window.contents(None, "scripted/model-1", "build")
-        assert await harness.runtime.sessions.directory.list() == []
+        before = await harness.runtime.context_usage.contents(None, "scripted/model-1", "build")
+        assert await harness.runtime.sessions.repository.list() == []
         harness.server.script(answer(Text("yes"), Tokens(0, 0)))
         session = await harness.session()
         await harness.turn(session, "Well?")
@@ -69,7 +69,7 @@ async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
 
 async def test_c11_a_new_session_is_told_of_the_mode_of_its_agent(tmp_path: Path) -> None:
     async with trusted(tmp_path, {}) as harness:
-        window = harness.runtime.window
+        window = harness.runtime.context_usage
         build = await window.contents(None, "scripted/model-1", "build")
         plan = await window.contents(None, "scripted/model-1", "plan")
     assert plan.total("system") > build.total("system")

@@ -44,7 +44,7 @@ async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
         assert (await harness.turn(session, "look for it")).outcome == "completed"
         await harness.until(lambda e: "A title" in str(e))
         before = len(harness.events)
-        await harness.runtime.sessions.compacting.start(session.id)
+        await harness.runtime.sessions.compaction.start(session.id)
         await harness.idle(session, after=before)
         costs = await costs_of(harness.runtime.store, session.id)
         record = await harness.runtime.store.session(session.id)
@@ -98,7 +98,7 @@ async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path
         )
         session = await harness.session()
         await harness.turn(session, "first")
-        asked = harness.runtime.sessions.asides.ask(session.id, "why?")
+        asked = harness.runtime.sessions.quick_questions.ask(session.id, "why?")
         assert [piece async for piece in asked] == ["in passing"]
         await harness.turn(session, "second")
         undo = harness.runtime.sessions.undo

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.disk import UNFINISHED, unfinished
+from agent.files.disk import TEMPORARY_GLOB, temporary_path
 from agent.session.snapshots.repository import put
 from agent.session.snapshots.snapshots import Snapshots
 
@@ -151,9 +151,9 @@ async def test_d5_a_file_that_another_call_is_writing_is_no_change(
     """Seen between two turns that write at once: undo told of a file that was never there."""
     project = tmp_path / "project"
     before = await snapshots.take()
-    writing = unfinished(project / "other.txt")
+    writing = temporary_path(project / "other.txt")
     await asyncio.to_thread(writing.write_text, "half of it")
-    assert fnmatch.fnmatch(writing.name, UNFINISHED)
+    assert fnmatch.fnmatch(writing.name, TEMPORARY_GLOB)
     during = await snapshots.take()
     await asyncio.to_thread(writing.rename, project / "other.txt")
     after = await snapshots.take()

@@ -553,7 +553,7 @@ async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Pat
             one=[answer(hold, Text("the late report"))],
         )
         await harness.idle(session)
-        copy = await harness.runtime.sessions.directory.fork(session.id)
+        copy = await harness.runtime.sessions.repository.fork(session.id)
         (report,) = await reports(harness, copy)
         assert report.outcome == "interrupted"
         before = len(harness.events)
@@ -562,7 +562,7 @@ async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Pat
         harness.server.always(Script(answer(Text("fine"))))
         await harness.turn(copy, "hello")
         assert "reports to the other one" in said(harness)
-        later = await harness.runtime.sessions.directory.fork(session.id)
+        later = await harness.runtime.sessions.repository.fork(session.id)
         assert [r.text for r in await reports(harness, later)] == ["the late report"]
 
 
@@ -578,7 +578,7 @@ async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None
         )
         await harness.idle(session)
         before = len(harness.events)
-        await harness.runtime.sessions.compacting.start(session.id, "")
+        await harness.runtime.sessions.compaction.start(session.id, "")
         await harness.idle(session, after=before)
         before = len(harness.events)
         hold.gate.set()
@@ -626,7 +626,7 @@ async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
         hold.gate.set()
         assert harness.runtime.sessions.subagents.background_tasks.running(session.id) == ()
         assert not harness.runtime.sessions.busy
-        assert await harness.runtime.sessions.directory.list() == []
+        assert await harness.runtime.sessions.repository.list() == []
 
 
 async def test_d1a_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:

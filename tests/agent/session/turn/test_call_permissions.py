@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.records.decisions import Decision
 from agent.records.messages import Completed
 from agent.records.requests import PermissionReply
-from agent.runtime.headless import Headless
+from agent.runtime.headless import HeadlessRun
 from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
@@ -83,7 +83,7 @@ async def test_u11_the_auto_mode_answers_by_itself_and_says_so(harness: Harness)
 async def test_u11_a_run_with_nobody_there_answers_by_policy(harness: Harness) -> None:
     harness.server.script(answer(TOUCH), answer(Text("ok")))
     session = await harness.session()
-    async for _ in Headless(harness.runtime).run(session, PromptInput(text="go")):
+    async for _ in HeadlessRun(harness.runtime).run(session, PromptInput(text="go")):
         pass
     ((answered, by, comment, _),) = await consents(harness, session)
     assert (answered, by) == ("reject", "policy")

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, ErrorInfo
-from agent.session.turn.end_message import ending
+from agent.session.turn.end_message import end_message
 from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.step import STOPPED
+from agent.session.turn.step import INTERRUPTED
 from tests.agent.store.samples import make_assistant, make_session, make_user
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, Tokens, answer
@@ -16,7 +16,7 @@ STEP = make_assistant(SESSION, completed=13.0)
 
 
 def told(end: TurnEnd, step: AssistantMessage | None) -> AssistantMessage | None:
-    return ending(end, step, ASKED, "trn_1", 20.0)
+    return end_message(end, step, ASKED, "trn_1", 20.0)
 
 
 def test_a3_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
@@ -35,8 +35,8 @@ def test_a3_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twi
         alone = told(stopped, step)
         assert alone is not None
         assert alone.id != STEP.id
-        assert (alone.error, alone.interrupted, alone.completed) == (STOPPED, True, 20.0)
-    assert told(stopped, replace(STEP, error=STOPPED, interrupted=True)) is None
+        assert (alone.error, alone.interrupted, alone.completed) == (INTERRUPTED, True, 20.0)
+    assert told(stopped, replace(STEP, error=INTERRUPTED, interrupted=True)) is None
     assert told(stopped, replace(STEP, finish="stop")) is None  # all was said
     assert told(TurnEnd("completed"), replace(STEP, finish="stop")) is None
 

@@ -374,7 +374,7 @@ async def test_l3_between_a_turn_and_the_one_that_follows_the_program_is_busy(
     await harness.turn(session, "first")
     sessions = harness.runtime.sessions
     with harness.runtime.bus.subscribe() as events:
-        await sessions.compacting.start(session.id)
+        await sessions.compaction.start(session.id)
         await hold.reached.wait()
         await harness.send(session, "later")
         hold.gate.set()

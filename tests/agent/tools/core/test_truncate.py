@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.process import Captured, Spilled, SpillStore
+from agent.process import CapturedOutput, SpillFile, SpillStore
 from agent.tools.core.truncate import Limits, Truncator, count_lines, cut, fits
 
 LIMITS = Limits(lines=10, bytes=4_000, line_chars=1_000)
@@ -96,8 +96,10 @@ def test_a_full_disk_still_gives_the_cut_output(tmp_path: Path) -> None:
 
 def test_captured_output_leaves_room_for_notes(tmp_path: Path) -> None:
     ready = truncator(tmp_path)
-    spilled = Spilled("/x/y", left_out=1_234)
-    captured = Captured(numbered(50), lines=1_000_000, size=7_000_000, whole=False, spill=spilled)
+    spilled = SpillFile("/x/y", omitted=1_234)
+    captured = CapturedOutput(
+        numbered(50), lines=1_000_000, size=7_000_000, complete=False, spill=spilled
+    )
     done = ready.apply_captured(captured, note_lines=3, note_bytes=100)
     assert count_lines(done.text) <= LIMITS.lines - 3
     assert "1,000,000 lines and 7,000,000 bytes" in done.text
@@ -107,7 +109,7 @@ def test_captured_output_leaves_room_for_notes(tmp_path: Path) -> None:
 
 
 def test_captured_output_that_fits_without_notes_only_is_kept_whole(tmp_path: Path) -> None:
-    captured = Captured(numbered(9), lines=9, size=63, whole=True)
+    captured = CapturedOutput(numbered(9), lines=9, size=63, complete=True)
     done = truncator(tmp_path).apply_captured(captured, note_lines=3, note_bytes=100)
     assert done.spill is not None
     assert Path(done.spill).read_text() == numbered(9)

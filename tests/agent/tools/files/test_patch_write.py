@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files import Put, Remove, StepFailed, change_all
+from agent.files import FileStepFailed, PutFile, RemoveFile, change_all
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int, int]]:
@@ -28,16 +28,16 @@ def test_whichever_step_fails_all_is_as_it_was(tmp_path: Path, fails_at: int) ->
     (tmp_path / "taken").write_text("mine")
     before = state(tmp_path)
     steps = [
-        Put(str(tmp_path / "a"), b"other"),
-        Remove(str(tmp_path / "b")),
-        Put(str(tmp_path / "deep" / "er" / "new"), b"new", create=True, mode=0o700),
-        Put(str(tmp_path / "c"), b"other"),
+        PutFile(str(tmp_path / "a"), b"other"),
+        RemoveFile(str(tmp_path / "b")),
+        PutFile(str(tmp_path / "deep" / "er" / "new"), b"new", create=True, mode=0o700),
+        PutFile(str(tmp_path / "c"), b"other"),
     ]
-    steps.insert(fails_at, Put(str(tmp_path / "taken"), b"x", create=True))
-    with pytest.raises(StepFailed) as raised:
+    steps.insert(fails_at, PutFile(str(tmp_path / "taken"), b"x", create=True))
+    with pytest.raises(FileStepFailed) as raised:
         change_all(steps)
     assert raised.value.path == str(tmp_path / "taken")
-    assert raised.value.left == ()
+    assert raised.value.not_restored == ()
     assert state(tmp_path) == before
     assert not (tmp_path / "deep").exists()
 
@@ -47,9 +47,9 @@ def test_all_steps_are_taken_and_nothing_is_left_over(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("b")
     stamps = change_all(
         [
-            Put(str(tmp_path / "a"), b"other"),
-            Remove(str(tmp_path / "b")),
-            Put(str(tmp_path / "n"), b"n", create=True, mode=0o640),
+            PutFile(str(tmp_path / "a"), b"other"),
+            RemoveFile(str(tmp_path / "b")),
+            PutFile(str(tmp_path / "n"), b"n", create=True, mode=0o640),
         ]
     )
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {

@@ -15,7 +15,7 @@ ALLOWED = (("bash", "git push *"), ("bash", "npm run build *"))
 
 async def with_always(running: Running) -> str:
     """An open session in which the user said "always" twice; its id."""
-    session = await running.runtime.sessions.directory.create(title="A shop")
+    session = await running.runtime.sessions.repository.create(title="A shop")
     for permission, pattern in ALLOWED:
         await running.runtime.store.add_session_rule(session.id, permission, pattern)
     await running.app.controller.live.open(session.id)

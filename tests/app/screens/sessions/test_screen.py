@@ -151,7 +151,7 @@ async def test_all_folders_are_listed_when_asked_for(start: Starter) -> None:
 async def test_pin_and_archive(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         await two_sessions(running)
-        directory = running.runtime.sessions.directory
+        directory = running.runtime.sessions.repository
         await running.pilot.press("ctrl+x", "l")
         await running.until_shown("Sessions of this folder")
         await running.type("readme")
@@ -186,7 +186,7 @@ async def test_a_copy_is_made_from_the_list(start: Starter) -> None:
 async def test_delete_asks_first(start: Starter) -> None:
     async with start() as running:
         await two_sessions(running)
-        directory = running.runtime.sessions.directory
+        directory = running.runtime.sessions.repository
         await running.pilot.press("ctrl+x", "l")
         await running.until_shown("Sessions of this folder")
         await running.type("readme", "ctrl+d")
